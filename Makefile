@@ -1,0 +1,40 @@
+# Two commands matter: `make demo` and `make test`. Each creates what is missing.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.PHONY: demo test test-slow lint bench lock clean
+
+demo: $(INSTALLED)
+	$(BIN)/penstock demo
+
+test: $(INSTALLED) lint
+	$(BIN)/pytest -m "not slow"
+
+test-slow: $(INSTALLED)
+	$(BIN)/pytest -m slow
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks.release_line
+
+# Every package is pinned with its digest, so a build today and in a year are the same.
+$(INSTALLED): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m tasks.warm_up
+	touch $@
+
+# Resolve anew after changing pyproject.toml.
+lock:
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--no-header --extra test pyproject.toml -o requirements.lock
+
+clean:
+	rm -rf .venv penstock-demo
