@@ -1,0 +1,159 @@
+"""What is declared about a column before any row is read.
+
+Arrays that stand for a column:
+
+* integer, continuous: numbers; a missing value is NaN in a float64 array;
+* ordinal, nominal: either the category values themselves (an array of text), or integer codes
+  into `categories`, -1 standing for missing. An integer array is always read as codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic_core import PydanticCustomError
+
+from mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
+
+__all__ = ["Column", "ColumnType", "Columns", "Declared", "MissingRule", "Role", "named"]
+
+Role = Literal["identifier", "quasi_identifier", "confidential", "weight"]
+ColumnType = Literal["integer", "continuous", "ordinal", "nominal"]
+MissingRule = Literal["refuse", "category", "own_group"]
+Bound = StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)]
+
+Columns = Mapping[str, NDArray[Any]]
+
+# Integers up to here are exact in float64, which carries integer columns with missing values.
+_EXACT_INTEGER = 2**53
+
+
+class Column(BaseModel):
+    """One column: its role, its type, and what values it may take."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    role: Role = Field(
+        description="identifier: dropped when read, never written. quasi_identifier: an outsider may "
+        "know it. confidential: what must not be learnt. weight: sampling weight."
+    )
+    type: ColumnType | None = Field(
+        default=None,
+        description="integer or continuous numbers, ordinal or nominal categories. "
+        "Not needed for identifiers and weights.",
+    )
+    domain: tuple[Bound, Bound] | None = Field(
+        default=None, description="Lowest and highest possible value, from public knowledge, never from the data."
+    )
+    categories: tuple[StrictStr, ...] | tuple[StrictInt, ...] | None = Field(
+        default=None, description="Every possible category; for ordinal columns from lowest to highest."
+    )
+    missing: MissingRule = Field(
+        default="refuse",
+        description="refuse: a missing value stops the release. category: missing counts as a value of its own. "
+        "own_group: records without a value are swapped among themselves only (ir_swap).",
+    )
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        faults = list(self._faults())
+        if faults:
+            raise PydanticCustomError("faults", "the column is inconsistent", {"faults": faults})
+        return self
+
+    def _faults(self) -> list[Fault]:
+        faults: list[Fault] = []
+
+        def refuse(field: str, rule: str, remedy: str, got: object = None) -> None:
+            faults.append(Fault(field, rule, remedy, "" if got is None else repr(got)))
+
+        described = self.role in ("quasi_identifier", "confidential")
+        if not described:
+            for field in ("domain", "categories"):
+                if getattr(self, field) is not None:
+                    refuse(field, f"not used for role {self.role}", "Remove it.")
+            if self.role == "identifier" and self.type is not None:
+                refuse("type", "not used for role identifier", "Remove it.")
+            if self.role == "weight" and self.type not in (None, "continuous", "integer"):
+                refuse("type", "a weight is a number", "Remove it or use continuous.", self.type)
+            if self.missing != "refuse":
+                refuse("missing", f"must be refuse for role {self.role}", "Remove it.", self.missing)
+            return faults
+        if self.type is None:
+            refuse("type", f"needed for role {self.role}", "Choose integer, continuous, ordinal or nominal.")
+        elif self.numeric:
+            if self.categories is not None:
+                refuse("categories", f"not used for type {self.type}", "Remove it, or declare the type nominal.")
+            if self.domain is None:
+                refuse(
+                    "domain",
+                    f"needed for type {self.type}",
+                    "Declare [lowest, highest] from public knowledge.",
+                )
+            elif not self.domain[0] < self.domain[1]:
+                refuse("domain", "the lowest value must be below the highest", "Swap or widen them.", self.domain)
+            elif self.type == "integer" and not all(
+                float(b).is_integer() and abs(b) <= _EXACT_INTEGER for b in self.domain
+            ):
+                refuse("domain", "bounds of an integer are whole numbers up to 2^53", "Round outwards.", self.domain)
+        else:
+            if self.domain is not None:
+                refuse("domain", f"not used for type {self.type}", "List categories instead.")
+            if self.categories is None:
+                refuse("categories", f"needed for type {self.type}", "List every possible category.")
+            elif len(self.categories) < 2:
+                refuse("categories", "at least two", "List every possible category.", self.categories)
+            elif len(set(self.categories)) < len(self.categories):
+                refuse("categories", "no category twice", "Remove the repetition.")
+        return faults
+
+    @property
+    def numeric(self) -> bool:
+        return self.type in ("integer", "continuous") or self.role == "weight"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The declared domain; for categories, the first and last code."""
+        if self.domain is not None:
+            return float(self.domain[0]), float(self.domain[1])
+        if self.categories is not None:
+            return 0.0, float(len(self.categories) - 1)
+        raise ValueError("a column without domain or categories has no bounds")
+
+    def codes(self, values: NDArray[Any], name: str) -> NDArray[np.int64]:
+        """Category codes 0..C-1, -1 where missing, of an array of codes or of category values."""
+        categories = self.categories or ()
+        if values.dtype.kind in "iu":
+            codes = values.astype(np.int64, copy=False)
+            if codes.size and not (codes.min() >= -1 and codes.max() < len(categories)):
+                raise ValueOutsideDomain.at(
+                    name, rule="every code must point into categories", remedy="Correct the categories or the data."
+                )
+            return codes
+        if values.dtype.kind not in "OUT":
+            raise ColumnTypeWrong.at(
+                name,
+                rule=f"a column of type {self.type} is an array of categories or of integer codes",
+                got=str(values.dtype),
+                remedy="Convert it before calling.",
+            )
+        place = {category: code for code, category in enumerate(categories)}
+        place[None] = -1  # an object array marks missing values with None
+        try:
+            return np.fromiter((place[value] for value in values.tolist()), np.int64, len(values))
+        except KeyError:
+            raise ValueOutsideDomain.at(
+                name, rule="every value must be a declared category", remedy="Correct the categories or the data."
+            ) from None
+
+
+Declared = Mapping[str, Column]
+
+
+def named(declared: Declared, *roles: Role) -> tuple[str, ...]:
+    """The names of the columns that have one of the roles, in declared order."""
+    return tuple(name for name, column in declared.items() if column.role in roles)

@@ -1,0 +1,84 @@
+"""The promise that travels with every protected output, and how promises add up.
+
+A guarantee is data that a program can check: model, parameters, adjacency, unit, what is public,
+what must stay secret, and what is assumed. The sources' formulas that do not hold never get one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from mechanisms.refusal import NotComposable
+
+__all__ = ["Guarantee", "Model", "compose"]
+
+Model = Literal["dp", "idp", "bdp", "prob_k", "t_close", "k_anon"]
+
+_ADDS_UP: frozenset[Model] = frozenset({"dp", "idp", "bdp"})
+
+
+class Guarantee(BaseModel):
+    """What is promised, to whom, under which assumptions, and what it is not."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: Model
+    parameters: dict[str, Any]
+    adjacency: str
+    unit: Literal["row", "individual"]
+    statement: str
+    public: tuple[str, ...]
+    secret: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    not_promised: tuple[str, ...]
+    postprocessing: Literal["any", "data_independent_only"]
+    composes_with: str
+    audit: tuple[str, ...]
+
+
+def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
+    """The promise of several outputs about the same records.
+
+    dp, idp and bdp add up, sum of epsilon_i, within one model, adjacency and unit (also for
+    adaptive choices). prob_k, t_close and k_anon have no composition theorem and stand alone.
+    """
+    if not guarantees:
+        raise NotComposable.at("protect", rule="at least one mechanism", remedy="Add a mechanism.")
+    first = guarantees[0]
+    if len(guarantees) == 1:
+        return first
+    models = sorted({g.model for g in guarantees})
+    if len(models) > 1 or first.model not in _ADDS_UP:
+        raise NotComposable.at(
+            "protect",
+            rule="promises of these models about the same records have no composition theorem",
+            got=models,
+            remedy="Release one mechanism per spec.",
+        )
+    if len({(g.adjacency, g.unit) for g in guarantees}) > 1:
+        raise NotComposable.at(
+            "protect",
+            rule="promises add up only under one adjacency and one unit",
+            got=sorted({g.adjacency for g in guarantees}),
+            remedy="Use the same adjacency for every mechanism.",
+        )
+    total = sum((Fraction(g.parameters["epsilon"]) for g in guarantees), Fraction(0))
+    return first.model_copy(
+        update={
+            "parameters": {"epsilon": str(total), "parts": [g.parameters for g in guarantees]},
+            "statement": " ".join(g.statement for g in guarantees) + f" Together: epsilon = {total}.",
+            "public": _union(g.public for g in guarantees),
+            "secret": _union(g.secret for g in guarantees),
+            "assumptions": _union(g.assumptions for g in guarantees),
+            "not_promised": _union(g.not_promised for g in guarantees),
+            "audit": _union(g.audit for g in guarantees),
+        }
+    )
+
+
+def _union(parts: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(item for part in parts for item in part))

@@ -1,0 +1,67 @@
+"""Where chance comes from. It is always an argument, never a global.
+
+`system()` is the operating system's cryptographic generator and the only one a release accepts;
+`seeded(seed)` is for tests and simulation. Both hand out uniform 64-bit words; everything else is
+derived from words by exact integer methods.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.refusal import SeedRefused
+
+__all__ = ["Randomness", "require_system", "seeded", "system"]
+
+
+class Randomness(Protocol):
+    """A source of independent uniform 64-bit words."""
+
+    @property
+    def from_system(self) -> bool: ...
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """`count` independent words, uniform on 0 .. 2^64 - 1."""
+        ...
+
+
+class _System:
+    from_system = True
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+
+class _Seeded:
+    from_system = False
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.Philox(seed)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        return self._bits.random_raw(count)
+
+
+def system() -> Randomness:
+    """The operating system's generator."""
+    return _System()
+
+
+def seeded(seed: int) -> Randomness:
+    """A reproducible generator for tests and simulation; every release refuses it."""
+    return _Seeded(seed)
+
+
+def require_system(randomness: Randomness) -> None:
+    """Refuse to release anything drawn from a seed: who knows the seed can undo the protection."""
+    if not randomness.from_system:
+        raise SeedRefused.at(
+            "randomness",
+            rule="a release draws from the operating system only",
+            got="seeded",
+            remedy="Use mechanisms.randomness.system().",
+        )
