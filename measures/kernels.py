@@ -1,0 +1,255 @@
+"""Compiled loops of the measures and re-checks. Import inside functions: it loads numba.
+
+Signatures are explicit, so everything is compiled once at the first import and then comes from the
+cache. No fastmath: distances must come out with the same bits wherever they are computed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["build_tree", "count_nearest", "largest_share", "match_groups", "rows_by_group"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+
+_SMALL_GROUP = 48
+
+
+@njit("Tuple((int64[::1], int64[::1]))(int64[::1], int64)", cache=True, nogil=True)
+def rows_by_group(labels: Ints, groups: int) -> tuple[Ints, Ints]:
+    """Counting sort: the rows group by group, each in row order, and where each group starts (finally n)."""
+    starts = np.zeros(groups + 1, np.int64)
+    for label in labels:
+        starts[label + 1] += 1
+    for group in range(groups):
+        starts[group + 1] += starts[group]
+    place = starts[:-1].copy()
+    order = np.empty(len(labels), np.int64)
+    for row in range(len(labels)):
+        label = labels[row]
+        order[place[label]] = row
+        place[label] += 1
+    return order, starts
+
+
+@njit("int64(int64[::1])", cache=True, nogil=True)
+def _largest_group(starts: Ints) -> int:
+    largest = 0
+    for group in range(len(starts) - 1):
+        largest = max(largest, starts[group + 1] - starts[group])
+    return largest
+
+
+@njit("void(uint64[::1], int64[::1], int64[::1], int64, int64)", cache=True, nogil=True)
+def _sort_group(hashes: Hashes, rows: Ints, order: Ints, start: int, end: int) -> None:
+    """Sort the first end - start hashes, which belong to order[start:end], and their rows along with them."""
+    size = end - start
+    rows[:size] = order[start:end]
+    if size > _SMALL_GROUP:
+        ascending = np.argsort(hashes[:size])
+        rows[:size] = rows[:size][ascending]
+        hashes[:size] = hashes[:size][ascending]
+        return
+    for i in range(1, size):
+        hash_here, row = hashes[i], rows[i]
+        j = i - 1
+        while j >= 0 and hashes[j] > hash_here:
+            hashes[j + 1], rows[j + 1] = hashes[j], rows[j]
+            j -= 1
+        hashes[j + 1], rows[j + 1] = hash_here, row
+
+
+@njit("int64[::1](uint64[::1], uint64[::1], int64[::1], int64[::1])", cache=True, nogil=True)
+def match_groups(before: Hashes, after: Hashes, order: Ints, starts: Ints) -> Ints:
+    """For every row of `after` a row of `before` with the same hash in the same group, each used once.
+
+    `order` and `starts` come from `rows_by_group`. Empty where in some group the hashes differ.
+    """
+    partner = np.empty(len(order), np.int64)
+    largest = _largest_group(starts)
+    old, new = np.empty(largest, np.uint64), np.empty(largest, np.uint64)
+    old_rows, new_rows = np.empty(largest, np.int64), np.empty(largest, np.int64)
+    for group in range(len(starts) - 1):
+        start, end = starts[group], starts[group + 1]
+        for i in range(end - start):
+            old[i], new[i] = before[order[start + i]], after[order[start + i]]
+        _sort_group(old, old_rows, order, start, end)
+        _sort_group(new, new_rows, order, start, end)
+        for i in range(end - start):
+            if old[i] != new[i]:
+                return np.empty(0, np.int64)
+            partner[new_rows[i]] = old_rows[i]
+    return partner
+
+
+@njit("float64(uint64[::1], int64[::1], int64[::1])", cache=True, nogil=True)
+def largest_share(values: Hashes, order: Ints, starts: Ints) -> float:
+    """max over groups of (occurrences of the group's most frequent value) / (size of the group)."""
+    share = 0.0
+    largest = _largest_group(starts)
+    members, rows = np.empty(largest, np.uint64), np.empty(largest, np.int64)
+    for group in range(len(starts) - 1):
+        start, end = starts[group], starts[group + 1]
+        for i in range(end - start):
+            members[i] = values[order[start + i]]
+        _sort_group(members, rows, order, start, end)
+        run = 0
+        for i in range(end - start):
+            run = run + 1 if i > 0 and members[i] == members[i - 1] else 1
+            share = max(share, run / (end - start))
+    return share
+
+
+@njit("void(float64[:, ::1], int64[::1], int64, int64, int64, int64)", cache=True, nogil=True)
+def _split(points: Floats, order: Ints, start: int, middle: int, end: int, axis: int) -> None:
+    """Reorder rows start..end so that none before `middle` exceeds any from it on, along `axis`."""
+    low, high = start, end - 1
+    while low < high:
+        a, b, c = points[low, axis], points[(low + high) // 2, axis], points[high, axis]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while points[i, axis] < pivot:
+                i += 1
+            while points[j, axis] > pivot:
+                j -= 1
+            if i <= j:
+                for t in range(points.shape[1]):
+                    points[i, t], points[j, t] = points[j, t], points[i, t]
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
+
+
+@njit("Tuple((int64[::1], int64[::1], float64[:, :, ::1]))(float64[:, ::1], int64, int64)", cache=True, nogil=True)
+def build_tree(points: Floats, numeric: int, depth: int) -> tuple[Ints, Ints, Floats]:
+    """A balanced k-d tree over `points`, which are reordered in place.
+
+    Node i has children 2i+1 and 2i+2; all leaves lie at `depth`. Axes from `numeric` on are nominal.
+    Returns the row that each place came from, the borders of every node (two per node), and its box
+    (lowest and highest point).
+    """
+    n, axes = points.shape
+    nodes = 2 ** (depth + 1) - 1
+    order = np.arange(n)
+    borders = np.empty(2 * nodes, np.int64)
+    boxes = np.empty((nodes, 2, axes))
+    borders[0], borders[1] = 0, n
+    for node in range(nodes):
+        start, end = borders[2 * node], borders[2 * node + 1]
+        for t in range(axes):
+            boxes[node, 0, t], boxes[node, 1, t] = np.inf, -np.inf
+        for i in range(start, end):
+            for t in range(axes):
+                boxes[node, 0, t] = min(boxes[node, 0, t], points[i, t])
+                boxes[node, 1, t] = max(boxes[node, 1, t], points[i, t])
+        left = 2 * node + 1
+        if left >= nodes:
+            continue
+        axis, widest = 0, -1.0
+        for t in range(axes):
+            extent = boxes[node, 1, t] - boxes[node, 0, t]
+            if t >= numeric:
+                extent = min(extent, 1.0)
+            if extent > widest:
+                axis, widest = t, extent
+        middle = (start + end) // 2
+        _split(points, order, start, middle, end, axis)
+        borders[2 * left], borders[2 * left + 1] = start, middle
+        borders[2 * left + 2], borders[2 * left + 3] = middle, end
+    return order, borders, boxes
+
+
+@njit("float64(float64[:, ::1], int64, float64[:, ::1], int64, int64)", cache=True, nogil=True)
+def _distance(released: Floats, row: int, points: Floats, place: int, numeric: int) -> float:
+    """Squared distance: squared differences on numeric axes, 0 or 1 on nominal ones, added axis by axis."""
+    total = 0.0
+    for t in range(numeric):
+        change = released[row, t] - points[place, t]
+        total += change * change
+    for t in range(numeric, points.shape[1]):
+        if released[row, t] != points[place, t]:
+            total += 1.0
+    return total
+
+
+@njit("float64(float64[:, ::1], int64, float64[:, :, ::1], int64, int64)", cache=True, nogil=True)
+def _bound(released: Floats, row: int, boxes: Floats, node: int, numeric: int) -> float:
+    """At most the squared distance from the released row to any point of the node's box.
+
+    It holds for the computed numbers, not only for the true ones: rounding is monotone, and the
+    terms are the ones of `_distance` in the same order. So an equal distance is never pruned.
+    """
+    total = 0.0
+    for t in range(numeric):
+        change = max(boxes[node, 0, t] - released[row, t], released[row, t] - boxes[node, 1, t], 0.0)
+        total += change * change
+    for t in range(numeric, released.shape[1]):
+        if released[row, t] < boxes[node, 0, t] or released[row, t] > boxes[node, 1, t]:
+            total += 1.0
+    return total
+
+
+@njit(
+    "int64[::1](float64[:, ::1], int64[::1], int64[::1], float64[:, :, ::1], int64, float64[:, ::1], int64[::1], "
+    "int64[::1])",
+    cache=True,
+    nogil=True,
+)
+def count_nearest(
+    points: Floats,
+    copies: Ints,
+    borders: Ints,
+    boxes: Floats,
+    numeric: int,
+    released: Floats,
+    rows: Ints,
+    own: Ints,
+) -> Ints:
+    """For each pair (released row, place of its own original): how many originals are nearest, or 0.
+
+    The radius is known beforehand, the distance to the own original. The search ends at the first
+    original that is strictly nearer; if there is none, it has counted all at exactly that distance.
+    """
+    counts = np.zeros(len(rows), np.int64)
+    stack = np.empty(128, np.int64)
+    first_leaf = len(boxes) // 2
+    for pair in range(len(rows)):
+        row = rows[pair]
+        radius = _distance(released, row, points, own[pair], numeric)
+        found = 0
+        stack[0], height = 0, 1
+        while height > 0:
+            height -= 1
+            node = stack[height]
+            if node >= first_leaf:
+                for i in range(borders[2 * node], borders[2 * node + 1]):
+                    distance = _distance(released, row, points, i, numeric)
+                    if distance < radius:
+                        found, height = 0, 0
+                        break
+                    if distance == radius:
+                        found += copies[i]
+                continue
+            near, far = 2 * node + 1, 2 * node + 2
+            to_near, to_far = _bound(released, row, boxes, near, numeric), _bound(released, row, boxes, far, numeric)
+            if to_far < to_near:
+                near, far, to_near, to_far = far, near, to_far, to_near
+            if to_far <= radius:
+                stack[height] = far
+                height += 1
+            if to_near <= radius:
+                stack[height] = near
+                height += 1
+        counts[pair] = found
+    return counts

@@ -1,0 +1,107 @@
+"""Measures by name, and what none of them accepts."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from judged_columns import nominal, number
+
+import measures
+from measures import Measurement, MeasureUndefined, MeasureUnknown, measure, measure_names
+from mechanisms.columns import Column
+from mechanisms.refusal import ColumnTypeWrong, ValueMissing
+
+DECLARED = {
+    "id": Column(role="identifier"),
+    "x": number(),
+    "kind": nominal(3, role="quasi_identifier"),
+    "weight": Column(role="weight"),
+}
+ORIGINAL = {"x": np.array([1.0, 2.0, 3.0, 8.0]), "kind": np.array([0, 1, 2, 0])}
+
+
+def test_an_unknown_measure_is_refused_with_the_known_ones():
+    with pytest.raises(MeasureUnknown, match="record_linkage") as refused:
+        measure("record_linkeage")
+    assert all(name in str(refused.value) for name in measure_names())
+    assert (refused.value.code, refused.value.kind) == ("measure-unknown", "spec")
+
+
+def test_every_public_name_exists():
+    assert all(hasattr(measures, name) for name in measures.__all__)
+    assert list(measure_names()) == sorted(measure_names())
+
+
+@pytest.mark.parametrize("name", measure_names())
+def test_every_measure_documents_itself_and_turns_into_json(name):
+    declared = {**DECLARED, "z": number()}
+    original = {**ORIGINAL, "z": np.array([1.0, 0.0, 2.0, 2.0])}
+    released = {**original, "x": original["x"][::-1].copy()}
+    groups = {"x": np.zeros(4, np.int64)}
+    found = measure(name)(original, released, declared, groups=groups)
+    assert found.name == name
+    assert measure(name).__doc__
+    assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["concerns"] == found.concerns
+    assert (found.concerns == "risk") == bool(found.attacker)
+    assert found.weights == "not used"
+    assert found.missing
+
+
+@pytest.mark.parametrize("name", measure_names())
+def test_every_measure_takes_read_only_columns(name):
+    """Columns may be mapped from a file that nobody can change."""
+    declared = {"x": number(), "z": number(), "kind": nominal(3)}
+    columns = {"x": ORIGINAL["x"].copy(), "z": np.array([1.0, 0.0, 2.0, 2.0]), "kind": ORIGINAL["kind"].copy()}
+    groups = {"x": np.zeros(4, np.int64), "kind": np.zeros(4, np.int32)}
+    for values in (*columns.values(), *groups.values()):
+        values.flags.writeable = False
+    assert measure(name)(columns, columns, declared, groups=groups).n == 4
+
+
+def test_only_released_quasi_identifiers_and_confidential_columns_are_judged():
+    original = {**ORIGINAL, "weight": np.ones(4), "id": np.arange(4)}
+    released = {"weight": np.zeros(4), "id": np.arange(4), "x": ORIGINAL["x"]}
+    assert measure("sse")(original, released, DECLARED).columns == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("original", "released", "rule"),
+    [
+        (ORIGINAL, {**ORIGINAL, "y": np.ones(4)}, "y refused: every released column must be declared"),
+        ({}, {"x": ORIGINAL["x"]}, "x refused: the original of every judged column is needed"),
+        (ORIGINAL, {}, "at least one quasi-identifier or confidential column"),
+        (ORIGINAL, {"x": np.ones(3)}, "aligned row by row"),
+        ({"x": np.ones(0)}, {"x": np.ones(0)}, "at least one record"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(original, released, rule):
+    with pytest.raises(MeasureUndefined, match=rule) as refused:
+        measure("sse")(original, released, DECLARED)
+    assert (refused.value.code, refused.value.kind) == ("measure-undefined", "data")
+
+
+@pytest.mark.parametrize("name", ["sse", "il1s", "mean_change", "variance_change"])
+@pytest.mark.parametrize("value", [np.inf, 1e308])
+def test_a_value_beyond_floats_is_refused(name, value):
+    released = {"x": np.array([1.0, 2.0, value, value])}
+    with pytest.raises(MeasureUndefined, match="not a finite number"):
+        measure(name)(ORIGINAL, released, DECLARED)
+
+
+def test_linkage_refuses_infinite_values():
+    with pytest.raises(ValueMissing, match="finite"):
+        measure("record_linkage")(ORIGINAL, {"x": np.array([1.0, 2.0, np.inf, 3.0])}, DECLARED)
+
+
+def test_numbers_stored_as_text_are_refused():
+    with pytest.raises(ColumnTypeWrong, match="array of numbers"):
+        measure("sse")(ORIGINAL, {"x": np.array(["1", "2", "3", "4"])}, DECLARED)
+
+
+def test_a_measurement_cannot_be_changed():
+    found = measure("sse")(ORIGINAL, ORIGINAL, DECLARED)
+    assert isinstance(found, Measurement)
+    with pytest.raises(AttributeError):
+        found.value = 0.0
