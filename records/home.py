@@ -1,0 +1,95 @@
+"""The confidential side on disk: keys, runs and the default database, for its owner only.
+
+<root>/                 0700   PENSTOCK_HOME, else .penstock
+    keys/secret.key     0600   32 random bytes for keyed digests
+    keys/signing.pem    0600   Ed25519 private key;  keys/signing.pub is its public key
+    runs/<run-id>/      0700   see run.py
+    penstock.db         0600   unless PENSTOCK_DB names another database
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from mechanisms.refusal import Refusal
+from records import signing
+from records.keyfile import KeyDamaged, kept_key
+
+__all__ = ["Home", "HomeRefused"]
+
+_SECRET_BYTES = 32
+
+
+class HomeRefused(Refusal):
+    """The confidential folder cannot be made, or cannot be made private."""
+
+    code = "home-refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The confidential folder of one installation."""
+
+    root: Path
+
+    @classmethod
+    def open(cls, root: Path | None = None) -> Self:
+        """The home at `root`, else at PENSTOCK_HOME, else at .penstock; made private if it is not."""
+        chosen = root if root is not None else Path(os.environ.get("PENSTOCK_HOME") or ".penstock")
+        home = cls(chosen.absolute())
+        for folder in (home.root, home.keys, home.runs):
+            _make_private(folder)
+        return home
+
+    @property
+    def keys(self) -> Path:
+        return self.root / "keys"
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
+
+    @property
+    def database_url(self) -> str:
+        """PENSTOCK_DB, else an SQLite file in the home."""
+        return os.environ.get("PENSTOCK_DB") or f"sqlite:///{self.root / 'penstock.db'}"
+
+    @property
+    def public_key_path(self) -> Path:
+        """The public half of the signing key, for those who check bundles."""
+        return self.keys / "signing.pub"
+
+    def secret_key(self) -> bytes:
+        """The key of every keyed digest. Who has it and the database can rewrite the log."""
+        path = self.keys / "secret.key"
+        key = kept_key(path, lambda: secrets.token_bytes(_SECRET_BYTES))
+        if len(key) != _SECRET_BYTES:
+            raise KeyDamaged.at(
+                str(path), rule=f"must hold {_SECRET_BYTES} bytes", remedy="Restore it from its backup."
+            )
+        return key
+
+    def signing_key(self) -> Ed25519PrivateKey:
+        """The key that signs bundles; `keys/signing.pub` is the public key for those who check them."""
+        return signing.private_key(self.keys / "signing.pem")
+
+
+def _make_private(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        if mode & 0o077:
+            folder.chmod(mode & 0o700)  # only ever takes permissions away
+    except OSError as error:
+        raise HomeRefused.at(
+            str(folder),
+            rule=f"must be a folder that only its owner can enter ({error.strerror})",
+            remedy="Set PENSTOCK_HOME to a folder of your own.",
+        ) from None

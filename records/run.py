@@ -1,0 +1,264 @@
+"""The working folder of one run, so that a killed run goes on where it stopped.
+
+    <home>/runs/<run-id>/
+        run.json        the run's key (digest of its spec) and when it began
+        lock            held with flock as long as the process lives
+        <step>.json     the facts of a committed step; written after all that it vouches for
+        restarting      a restart was begun and not completed
+        outcome.json    the run is finished; only this and the names it keeps remain
+
+A step that was committed is never done again: noise is drawn once. Source of the lock's meaning:
+flock(2); the kernel releases it when the last process that has it open ends, also by SIGKILL.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from mechanisms.refusal import Refusal
+from records import durable
+from records.digest import canonical
+from records.home import Home
+
+__all__ = ["Run", "RunDamaged", "RunRefused"]
+
+_RUN, _LOCK, _OUTCOME, _RESTARTING = "run.json", "lock", "outcome.json", "restarting"
+_RESERVED = (_RUN, _LOCK, _OUTCOME, _RESTARTING)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class RunRefused(Refusal):
+    """The run cannot be begun or continued as asked."""
+
+    code = "run-refused"
+
+
+class RunDamaged(Refusal):
+    """A file of the run folder is not what was written."""
+
+    code = "run-damaged"
+    kind = "integrity"
+
+
+class Run:
+    """One run and its folder. Whoever holds this object holds the lock."""
+
+    def __init__(self, folder: Path, lock: int, *, resumed: bool) -> None:
+        self.folder = folder
+        self.resumed = resumed
+        self._lock: int | None = lock
+
+    @classmethod
+    def begin(cls, home: Home, key: str, *, now: datetime, run_id: str | None = None) -> Self:
+        """Resume the oldest unfinished run with this key whose process is dead, else begin a new one.
+
+        A live run with the same key is left alone. With `run_id` only that run is resumed or begun.
+        """
+        if now.tzinfo is None:
+            raise RunRefused.at("now", rule="must carry its time zone", remedy="Pass datetime.now(UTC).")
+        if run_id is not None:
+            _require_name("run", run_id)
+        with _alone(home.runs):
+            for folder in sorted(path for path in home.runs.iterdir() if path.is_dir()):
+                if run_id in (None, folder.name):
+                    run = cls._resume(folder, key)
+                    if run is not None:
+                        return run
+            folder = home.runs / (run_id if run_id is not None else _new_id(now))
+            if folder.exists():
+                raise RunRefused.at(
+                    "run",
+                    rule="must be unfinished, of the same spec, and not running elsewhere",
+                    got=run_id,
+                    remedy="Begin a new run without naming one.",
+                )
+            return cls._create(folder, {"begun": now.astimezone(UTC).isoformat(), "key": key})
+
+    @classmethod
+    def _create(cls, folder: Path, begun: Mapping[str, str]) -> Self:
+        folder.mkdir(mode=0o700)
+        lock = _lock(folder, wait=True)
+        with ExitStack() as undo:
+            run = cls(folder, lock, resumed=False)
+            undo.callback(run.close)
+            durable.write_whole(folder / _RUN, canonical(begun))
+            durable.sync(folder.parent)
+            undo.pop_all()
+        return run
+
+    @classmethod
+    def _resume(cls, folder: Path, key: str) -> Self | None:
+        """Take over a dead unfinished run with this key; clear away what a kill left of other ones."""
+        outcome = _read(folder / _OUTCOME, "keep")
+        if outcome is not None and {path.name for path in folder.iterdir()} <= {_OUTCOME, *outcome["keep"]}:
+            return None
+        try:
+            lock = _lock(folder, wait=False)
+        except BlockingIOError:
+            return None
+        with ExitStack() as undo:
+            run = cls(folder, lock, resumed=True)
+            undo.callback(run.close)
+            # Read again under the lock: the run may have finished in between.
+            outcome, begun = _read(folder / _OUTCOME, "keep"), _read(folder / _RUN, "key")
+            if outcome is not None:
+                _clear(folder, keep=(_OUTCOME, *outcome["keep"]))
+            elif begun is None:
+                _remove_unborn(folder)
+            elif begun["key"] == key:
+                if (folder / _RESTARTING).exists():
+                    run.restart()
+                undo.pop_all()
+                return run
+        return None
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    def path(self, name: str) -> Path:
+        """Where a working file of this run lies."""
+        _require_name("file", name)
+        if name in _RESERVED:
+            raise RunRefused.at("file", rule="this name is taken", got=name, remedy="Choose another.")
+        return self.folder / name
+
+    def commit(self, step: str, facts: Mapping[str, Any]) -> None:
+        """Mark a step as done, for ever. Everything in the folder is on disk before the marker is."""
+        self._require_open()
+        marker = self._marker(step)
+        content = canonical(dict(facts))
+        if marker.exists():
+            if marker.read_bytes() == content:
+                return
+            raise RunRefused.at(
+                f"step {step}", rule="was committed with other facts", remedy="Use what was committed, or restart."
+            )
+        durable.sync_tree(self.folder)
+        durable.write_whole(marker, content)
+
+    def committed(self, step: str) -> dict[str, Any] | None:
+        """The facts of a committed step, else None."""
+        return _read(self._marker(step))
+
+    def restart(self) -> None:
+        """Forget all commits and working files: the source changed before anything was published.
+
+        All or nothing also under a kill: a half-forgotten run would mix two sources.
+        """
+        self._require_open()
+        durable.write_whole(self.folder / _RESTARTING, b"")
+        _clear(self.folder, keep=(_RUN, _LOCK, _RESTARTING))
+        (self.folder / _RESTARTING).unlink()
+        durable.sync(self.folder)
+
+    def finish(self, outcome: Mapping[str, Any], *, keep: tuple[str, ...] = ()) -> None:
+        """Write outcome.json, then remove all other files except those named in `keep`, then let go."""
+        self._require_open()
+        for name in keep:
+            _require_name("keep", name)
+        begun = _read(self.folder / _RUN) or {}
+        content = {**begun, "keep": list(keep), "outcome": dict(outcome), "run": self.id}
+        durable.sync_tree(self.folder)
+        durable.write_whole(self.folder / _OUTCOME, canonical(content))
+        _clear(self.folder, keep=(_OUTCOME, *keep))
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the lock; an unfinished run can then be resumed, by this process or another."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _marker(self, step: str) -> Path:
+        return self.path(f"{step}.json")
+
+    def _require_open(self) -> None:
+        if self._lock is None:
+            raise RunRefused.at("run", rule="was let go", got=self.id, remedy="Begin it again.")
+
+
+def _new_id(now: datetime) -> str:
+    return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+
+
+def _require_name(field: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise RunRefused.at(
+            field, rule="1 to 100 letters, digits, dots, dashes or underscores", got=name, remedy="Rename it."
+        )
+
+
+@contextmanager
+def _alone(runs: Path) -> Iterator[None]:
+    """One process at a time looks for runs to resume; otherwise a folder just made would look dead."""
+    descriptor = os.open(runs / ".lock", os.O_RDWR | os.O_CREAT, durable.PRIVATE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(folder: Path, *, wait: bool) -> int:
+    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, durable.PRIVATE)
+    with ExitStack() as undo:
+        undo.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        undo.pop_all()
+    return descriptor
+
+
+def _read(path: Path, *needed: str) -> dict[str, Any] | None:
+    try:
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        content = None
+    if not isinstance(content, dict) or any(name not in content for name in needed):
+        raise _damaged(path)
+    return content
+
+
+def _remove_unborn(folder: Path) -> None:
+    """Remove a run that was killed before it had begun; if there is more in it, run.json was taken away."""
+    if any(path.name not in (_LOCK, f".{_RUN}.tmp") for path in folder.iterdir()):
+        raise _damaged(folder / _RUN)
+    _clear(folder, keep=())
+    folder.rmdir()
+
+
+def _damaged(path: Path) -> RunDamaged:
+    return RunDamaged.at(
+        f"{path.parent.name}/{path.name}",
+        rule="must be as it was written",
+        remedy="Move the run folder away and find out who changed it; then run again.",
+    )
+
+
+def _clear(folder: Path, *, keep: Collection[str]) -> None:
+    """Remove all but `keep`, the lock last: with it goes the right to remove."""
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == _LOCK):
+        if path.name not in keep:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+    durable.sync(folder)
