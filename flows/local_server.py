@@ -1,0 +1,121 @@
+"""A Prefect server for the length of one command.
+
+Where PREFECT_API_URL names a server, that one is used. Otherwise a private one is started on
+loopback with its files under PENSTOCK_HOME. It watches the pipe to the command that started it and
+ends with it, also when that command is killed; it prints nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mechanisms.refusal import Refusal
+
+__all__ = ["ServerNotReady", "prefect_server", "quiet_settings"]
+
+_START_SECONDS = 120
+_STOP_SECONDS = 10
+
+
+class ServerNotReady(Refusal):
+    """The private Prefect server did not start."""
+
+    code = "server-not-ready"
+    kind = "failure"
+
+
+def quiet_settings(home: Path) -> dict[str, str]:
+    """No analytics, no banner, and the server's files beside ours, readable by the owner only."""
+    return {
+        "PREFECT_HOME": str(home / "prefect"),
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_CLOUD_ENABLE_ORCHESTRATION_TELEMETRY": "false",
+        "PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS": "false",
+        "PREFECT_LOGGING_LEVEL": "CRITICAL",
+        "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL",
+        "PREFECT_CLI_WRAP_LINES": "false",
+    }
+
+
+@contextmanager
+def prefect_server(home: Path) -> Iterator[None]:
+    """Have a Prefect API to speak to. Call before prefect is imported: it reads its settings then."""
+    for name, value in quiet_settings(home).items():
+        os.environ.setdefault(name, value)
+    if "PREFECT_API_URL" in os.environ:
+        yield
+        return
+    os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "false")  # nobody can read the logs of a server that ends
+    Path(os.environ["PREFECT_HOME"]).mkdir(mode=0o700, parents=True, exist_ok=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "flows.local_server", str(port)],
+        stdin=subprocess.PIPE,  # its end is the sign to stop
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"},
+    )
+    os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
+    try:
+        import prefect  # noqa: F401  # two seconds of import while the server starts
+
+        _wait_until_ready(server, port)
+        yield
+    finally:
+        del os.environ["PREFECT_API_URL"]
+        if server.stdin is not None:
+            server.stdin.close()
+        try:
+            server.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _wait_until_ready(server: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/health", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.05)
+    raise ServerNotReady.at(
+        "PREFECT_API_URL",
+        rule="a private Prefect server must start on loopback",
+        remedy="Start one yourself and set PREFECT_API_URL.",
+    )
+
+
+def _serve(port: int) -> None:
+    import uvicorn
+    from prefect.server.api.server import create_app
+
+    server = uvicorn.Server(
+        uvicorn.Config(create_app, factory=True, host="127.0.0.1", port=port, log_level="critical", lifespan="on")
+    )
+
+    def end_with_parent() -> None:
+        sys.stdin.buffer.read()
+        server.should_exit = True
+        time.sleep(_STOP_SECONDS / 2)
+        os._exit(0)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    server.run()
+
+
+if __name__ == "__main__":
+    _serve(int(sys.argv[1]))

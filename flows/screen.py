@@ -1,0 +1,141 @@
+"""What the command line shows: text for people on a terminal, or one JSON document."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+__all__ = ["Screen"]
+
+_STEPS = ("ingest", "validate", "protect", "assess", "report", "seal", "publish")
+
+
+class Screen:
+    """Text or JSON, decided once per command."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._as_json = as_json
+        self._out = Console(highlight=False, soft_wrap=True)
+        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def show(self, text: str, document: Mapping[str, Any]) -> None:
+        """One sentence, or one document."""
+        if self._as_json:
+            sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        else:
+            self._out.print(escape(text))
+
+    @contextmanager
+    def progress(self) -> Iterator[None]:
+        """A line on the terminal that names the present step; nothing elsewhere."""
+        if self._as_json or not self._err.is_terminal:
+            yield
+            return
+        with self._err.status("starting") as status:
+            handler = _StepLine(status.update)
+            logger = logging.getLogger("penstock")
+            logger.addHandler(handler)
+            logger.setLevel(logging.INFO)
+            try:
+                yield
+            finally:
+                logger.removeHandler(handler)
+
+    def show_plan(self, outlook: Mapping[str, Any]) -> None:
+        if self._as_json:
+            self.show("", outlook)
+            return
+        promise = outlook["guarantee"]
+        self._out.print(f"[bold]{escape(outlook['name'])}[/bold]\n")
+        self._paragraph("Promise", [promise["statement"]])
+        self._paragraph("Assumes", promise["assumptions"])
+        self._paragraph("Does not promise", promise["not_promised"])
+        self._paragraph("Stays secret", promise["secret"])
+        self._paragraph("To expect", outlook["expect"])
+        self._paragraph("Gates", outlook["gates"])
+        self._paragraph("Cost", outlook["cost"])
+
+    def show_receipt(self, receipt: Mapping[str, Any]) -> None:
+        if self._as_json:
+            self.show("", receipt)
+            return
+        self._out.print(f"[bold green]Published[/bold green] {escape(receipt['name'])}, {receipt['records']:,} records")
+        for label, value in (
+            ("promise", receipt["promise"]),
+            ("bundle", receipt["path"]),
+            ("public report", receipt["public_report"]),
+            ("confidential report", receipt["confidential_report"]),
+        ):
+            self._out.print(f"  {label:20}{escape(value)}")
+
+    def show_demo(self, receipt: Mapping[str, Any], spec: Path, events: int) -> None:
+        if self._as_json:
+            self.show("", {**receipt, "spec": str(spec), "log_events": events})
+            return
+        self.show_receipt(receipt)
+        self._out.print(f"\nThe bundle verifies, and the audit log has {events} events, every one in its place.")
+        self._out.print("Look further:")
+        home = Path(receipt["confidential_report"]).parents[2]
+        for line in (
+            f"cat {spec}",
+            f"penstock plan {spec}",
+            f"PENSTOCK_HOME={home} penstock audit show",
+            f"penstock verify {receipt['path']} --key {home / 'keys' / 'signing.pub'}",
+        ):
+            self._out.print(f"  {escape(line)}")
+
+    def show_findings(self, bundle: Path, findings: Sequence[Mapping[str, Any]]) -> None:
+        if self._as_json:
+            self.show("", {"bundle": str(bundle), "findings": list(findings)})
+            return
+        for finding in findings:
+            mark = "[green]checked[/green]    " if finding["checked"] else "[yellow]not checked[/yellow]"
+            self._out.print(f"{mark} {escape(finding['text'])}")
+
+    def show_events(self, events: Sequence[Mapping[str, Any]]) -> None:
+        if self._as_json:
+            self.show("", {"events": list(events)})
+            return
+        table = Table(box=None, pad_edge=False)
+        for title in ("", "when", "run", "what", "who"):
+            table.add_column(title, overflow="fold")
+        for event in events:
+            when = event["occurred"][:19].replace("T", " ")
+            table.add_row(str(event["seq"]), when, event["run"], event["action"], event["actor"])
+        self._out.print(table)
+
+    def show_refusal(self, refusal: Mapping[str, Any]) -> None:
+        if self._as_json:
+            self.show("", refusal)
+            return
+        self._err.print(f"[bold red]Refused[/bold red] ({refusal['refused']})")
+        for fault in refusal["faults"]:
+            got = f", got {fault['got']}" if fault["got"] else ""
+            self._err.print(f"  [bold]{escape(fault['field'])}[/bold]: {escape(fault['rule'] + got)}.")
+            self._err.print(f"    {escape(fault['remedy'])}")
+
+    def _paragraph(self, title: str, lines: Sequence[str]) -> None:
+        self._out.print(f"[bold]{title}[/bold]")
+        for line in lines:
+            self._out.print(f"  {escape(line)}")
+        self._out.print()
+
+
+class _StepLine(logging.Handler):
+    def __init__(self, update: Any) -> None:
+        super().__init__()
+        self._update = update
+
+    def emit(self, record: logging.LogRecord) -> None:
+        step = record.getMessage()
+        place = f"{_STEPS.index(step) + 1} of {len(_STEPS)}: " if step in _STEPS else ""
+        self._update(f"{place}{step}")

@@ -1,0 +1,357 @@
+"""Validation: what the declared columns imply, what the user adds, and what became of it.
+
+An expectation is a Great Expectations configuration, {"type": "expect_...", "kwargs": {...}}, with an
+optional "description". The user's suite is checked against the declared columns before any row is
+read. Results say which expectation failed and how many rows failed it. They belong on the
+confidential side: a count can be small.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+
+from mechanisms.columns import Column
+from mechanisms.refusal import Fault, Refusal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "Expectation",
+    "ExpectationResult",
+    "SuiteRefused",
+    "ValidationFailed",
+    "derived_suite",
+    "suite_faults",
+    "user_suite",
+    "validate",
+]
+
+Expectation = dict[str, Any]
+Source = Literal["derived", "suite"]
+
+_REMEDY = "Correct the suite file."
+_COLUMN_SETTINGS = ("column", "column_A", "column_B", "column_list", "column_set")
+
+# Keys that GX writes into a saved suite; those after `description` say nothing about the data.
+_SUITE_KEYS = frozenset({"name", "expectations", "meta", "notes", "id", "suite_parameters"})
+_EXPECTATION_KEYS = frozenset({"type", "kwargs", "description", "severity", "meta", "notes", "id", "rendered_content"})
+
+# A whole number as text, also when missing values have made the column floating point. Exact up to
+# 2^53, the largest bound of an integer column; floating-point text changes shape only at 10^16.
+_WHOLE_NUMBER = r"^-?[0-9]+(\.0)?$"
+
+# Settings that are objects by nature; elsewhere GX takes an object for a parameter to be filled in later.
+_OBJECTS = frozenset({"json_schema", "quantile_ranges"})
+_CONDITIONS = ("comparison", "nullity")
+_LONGEST_LIST = 12
+
+
+class SuiteRefused(Refusal):
+    """The user's suite cannot be read, or expects something that cannot be checked here."""
+
+    code = "suite-refused"
+    kind = "spec"
+
+
+class ValidationFailed(Refusal):
+    """The data are not what the columns declare or the suite expects."""
+
+    code = "validation-failed"
+    kind = "data"
+
+    @classmethod
+    def from_results(cls, results: Iterable[ExpectationResult]) -> Self:
+        """One fault for each failed expectation: its type, column and rule; no count."""
+        return cls(
+            *(
+                Fault(
+                    result.column or "table",
+                    rule=f"{result.expectation} failed: {result.rule}",
+                    remedy="Correct the data, or the declared column."
+                    if result.source == "derived"
+                    else "Correct the data, or the suite.",
+                )
+                for result in results
+                if not result.success
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationResult:
+    """What became of one expectation. `rule` is made of settings only.
+
+    unexpected: rows that failed it, where it is about rows and was not met; a missing value counts
+    only where missing values are the question. total: all rows.
+    """
+
+    expectation: str
+    column: str | None
+    rule: str
+    source: Source
+    success: bool
+    unexpected: int | None
+    total: int
+
+
+def derived_suite(declared: Mapping[str, Column], min_rows: int) -> list[Expectation]:
+    """What the declared columns imply. Identifiers are never read, so nothing is expected of them."""
+
+    def expect(kind: str, description: str, **kwargs: Any) -> Expectation:
+        return {"type": kind, "kwargs": kwargs, "description": description, "meta": {"source": "derived"}}
+
+    suite = [expect("expect_table_row_count_to_be_between", f"at least {min_rows} rows", min_value=min_rows)]
+    for name, column in declared.items():
+        if column.role == "identifier":
+            continue
+        suite.append(expect("expect_column_to_exist", "the column exists", column=name))
+        if column.missing == "refuse":
+            suite.append(expect("expect_column_values_to_not_be_null", "no value is missing", column=name))
+        if column.type == "integer":
+            suite.append(
+                expect(
+                    "expect_column_values_to_match_regex",
+                    "every value is a whole number",
+                    column=name,
+                    regex=_WHOLE_NUMBER,
+                )
+            )
+        if column.domain is not None:
+            low, high = column.domain
+            suite.append(
+                expect(
+                    "expect_column_values_to_be_between",
+                    f"every value lies from {low} to {high}",
+                    column=name,
+                    min_value=low,
+                    max_value=high,
+                )
+            )
+        if column.categories is not None:
+            suite.append(
+                expect(
+                    "expect_column_values_to_be_in_set",
+                    f"every value is one of {_shown(column.categories)}",
+                    column=name,
+                    value_set=list(column.categories),
+                )
+            )
+        if column.role == "weight":
+            suite.append(
+                expect(
+                    "expect_column_values_to_be_between",
+                    "every weight is above 0 and finite",
+                    column=name,
+                    min_value=0,
+                    strict_min=True,
+                    max_value=sys.float_info.max,
+                )
+            )
+    return suite
+
+
+def _is_derived(expectation: Expectation) -> bool:
+    return expectation.get("meta") == {"source": "derived"}
+
+
+def user_suite(path: str | Path) -> list[Expectation]:
+    """The expectations in a JSON file: a suite as GX 1.x saves it, or a bare list of expectations."""
+
+    def refuse_constant(text: str) -> NoReturn:
+        raise ValueError(f"{text} is not JSON")
+
+    try:
+        read = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=refuse_constant)
+    except OSError as error:
+        raise SuiteRefused.at(
+            "validate.suite",
+            rule=f"the file must be readable ({error.strerror})",
+            got=str(path),
+            remedy="Correct the path.",
+        ) from None
+    except ValueError as error:
+        raise SuiteRefused.at(
+            "validate.suite", rule=f"the file must be JSON ({error})", got=str(path), remedy=_REMEDY
+        ) from None
+    if isinstance(read, dict):
+        unknown = sorted(set(read) - _SUITE_KEYS)
+        if unknown or "expectations" not in read:
+            raise SuiteRefused.at(
+                "validate.suite", rule="a suite has name and expectations", got=sorted(read), remedy=_REMEDY
+            )
+        read = read["expectations"]
+    if not isinstance(read, list) or not read:
+        raise SuiteRefused.at(
+            "validate.suite",
+            rule="must hold a list of at least one expectation",
+            got=type(read).__name__,
+            remedy="Write the expectations, or leave the suite out of the spec.",
+        )
+    SuiteRefused.raise_for(fault for place, item in enumerate(read) for fault in _shape_faults(place, item))
+    kept = ("type", "kwargs", "description")
+    return [{key: item[key] for key in kept if item.get(key) is not None} for item in read]
+
+
+def _shape_faults(place: int, item: object) -> Iterator[Fault]:
+    field = f"validate.suite[{place}]"
+    if not isinstance(item, dict):
+        yield Fault(field, "an expectation is an object with type and kwargs", _REMEDY, type(item).__name__)
+        return
+    if not isinstance(item.get("type"), str):
+        yield Fault(f"{field}.type", "must name an expectation", _REMEDY)
+    if not isinstance(item.get("kwargs"), dict):
+        yield Fault(f"{field}.kwargs", "must be an object", _REMEDY)
+    if not isinstance(item.get("description") or "", str):
+        yield Fault(f"{field}.description", "must be text", _REMEDY)
+    for key in sorted(set(item) - _EXPECTATION_KEYS):
+        yield Fault(f"{field}.{key}", "not known", "Remove it.")
+    if item.get("severity", "critical") != "critical":
+        yield Fault(
+            f"{field}.severity",
+            "every failed expectation stops the release",
+            "Remove it, or remove the expectation.",
+            repr(item["severity"]),
+        )
+
+
+def suite_faults(expectations: Sequence[Expectation], declared: Mapping[str, Column]) -> tuple[Fault, ...]:
+    """Everything wrong with the user's expectations that can be known without reading data."""
+    added = [expectation for expectation in expectations if not _is_derived(expectation)]
+    if not added:
+        return ()
+    from tasks import expectation_engine as engine
+
+    read = [name for name, column in declared.items() if column.role != "identifier"]
+    faults: list[Fault] = []
+    for place, expectation in enumerate(added):
+        field, kind, kwargs = f"validate.suite[{place}]", expectation["type"], expectation["kwargs"]
+        known = engine.kwargs_of(kind)
+        if known is None:
+            faults.append(
+                Fault(f"{field}.type", "not an expectation that can run here", "Use one for data frames.", repr(kind))
+            )
+            continue
+        before = len(faults)
+        for setting in sorted(set(kwargs) - known):
+            faults.append(Fault(f"{field}.kwargs.{setting}", f"not a setting of {kind}", "Remove it."))
+        for setting in sorted(set(kwargs) & known):
+            faults.extend(_literal_faults(f"{field}.kwargs.{setting}", setting, kwargs[setting]))
+        if len(faults) == before:
+            faults.extend(
+                Fault(f"{field}.kwargs.{setting}".rstrip("."), message, _REMEDY)
+                for setting, message in engine.settings_errors(kind, kwargs).items()
+            )
+        faults.extend(
+            Fault(
+                f"{field}.kwargs",
+                "expects something of a column that the spec does not read",
+                "Declare the column with a role other than identifier, or remove the expectation.",
+                repr(name),
+            )
+            for name in _columns_of(kwargs)
+            if name not in read
+        )
+    return tuple(faults)
+
+
+def _literal_faults(field: str, setting: str, value: object) -> Iterator[Fault]:
+    """Settings stand in the file: no parameter filled in later, and no condition that is a program."""
+    if setting == "row_condition":
+        if any(not isinstance(part, dict) or part.get("type") not in _CONDITIONS for part in _conditions(value)):
+            yield Fault(
+                field,
+                "must be a comparison, a nullity, or several joined by and or or; text is not run",
+                'Write an object such as {"type": "comparison", "column": {"name": "age"}, '
+                '"operator": "<", "parameter": 16}.',
+            )
+    elif isinstance(value, dict) and setting not in _OBJECTS:
+        yield Fault(field, "must be a value; parameters are not filled in", "Write the value.")
+
+
+def _conditions(condition: Any) -> Iterator[Any]:
+    """The single conditions of a row condition."""
+    parts = condition.get("conditions") if isinstance(condition, dict) else None
+    if isinstance(parts, list):
+        for part in parts:
+            yield from _conditions(part)
+    else:
+        yield condition
+
+
+def _columns_of(kwargs: Mapping[str, Any]) -> list[str]:
+    """Every column that an expectation touches, once each, also in its row condition."""
+    names: list[str] = []
+    for setting in _COLUMN_SETTINGS:
+        value = kwargs.get(setting)
+        names.extend([value] if isinstance(value, str) else map(str, value) if isinstance(value, list) else [])
+    for part in _conditions(kwargs.get("row_condition")):
+        column = part.get("column") if isinstance(part, dict) else None
+        if isinstance(column, dict) and isinstance(column.get("name"), str):
+            names.append(column["name"])
+    return list(dict.fromkeys(names))
+
+
+def validate(frame: pd.DataFrame, expectations: Sequence[Expectation]) -> tuple[ExpectationResult, ...]:
+    """Run every expectation on the frame; one result for each, in order.
+
+    An expectation on a column that is not there fails without being run.
+    """
+    from tasks import expectation_engine as engine
+
+    present = frozenset(frame.columns)
+    runnable = [present.issuperset(_columns_of(expectation["kwargs"])) for expectation in expectations]
+    outcomes = iter(engine.run(frame, [e for e, runs in zip(expectations, runnable, strict=True) if runs]))
+    results = []
+    for expectation, runs in zip(expectations, runnable, strict=True):
+        outcome = next(outcomes) if runs else engine.Outcome(False, None)
+        named = _columns_of({**expectation["kwargs"], "row_condition": None})
+        results.append(
+            ExpectationResult(
+                expectation=expectation["type"],
+                column=", ".join(named) or None,
+                rule=_rule(expectation),
+                source="derived" if _is_derived(expectation) else "suite",
+                success=outcome.success,
+                unexpected=outcome.unexpected,
+                total=len(frame),
+            )
+        )
+    return tuple(results)
+
+
+def _rule(expectation: Expectation) -> str:
+    """The description if there is one, else the type and its settings in words."""
+    if "description" in expectation:
+        return str(expectation["description"])
+    words = expectation["type"].removeprefix("expect_").removeprefix("column_").replace("_", " ")
+    settings = []
+    for setting, value in expectation["kwargs"].items():
+        if setting in _COLUMN_SETTINGS:
+            continue
+        if setting == "mostly":
+            settings.append(f"for at least {100 * value:g} % of the values")
+        elif setting == "row_condition":
+            settings.append(f"where {_condition_in_words(value)}")
+        else:
+            settings.append(f"{setting.replace('_', ' ')} {_shown(value) if isinstance(value, list) else value}")
+    return ", ".join([words, *settings])
+
+
+def _condition_in_words(condition: Mapping[str, Any]) -> str:
+    if "conditions" in condition:
+        return f" {condition['type']} ".join(f"({_condition_in_words(part)})" for part in condition["conditions"])
+    name = condition["column"]["name"]
+    if condition["type"] == "nullity":
+        return f"{name} is {'missing' if condition['is_null'] else 'not missing'}"
+    return f"{name} {condition['operator']} {condition['parameter']}"
+
+
+def _shown(values: Sequence[object]) -> str:
+    listed = ", ".join(str(value) for value in values[:_LONGEST_LIST])
+    return listed if len(values) <= _LONGEST_LIST else f"{listed} … ({len(values)} in all)"

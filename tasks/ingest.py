@@ -1,0 +1,49 @@
+"""Ingest: the declared columns of the source, checked, on the confidential side of the run."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from mechanisms.refusal import TooFewRecords
+from tasks.job import Job
+from tasks.source import digest_source, open_source, read_source
+from tasks.step import step
+from tasks.tables import save_columns
+
+__all__ = ["Ingested", "ingest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """A reference to the working copy of the source."""
+
+    folder: Path
+    digest: str
+    rows: int
+
+
+@step("ingest")
+def ingest(job: Job) -> Ingested:
+    """Read the source. A resumed run whose source has changed starts over: nothing of it was published."""
+    dataset = open_source(job.plan.source, job.plan.declared)
+    with ThreadPoolExecutor(1) as beside:
+        hashing = beside.submit(digest_source, dataset, job.home.secret_key())
+        columns = read_source(dataset, job.plan.declared)
+        digest = hashing.result()
+    rows = len(next(iter(columns.values())))
+    if rows < job.plan.min_rows:
+        raise TooFewRecords.at(
+            "validate.min_rows",
+            rule="the source has fewer records",
+            got=job.plan.min_rows,
+            remedy="Check that the source is complete.",
+        )
+    before = job.run.committed("source")
+    if before is not None and before["digest"] != digest:
+        job.run.restart()
+    folder = job.run.path("ingested")
+    save_columns(folder, columns)
+    job.run.commit("source", {"digest": digest})
+    return Ingested(folder, digest, rows)

@@ -1,0 +1,38 @@
+"""What one release will do, settled before any row is read. Steps read it and never change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from measures.gates import Gate
+from mechanisms.columns import Column
+from mechanisms.guarantee import Guarantee
+from mechanisms.probabilistic_k_anonymity import Params
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The resolved spec with its promise."""
+
+    name: str
+    source: str
+    declared: Mapping[str, Column]
+    suite: str | None
+    min_rows: int
+    params: Params
+    gates: tuple[Gate, ...]
+    publish: Path
+    formats: tuple[str, ...]
+    guarantee: Guarantee
+    spec: Mapping[str, Any]
+    spec_digest: str
+
+    @property
+    def data_columns(self) -> dict[str, Column]:
+        """The columns that are read: all but the direct identifiers."""
+        return {name: column for name, column in self.declared.items() if column.role != "identifier"}

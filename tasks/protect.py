@@ -1,0 +1,69 @@
+"""Protect: the only step that draws. Its output is staged once and found again after a crash."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mechanisms import probabilistic_k_anonymity
+from mechanisms.permutation import permutation
+from mechanisms.randomness import require_system, system
+from records.digest import plain_file
+from records.log import Action
+from tasks.ingest import Ingested
+from tasks.job import Job
+from tasks.step import step
+from tasks.tables import load_columns, save_columns, write_release
+
+__all__ = ["Staged", "protect", "staged_before"]
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A reference to the protected table, still on the confidential side.
+
+    secrets: folder with the group labels and the source row of each released row.
+    """
+
+    data: Path
+    digest: str
+    masked: tuple[str, ...]
+    secrets: Path
+
+
+def staged_before(job: Job) -> Staged | None:
+    """What an earlier attempt of this run drew, if all of it is there."""
+    done = job.run.committed("protected")
+    data = job.run.path("protected.parquet")
+    if done is None or plain_file(data) != done["digest"]:
+        return None
+    return Staged(data, done["digest"], tuple(done["masked"]), job.run.path("secrets"))
+
+
+@step("protect")
+def protect(job: Job, source: Ingested) -> Staged:
+    """Apply the mechanism, put the rows in random order, stage the file; never draw twice."""
+    before = staged_before(job)
+    if before is not None:
+        return before
+    randomness = system()
+    require_system(randomness)
+    plan = job.plan
+    job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))  # before the draw, never after
+    protected = probabilistic_k_anonymity.protect(
+        load_columns(source.folder), plan.data_columns, plan.params, randomness
+    )
+    origin = permutation(source.rows, randomness)
+    data = job.run.path("protected.parquet")
+    write_release(
+        data,
+        {name: np.take(values, origin) for name, values in protected.columns.items()},
+        plan.declared,
+        protected.guarantee,
+    )
+    save_columns(job.run.path("secrets"), {"origin": origin, **{f"group {n}": g for n, g in protected.groups.items()}})
+    digest = plain_file(data)
+    job.run.commit("protected", {"digest": digest, "masked": list(protected.masked)})
+    return Staged(data, digest, protected.masked, job.run.path("secrets"))

@@ -1,0 +1,253 @@
+"""Reading confidential Parquet: a file, a folder, or a Hive-partitioned folder.
+
+Only the named columns are read, and direct identifiers are not even read. What comes out are the
+arrays that mechanisms speak (see mechanisms.columns); everything else is refused, without a value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from mechanisms.columns import Column
+from mechanisms.refusal import (
+    ColumnDuplicated,
+    ColumnMissing,
+    ColumnTypeWrong,
+    Fault,
+    Refusal,
+    TableEmpty,
+    ValueMissing,
+    ValueOutsideDomain,
+)
+
+__all__ = ["SourceUnreadable", "count_rows", "digest_source", "open_source", "read_source"]
+
+
+class SourceUnreadable(Refusal):
+    """The source is not readable Parquet."""
+
+    code = "source-unreadable"
+    kind = "data"
+
+
+def open_source(path: str, declared: Mapping[str, Column]) -> ds.Dataset:
+    """The source as a data set whose schema fits the declared columns; reads no row."""
+    wanted = {name: column for name, column in declared.items() if column.role != "identifier"}
+    files = _files(Path(path))
+    keys = _folder_keys(Path(path), files)
+    by_folder = [name for name in wanted if name in keys]
+    try:
+        schemas = dict.fromkeys(pq.read_schema(file) for file in files)
+    except (pa.ArrowException, OSError):
+        raise _unreadable(path) from None
+    # Every file is checked: a file that lacks a column would otherwise be filled with missing values.
+    for schema in schemas:
+        _require_fit(schema, {name: column for name, column in wanted.items() if name not in keys})
+    types = [(key, _folder_type(wanted[key]) if key in wanted else pa.string()) for key in keys]
+    try:
+        partitioning = ds.partitioning(pa.schema(types), flavor="hive") if keys else None
+        base = path if by_folder else None
+        return ds.dataset(
+            [str(file) for file in files],
+            format="parquet",
+            schema=pa.schema(
+                [next(iter(schemas)).field(name) for name in wanted if name not in keys]
+                + [field for field in types if field[0] in by_folder]
+            ),
+            partitioning=partitioning,
+            partition_base_dir=base,
+        )
+    except (pa.ArrowException, OSError):
+        raise _unreadable(path) from None
+
+
+def _files(path: Path) -> list[Path]:
+    """The file itself, or every file below the folder; names that begin with _ or . are not data."""
+    if path.is_file():
+        return [path]
+    files = [
+        file
+        for file in sorted(path.rglob("*"))
+        if file.is_file() and not any(part[0] in "_." for part in file.relative_to(path).parts)
+    ]
+    if not files:
+        raise SourceUnreadable.at(
+            "source.path", rule="must hold at least one Parquet file", got=str(path), remedy="Check the path."
+        )
+    return files
+
+
+def _folder_keys(path: Path, files: list[Path]) -> list[str]:
+    """Column names that Hive folders such as region=N give, outermost first."""
+    parts = (part for file in files for part in file.relative_to(path).parts[:-1] if "=" in part)
+    return list(dict.fromkeys(part.split("=", 1)[0] for part in parts))
+
+
+def _require_fit(schema: pa.Schema, wanted: Mapping[str, Column]) -> None:
+    places = {name: schema.get_all_field_indices(name) for name in wanted}
+    ColumnMissing.raise_for(
+        Fault(f"source.columns.{name}", "must exist in every file of the source", "Correct the name or the data.")
+        for name, found in places.items()
+        if not found
+    )
+    ColumnDuplicated.raise_for(
+        Fault(f"source.columns.{name}", "must exist once in the source", "Remove the second column.")
+        for name, found in places.items()
+        if len(found) > 1
+    )
+    ColumnTypeWrong.raise_for(
+        fault
+        for name, found in places.items()
+        for fault in _type_faults(name, schema.field(found[0]).type, wanted[name])
+    )
+
+
+def _unreadable(path: str) -> SourceUnreadable:
+    return SourceUnreadable.at(
+        "source.path", rule="must be readable, complete Parquet", got=path, remedy="Check the path and the files."
+    )
+
+
+def count_rows(dataset: ds.Dataset) -> int:
+    """Number of records, from the files' footers."""
+    return int(dataset.count_rows())
+
+
+def read_source(dataset: ds.Dataset, declared: Mapping[str, Column]) -> dict[str, NDArray[Any]]:
+    """The declared columns as arrays, after the missing rules and domain checks."""
+    wanted = {name: column for name, column in declared.items() if column.role != "identifier"}
+    try:
+        table = dataset.to_table(columns=list(wanted))
+    except (pa.ArrowException, OSError):
+        raise _unreadable(dataset.files[0]) from None
+    if table.num_rows == 0:
+        raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
+    arrays: dict[str, NDArray[Any]] = {}
+    incomplete: list[Fault] = []
+    outside: list[Fault] = []
+    for name, column in wanted.items():
+        read = _read_column(table.column(name), column)
+        table = table.drop_columns(name)  # one column in two shapes at a time is all the memory this needs
+        arrays[name] = read.values
+        if read.has_missing and column.missing == "refuse":
+            incomplete.append(
+                Fault(
+                    f"source.columns.{name}",
+                    "missing: refuse allows no null, NaN or infinite value",
+                    "Complete the data, or declare another missing rule.",
+                )
+            )
+        if read.has_outside:
+            outside.append(
+                Fault(f"source.columns.{name}", _domain_rule(column), "Correct the declaration or the data.")
+            )
+    ValueMissing.raise_for(incomplete)
+    ValueOutsideDomain.raise_for(outside)
+    return arrays
+
+
+def digest_source(dataset: ds.Dataset, key: bytes) -> str:
+    """Keyed digest of the source's files, names and contents; a plain one of a small table can be guessed."""
+    mac = hmac.new(key, digestmod=hashlib.sha256)
+    for file in sorted(dataset.files):
+        mac.update(f"{Path(file).name}\0{Path(file).stat().st_size}\0".encode())
+        with open(file, "rb") as stream:
+            while block := stream.read(1 << 20):
+                mac.update(block)
+    return mac.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    values: NDArray[Any]
+    has_missing: bool
+    has_outside: bool
+
+
+def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
+    return _read_numbers(stored, column) if column.numeric else _read_categories(stored, column)
+
+
+def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
+    if pa.types.is_integer(stored.type) and column.type == "integer" and stored.null_count == 0:
+        values = stored.to_numpy()
+        low, high = column.bounds
+        outside = bool(values.min() < low or values.max() > high)
+        return _Read(values.astype(np.int64, copy=False), False, outside)
+    if not pa.types.is_float64(stored.type):
+        stored = stored.cast(pa.float64(), safe=False)
+    numbers = pc.fill_null(stored, float("nan")).to_numpy() if stored.null_count else stored.to_numpy()
+    finite = np.isfinite(numbers)
+    has_missing = not bool(finite.all())
+    if has_missing:
+        numbers = np.where(finite, numbers, np.nan)
+    known = numbers[finite] if has_missing else numbers
+    if column.role == "weight":
+        return _Read(numbers, has_missing, bool((known <= 0).any()))
+    low, high = column.bounds
+    outside = bool(known.size and (known.min() < low or known.max() > high))
+    if column.type == "integer":
+        outside = outside or bool((known != np.floor(known)).any())
+        if not has_missing:
+            numbers = numbers.astype(np.int64)
+    return _Read(numbers, has_missing, outside)
+
+
+def _read_categories(stored: pa.ChunkedArray, column: Column) -> _Read:
+    if pa.types.is_dictionary(stored.type):
+        stored = stored.cast(stored.type.value_type)
+    categories = column.categories or ()
+    kind = stored.type if pa.types.is_integer(stored.type) else pa.string()
+    if kind == pa.string():
+        stored = stored.cast(kind)
+    else:
+        stored, kind = stored.cast(pa.int64()), pa.int64()
+    codes = pc.index_in(stored, value_set=pa.array(categories, kind))
+    has_missing = stored.null_count > 0
+    outside = codes.null_count > stored.null_count
+    return _Read(pc.fill_null(codes, -1).to_numpy().astype(np.int32, copy=False), has_missing, outside)
+
+
+def _type_faults(name: str, stored: pa.DataType, column: Column) -> list[Fault]:
+    value = stored.value_type if pa.types.is_dictionary(stored) else stored
+    is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
+    if column.numeric:
+        fits = is_number and not pa.types.is_dictionary(stored)
+        rule = f"{column.type or 'weight'} must be stored as numbers"
+    elif column.categories and isinstance(column.categories[0], int):
+        fits = pa.types.is_integer(value)
+        rule = "categories given as whole numbers must be stored as integers"
+    else:
+        fits = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
+        rule = "categories given as text must be stored as text"
+    if fits:
+        return []
+    return [Fault(f"source.columns.{name}.type", rule, "Correct the declaration or the data.", f"'{stored}'")]
+
+
+def _domain_rule(column: Column) -> str:
+    if column.role == "weight":
+        return "every weight must be above 0"
+    if column.numeric:
+        whole = "whole numbers " if column.type == "integer" else ""
+        return f"every value must be {whole}inside the declared domain {list(column.domain or ())}"
+    return "every value must be a declared category"
+
+
+def _folder_type(column: Column) -> pa.DataType:
+    """Hive folders get declared types: a folder region=01 holds the text 01, not the number 1."""
+    if column.numeric:
+        return pa.int64() if column.type == "integer" else pa.float64()
+    return pa.int64() if column.categories and isinstance(column.categories[0], int) else pa.string()

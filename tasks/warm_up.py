@@ -1,0 +1,17 @@
+"""Compile the numeric kernels once, so that no release waits for a compiler: python -m tasks.warm_up"""
+
+from __future__ import annotations
+
+import importlib
+
+__all__ = ["compile_kernels"]
+
+
+def compile_kernels() -> None:
+    """Importing a module of kernels compiles them, or loads them from numba's cache on disk."""
+    for module in ("mechanisms.microaggregation.kernels", "measures.kernels"):
+        importlib.import_module(module)
+
+
+if __name__ == "__main__":
+    compile_kernels()

@@ -1,0 +1,41 @@
+"""What tests of the whole line share: one Prefect server, and a workplace with a small survey."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from workplace import Workplace
+
+from flows.local_server import prefect_server
+
+DATA = Path(os.environ.get("PENSTOCK_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+@pytest.fixture(scope="session")
+def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A private Prefect server for all flow tests; yields the folder with its files."""
+    home = tmp_path_factory.mktemp("prefect-server")
+    with prefect_server(home):
+        from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+
+        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):  # type: ignore[dict-item]
+            yield home / "prefect"
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workplace:
+    place = Workplace(tmp_path)
+    monkeypatch.setenv("PENSTOCK_HOME", str(place.home))
+    monkeypatch.delenv("PENSTOCK_DB", raising=False)
+    return place
+
+
+@pytest.fixture
+def data_folder() -> Path:
+    """The public reference data sets; tests that need them are skipped where the folder is absent."""
+    if not (DATA / "adult.parquet").exists():
+        pytest.skip(f"reference data not found in {DATA}; set PENSTOCK_DATA to their folder")
+    return DATA

@@ -1,0 +1,463 @@
+"""Validation: what is expected, what is refused before any row is read, and what is counted."""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+import os
+import pickle
+import warnings
+import weakref
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mechanisms.columns import Column
+from tasks.expectations import (
+    ExpectationResult,
+    SuiteRefused,
+    ValidationFailed,
+    derived_suite,
+    suite_faults,
+    user_suite,
+    validate,
+)
+
+DECLARED = {
+    "person": Column(role="identifier"),
+    "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),
+    "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S"), missing="category"),
+    "grade": Column(role="quasi_identifier", type="ordinal", categories=(1, 2, 3)),
+    "income": Column(role="confidential", type="continuous", domain=(0, 1000.5), missing="own_group"),
+    "weight": Column(role="weight"),
+}
+
+FRAME = pd.DataFrame(
+    {
+        "age": [30, 40, 50],
+        "region": pd.Series(["N", None, "S"], dtype="str"),
+        "grade": [1, 2, 3],
+        "income": [0.0, np.nan, 1000.5],
+        "weight": [0.5, 1.0, 2.0],
+    }
+)
+
+
+def expectation(kind: str, **kwargs: Any) -> dict[str, Any]:
+    return {"type": f"expect_{kind}", "kwargs": kwargs}
+
+
+def written(folder: Path, content: object) -> Path:
+    path = folder / "suite.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def found(frame: pd.DataFrame, *expectations: dict[str, Any]) -> list[tuple[bool, int | None]]:
+    return [(result.success, result.unexpected) for result in validate(frame, expectations)]
+
+
+# what the columns imply
+
+
+def test_the_derived_suite_says_what_the_columns_declare() -> None:
+    said = [(e["kwargs"].get("column"), e["type"], e["description"]) for e in derived_suite(DECLARED, 10)]
+    exist, filled = "expect_column_to_exist", "expect_column_values_to_not_be_null"
+    between, member = "expect_column_values_to_be_between", "expect_column_values_to_be_in_set"
+    assert said == [
+        (None, "expect_table_row_count_to_be_between", "at least 10 rows"),
+        ("age", exist, "the column exists"),
+        ("age", filled, "no value is missing"),
+        ("age", "expect_column_values_to_match_regex", "every value is a whole number"),
+        ("age", between, "every value lies from 0 to 120"),
+        ("region", exist, "the column exists"),
+        ("region", member, "every value is one of N, S"),
+        ("grade", exist, "the column exists"),
+        ("grade", filled, "no value is missing"),
+        ("grade", member, "every value is one of 1, 2, 3"),
+        ("income", exist, "the column exists"),
+        ("income", between, "every value lies from 0 to 1000.5"),
+        ("weight", exist, "the column exists"),
+        ("weight", filled, "no value is missing"),
+        ("weight", between, "every weight is above 0 and finite"),
+    ]
+
+
+def test_the_derived_suite_has_settings_that_great_expectations_accepts() -> None:
+    as_if_added = [{"type": e["type"], "kwargs": e["kwargs"]} for e in derived_suite(DECLARED, 10)]
+    assert suite_faults(as_if_added, DECLARED) == ()
+
+
+def test_a_long_list_of_categories_is_shortened_in_the_rule() -> None:
+    many = Column(role="confidential", type="nominal", categories=tuple(f"c{i}" for i in range(40)))
+    rule = derived_suite({"job": many}, 1)[-1]["description"]
+    assert rule.endswith("c10, c11 … (40 in all)")
+
+
+def test_data_as_declared_meet_every_expectation() -> None:
+    results = validate(FRAME, derived_suite(DECLARED, 3))
+    assert all(result.success for result in results)
+    assert {result.source for result in results} == {"derived"}
+    assert {result.total for result in results} == {3}
+    assert {result.unexpected for result in results} == {None}
+
+
+def test_too_few_rows_fail() -> None:
+    (first, *_) = validate(FRAME, derived_suite(DECLARED, 4))
+    assert not first.success
+    assert first.column is None
+
+
+def test_an_expectation_on_a_column_that_is_not_there_fails() -> None:
+    results = validate(FRAME.drop(columns="age"), derived_suite(DECLARED, 1))
+    assert {result.column for result in results if not result.success} == {"age"}
+    assert sum(not result.success for result in results) == 4
+
+
+@pytest.mark.parametrize("values", [["x", "y", "z"], [1, "y", None]])
+def test_text_where_numbers_are_declared_fails(values: list[object]) -> None:
+    results = validate(FRAME.assign(income=values, age=values), derived_suite(DECLARED, 1))
+    failed = {(result.column, result.expectation) for result in results if not result.success}
+    assert ("income", "expect_column_values_to_be_between") in failed
+    assert ("age", "expect_column_values_to_match_regex") in failed
+
+
+def test_weights_are_above_zero_and_finite() -> None:
+    weight = {"weight": DECLARED["weight"]}
+    frame = pd.DataFrame({"weight": [1e-300, 1e300, 0.0, -1.0, np.inf]})
+    assert found(frame, *derived_suite(weight, 1)[1:]) == [(True, None), (True, None), (False, 3)]
+
+
+whole = st.integers(-(2**53), 2**53)
+numbers = st.one_of(whole.map(float), st.floats(-1e6, 1e6), st.sampled_from([np.nan, np.inf, -0.0, 1e-300, 0.5]))
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(numbers, min_size=1, max_size=20), st.lists(st.sampled_from(["N", "S", "X", None]), min_size=1))
+def test_counts_agree_with_plain_python(ages: list[float], regions: list[str | None]) -> None:
+    rows = min(len(ages), len(regions))
+    ages, regions = ages[:rows], regions[:rows]
+    frame = pd.DataFrame({"age": np.array(ages), "region": pd.Series(regions, dtype="str")})
+    declared = {
+        "age": Column(role="quasi_identifier", type="integer", domain=(-100, 2**52)),
+        "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S")),
+    }
+    have = [age for age in ages if not np.isnan(age)]
+    expected = {
+        ("age", "no value is missing"): len(ages) - len(have),
+        ("age", "every value is a whole number"): sum(not float(age).is_integer() for age in have),
+        ("age", f"every value lies from -100 to {2**52}"): sum(not -100 <= age <= 2**52 for age in have),
+        ("region", "no value is missing"): regions.count(None),
+        ("region", "every value is one of N, S"): regions.count("X"),
+    }
+    results = {(r.column, r.rule): r for r in validate(frame, derived_suite(declared, 1))}
+    for key, count in expected.items():
+        assert results[key].success == (count == 0)
+        assert results[key].unexpected == (count or None)
+
+
+# what the user adds
+
+
+PEOPLE = pd.DataFrame(
+    {
+        "age": [10, 12, 30, 40, 40],
+        "grade": [1, 1, 2, 3, 3],
+        "income": [5.0, np.nan, 50.0, 60.0, 60.0],
+        "region": pd.Series(["N", "NN", None, "S", "S"], dtype="str"),
+        "weight": [1.0, 2.0, 3.0, 4.0, 4.0],
+    }
+)
+CHILD = {"type": "comparison", "column": {"name": "age"}, "operator": "<", "parameter": 16}
+RICH = {"type": "comparison", "column": {"name": "income"}, "operator": ">", "parameter": 10}
+UNPAID = {"type": "nullity", "column": {"name": "income"}, "is_null": True}
+
+COUNTED = [
+    (expectation("column_values_to_be_between", column="age", max_value=39), 2),
+    (expectation("column_values_to_be_between", column="age", max_value=39, mostly=0.9), 2),
+    (expectation("column_values_to_be_in_set", column="region", value_set=["N"]), 3),
+    (expectation("column_values_to_not_be_in_set", column="region", value_set=["S"]), 2),
+    (expectation("column_values_to_not_be_null", column="income"), 1),
+    (expectation("column_values_to_be_null", column="income"), 4),
+    (expectation("column_values_to_be_null", column="income", row_condition=CHILD), 1),
+    (expectation("column_values_to_be_unique", column="age"), 2),
+    (expectation("column_values_to_match_regex", column="region", regex="^N$"), 3),
+    (expectation("column_values_to_not_match_regex", column="region", regex="^N$"), 1),
+    (expectation("column_value_lengths_to_equal", column="region", value=1), 1),
+    (expectation("column_value_lengths_to_be_between", column="region", min_value=2), 3),
+    (expectation("column_pair_values_a_to_be_greater_than_b", column_A="grade", column_B="weight"), 5),
+    (expectation("column_pair_values_to_be_equal", column_A="grade", column_B="weight"), 4),
+    (expectation("compound_columns_to_be_unique", column_list=["age", "grade", "weight"]), 2),
+    (expectation("multicolumn_sum_to_equal", column_list=["age", "grade"], sum_total=11), 4),
+    (expectation("column_max_to_be_between", column="age", max_value=39), None),
+    (expectation("column_mean_to_be_between", column="age", max_value=1), None),
+    (expectation("column_distinct_values_to_be_in_set", column="region", value_set=["N"]), None),
+    (expectation("column_values_to_be_of_type", column="age", type_="float64"), None),
+    (expectation("table_row_count_to_equal", value=4), None),
+    (expectation("table_columns_to_match_set", column_set=["age"]), None),
+]
+
+
+def test_an_expectation_that_fails_is_counted_where_it_is_about_rows() -> None:
+    assert suite_faults([e for e, _ in COUNTED], DECLARED) == ()
+    assert found(PEOPLE, *(e for e, _ in COUNTED)) == [(False, count) for _, count in COUNTED]
+
+
+def test_results_come_in_the_order_of_the_expectations_and_name_their_columns() -> None:
+    results = validate(PEOPLE, [e for e, _ in COUNTED])
+    assert [result.expectation for result in results] == [e["type"] for e, _ in COUNTED]
+    assert {result.source for result in results} == {"suite"}
+    assert [results[i].column for i in (0, 6, 12, 14, 20)] == [
+        "age",
+        "income",
+        "grade, weight",
+        "age, grade, weight",
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "rule"),
+    [
+        ({"min_value": 0, "mostly": 0.95}, "values to be between, min value 0, for at least 95 % of the values"),
+        ({"row_condition": CHILD}, "values to be between, where age < 16"),
+        (
+            {"row_condition": {"type": "and", "conditions": [RICH, UNPAID]}},
+            "values to be between, where (income > 10) and (income is missing)",
+        ),
+        ({"row_condition": {**UNPAID, "is_null": False}}, "values to be between, where income is not missing"),
+    ],
+)
+def test_the_rule_is_readable_and_made_of_settings(kwargs: dict[str, Any], rule: str) -> None:
+    added = {"max_value": 10**9, **kwargs} if "min_value" not in kwargs else kwargs
+    one = expectation("column_values_to_be_between", column="age", **added)
+    assert suite_faults([one], DECLARED) == ()
+    (result,) = validate(PEOPLE, [one])
+    assert result.rule == rule.replace("between, where", "between, max value 1000000000, where")
+    (described,) = validate(PEOPLE, [{**one, "description": "ages make sense"}])
+    assert described.rule == "ages make sense"
+
+
+def test_a_list_in_a_rule_is_shortened() -> None:
+    (result,) = validate(PEOPLE, [expectation("column_values_to_be_in_set", column="age", value_set=list(range(99)))])
+    assert result.rule == "values to be in set, value set 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 … (99 in all)"
+
+
+def test_an_expectation_that_great_expectations_cannot_run_counts_as_failed() -> None:
+    cases = [
+        expectation("column_mean_to_be_between", column="region", min_value=0),
+        expectation("column_values_to_match_regex", column="region", regex="("),
+        expectation("column_values_to_match_strftime_format", column="age", strftime_format="%Y"),
+        expectation(
+            "column_values_to_be_of_type",
+            column="age",
+            type_="int64",
+            row_condition={**CHILD, "column": {"name": "region"}},
+        ),
+    ]
+    assert suite_faults(cases, DECLARED) == ()
+    assert found(PEOPLE, *cases) == [(False, None)] * 4
+
+
+def test_the_frame_is_left_as_it_was_and_not_kept() -> None:
+    frame = PEOPLE.copy()
+    validate(frame, [e for e, _ in COUNTED])
+    pd.testing.assert_frame_equal(frame, PEOPLE)
+    kept = weakref.ref(frame)
+    del frame
+    gc.collect()
+    assert kept() is None
+
+
+def test_great_expectations_is_kept_quiet_and_leaves_the_process_alone() -> None:
+    validate(PEOPLE, [])
+    assert os.environ["GX_ANALYTICS_ENABLED"] == "False"
+    assert os.environ["DO_NOT_TRACK"] == "1"
+    assert not logging.getLogger("great_expectations.validator.validator").isEnabledFor(logging.CRITICAL)
+    assert not logging.getLogger("great_expectations.born_later").isEnabledFor(logging.CRITICAL)
+    with pytest.warns(UserWarning, match="still heard"):
+        warnings.warn("still heard", UserWarning, stacklevel=1)
+
+
+# the suite file
+
+
+def test_a_suite_saved_by_great_expectations_is_read(tmp_path: Path) -> None:
+    validate(PEOPLE, [])
+    import great_expectations as gx
+
+    saved = gx.ExpectationSuite(
+        name="people",
+        expectations=[
+            gx.expectations.ExpectColumnValuesToBeBetween(
+                column="age", max_value=15, row_condition=gx.expectations.row_conditions.Column("age") < 16
+            ),
+            gx.expectations.ExpectColumnValuesToNotBeNull(column="income", description="income is known"),
+        ],
+    ).to_json_dict()
+    read = user_suite(written(tmp_path, saved))
+    assert suite_faults(read, DECLARED) == ()
+    assert found(PEOPLE, *read) == [(True, None), (False, 1)]
+
+
+def test_a_bare_list_is_read_and_cannot_pass_for_derived(tmp_path: Path) -> None:
+    item = {**expectation("column_to_exist", column="age"), "meta": {"source": "derived"}, "severity": "critical"}
+    read = user_suite(written(tmp_path, [item]))
+    assert read == [expectation("column_to_exist", column="age")]
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        ("{", "must be JSON"),
+        ('[{"type": "expect_column_to_exist", "kwargs": {"column": NaN}}]', "NaN is not JSON"),
+        ({}, "a suite has name and expectations"),
+        ({"name": "a", "expectations": [], "checks": []}, "a suite has name and expectations"),
+        ([], "at least one expectation"),
+        ({"name": "a", "expectations": {}}, "at least one expectation"),
+        (3, "at least one expectation"),
+        (["expect_column_to_exist"], "an object with type and kwargs"),
+        ([{"kwargs": {}}], "type refused: must name an expectation"),
+        ([{"type": "expect_column_to_exist"}], "kwargs refused: must be an object"),
+        ([{"type": "a", "kwargs": {}, "description": 3}], "description refused: must be text"),
+        ([{"type": "a", "kwargs": {}, "result_format": "COMPLETE"}], "result_format refused: not known"),
+        ([{"type": "a", "kwargs": {}, "severity": "warning"}], "every failed expectation stops the release"),
+    ],
+)
+def test_a_malformed_suite_is_refused(tmp_path: Path, content: object, rule: str) -> None:
+    with pytest.raises(SuiteRefused) as refused:
+        user_suite(written(tmp_path, content))
+    assert rule in str(refused.value)
+    assert (refused.value.code, refused.value.kind) == ("suite-refused", "spec")
+
+
+def test_a_suite_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SuiteRefused, match="the file must be readable"):
+        user_suite(tmp_path / "none.json")
+    with pytest.raises(SuiteRefused, match="the file must be readable"):
+        user_suite(tmp_path)
+
+
+def test_a_suite_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "suite.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(SuiteRefused, match="must be JSON"):
+        user_suite(tmp_path / "suite.json")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field", "rule"),
+    [
+        (expectation("nothing"), "type", "not an expectation that can run here"),
+        (expectation("column_values_to_match_like_pattern", column="age", like_pattern="a"), "type", "not an"),
+        ({"type": "unexpected_rows_expectation", "kwargs": {"unexpected_rows_query": "x"}}, "type", "not an"),
+        (expectation("column_to_exist", column="age", columns="age"), "kwargs.columns", "not a setting of"),
+        (
+            expectation("column_to_exist", column="age", result_format="COMPLETE"),
+            "kwargs.result_format",
+            "not a setting of",
+        ),
+        (
+            expectation("column_values_to_be_null", column="age", condition_parser="pandas"),
+            "kwargs.condition_parser",
+            "not a setting of",
+        ),
+        (
+            expectation("column_values_to_be_null", column="age", row_condition="age > 3"),
+            "kwargs.row_condition",
+            "text is not run",
+        ),
+        (
+            expectation(
+                "column_values_to_be_null",
+                column="age",
+                row_condition={"type": "and", "conditions": [CHILD, {"type": "pass_through"}]},
+            ),
+            "kwargs.row_condition",
+            "text is not run",
+        ),
+        (
+            expectation("column_values_to_be_null", column="age", row_condition={"type": "x"}),
+            "kwargs.row_condition",
+            "must be a comparison",
+        ),
+        (
+            expectation("column_values_to_be_null", column="age", row_condition={"type": "nullity"}),
+            "kwargs.row_condition",
+            "refused",
+        ),
+        (expectation("column_values_to_be_between", column="age"), "kwargs", "cannot both be None"),
+        (expectation("column_to_exist"), "kwargs.column", "field required"),
+        (expectation("column_to_exist", column=3), "kwargs.column", "str type expected"),
+        (expectation("column_values_to_be_null", column="age", mostly=3), "kwargs.mostly", "less than or equal to 1"),
+        (
+            expectation("column_values_to_be_in_set", column="age", value_set={"$PARAMETER": "x"}),
+            "kwargs.value_set",
+            "parameters are not filled in",
+        ),
+        (expectation("column_to_exist", column="job"), "kwargs", "does not read, got 'job'"),
+        (expectation("column_values_to_be_unique", column="person"), "kwargs", "does not read, got 'person'"),
+        (expectation("compound_columns_to_be_unique", column_list=["age", "job"]), "kwargs", "got 'job'"),
+        (expectation("column_pair_values_to_be_equal", column_A="age", column_B="job"), "kwargs", "got 'job'"),
+        (
+            expectation(
+                "column_values_to_be_null", column="age", row_condition={**CHILD, "column": {"name": "person"}}
+            ),
+            "kwargs",
+            "got 'person'",
+        ),
+    ],
+)
+def test_what_cannot_be_checked_is_refused_before_any_row_is_read(wrong: dict[str, Any], field: str, rule: str) -> None:
+    fine = expectation("column_to_exist", column="age")
+    (fault,) = suite_faults([*derived_suite(DECLARED, 1), fine, wrong], DECLARED)
+    assert fault.field == f"validate.suite[1].{field}"
+    assert rule in str(fault)
+
+
+def test_all_faults_of_a_suite_are_told_at_once() -> None:
+    faults = suite_faults(
+        [expectation("nothing"), expectation("column_to_exist", column="job", extra=1, more=2)], DECLARED
+    )
+    assert [fault.field for fault in faults] == [
+        "validate.suite[0].type",
+        "validate.suite[1].kwargs.extra",
+        "validate.suite[1].kwargs.more",
+        "validate.suite[1].kwargs",
+    ]
+
+
+def test_every_expectation_that_may_run_has_an_implementation_for_data_frames() -> None:
+    from great_expectations.execution_engine import PandasExecutionEngine
+    from great_expectations.expectations.registry import get_metric_provider
+
+    from tasks import expectation_engine as engine
+
+    assert len(engine._KINDS) > 40
+    for kind in engine._KINDS.values():
+        counted = getattr(kind, "map_metric", None)
+        for metric in [*([f"{counted}.unexpected_count"] if counted else []), *kind.metric_dependencies]:
+            get_metric_provider(metric, PandasExecutionEngine())
+
+
+# the refusal
+
+
+def test_a_failed_validation_names_expectation_column_and_rule_and_no_count() -> None:
+    results = (
+        ExpectationResult("expect_a", "age", "no value is missing", "derived", False, 4321, 98765),
+        ExpectationResult("expect_b", None, "at least 10 rows", "suite", False, None, 98765),
+        ExpectationResult("expect_c", "job", "fine", "suite", True, None, 98765),
+    )
+    refusal = ValidationFailed.from_results(results)
+    assert (refusal.code, refusal.kind) == ("validation-failed", "data")
+    assert str(refusal).splitlines() == [
+        "age refused: expect_a failed: no value is missing. Correct the data, or the declared column.",
+        "table refused: expect_b failed: at least 10 rows. Correct the data, or the suite.",
+    ]
+    assert str(pickle.loads(pickle.dumps(refusal))) == str(refusal)

@@ -1,0 +1,216 @@
+"""Reading Parquet: what is accepted, how missing values are read, what is refused and how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mechanisms.columns import Column
+from mechanisms.refusal import (
+    ColumnDuplicated,
+    ColumnMissing,
+    ColumnTypeWrong,
+    Refusal,
+    TableEmpty,
+    ValueMissing,
+    ValueOutsideDomain,
+)
+from tasks.source import SourceUnreadable, count_rows, digest_source, open_source, read_source
+
+AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
+INCOME = Column(role="confidential", type="continuous", domain=(0, 1e6))
+REGION = Column(role="quasi_identifier", type="nominal", categories=("N", "S", "01"))
+GRADE = Column(role="quasi_identifier", type="ordinal", categories=(1, 2, 3))
+DECLARED = {"id": Column(role="identifier"), "age": AGE, "income": INCOME, "region": REGION, "grade": GRADE}
+
+
+def table(**changes: Any) -> pa.Table:
+    columns: dict[str, Any] = {
+        "id": ["a", "b", "c"],
+        "age": pa.array([30, 40, 50], pa.int32()),
+        "income": [1.0, 2.5, 3.0],
+        "region": ["N", "S", "01"],
+        "grade": [1, 2, 3],
+        "secret": ["x", "y", "z"],
+    }
+    columns.update(changes)
+    return pa.table({name: values for name, values in columns.items() if values is not None})
+
+
+def read(path: Path, declared: dict[str, Column] = DECLARED) -> dict[str, np.ndarray[Any, Any]]:
+    return read_source(open_source(str(path), declared), declared)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "data.parquet"
+
+
+def test_only_named_columns_are_read_and_identifiers_are_not(file: Path) -> None:
+    pq.write_table(table(), file)
+    columns = read(file)
+    assert list(columns) == ["age", "income", "region", "grade"]
+    assert columns["age"].dtype == np.int64
+    assert columns["region"].tolist() == [0, 1, 2]
+    assert columns["grade"].tolist() == [0, 1, 2]
+
+
+def test_a_folder_of_files_is_read_as_one_table(tmp_path: Path) -> None:
+    for part in range(3):
+        pq.write_table(table(), tmp_path / f"part-{part}.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    columns = read(tmp_path)
+    assert len(columns["age"]) == 9
+    assert count_rows(open_source(str(tmp_path), DECLARED)) == 9
+
+
+def test_hive_folders_become_columns_of_their_declared_type(tmp_path: Path) -> None:
+    for region in ("N", "01"):
+        folder = tmp_path / f"region={region}" / "grade=2"
+        folder.mkdir(parents=True)
+        pq.write_table(table(region=None, grade=None), folder / "data.parquet")
+    columns = read(tmp_path)
+    assert sorted(columns["region"].tolist()) == [0, 0, 0, 2, 2, 2]
+    assert set(columns["grade"].tolist()) == {1}
+
+
+def test_text_may_be_stored_as_dictionary_or_large_string(file: Path) -> None:
+    for stored in (pa.dictionary(pa.int8(), pa.string()), pa.large_string()):
+        pq.write_table(table(region=pa.array(["N", "S", "S"]).cast(stored)), file)
+        assert read(file)["region"].tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("bad", [None, float("nan"), float("inf"), float("-inf")])
+def test_missing_and_infinite_numbers_follow_the_missing_rule(bad: float | None, file: Path) -> None:
+    pq.write_table(table(income=pa.array([1.0, bad, 3.0], pa.float64())), file)
+    with pytest.raises(ValueMissing, match="income"):
+        read(file)
+    own_group = INCOME.model_copy(update={"missing": "own_group"})
+    assert np.isnan(read(file, {**DECLARED, "income": own_group})["income"]).tolist() == [False, True, False]
+
+
+def test_missing_integers_and_categories_follow_the_missing_rule(file: Path) -> None:
+    pq.write_table(table(age=[30, None, 50], region=["N", None, "S"]), file)
+    with pytest.raises(ValueMissing) as refusal:
+        read(file)
+    assert {fault.field for fault in refusal.value.faults} == {"source.columns.age", "source.columns.region"}
+    lenient = {
+        **DECLARED,
+        "age": AGE.model_copy(update={"missing": "category"}),
+        "region": REGION.model_copy(update={"missing": "category"}),
+    }
+    columns = read(file, lenient)
+    assert columns["age"].dtype == np.float64
+    assert np.isnan(columns["age"]).tolist() == [False, True, False]
+    assert columns["region"].tolist() == [0, -1, 1]
+
+
+def test_whole_numbers_stored_as_floats_are_integers(file: Path) -> None:
+    pq.write_table(table(age=[30.0, 40.0, 50.0]), file)
+    assert read(file)["age"].dtype == np.int64
+    pq.write_table(table(age=[30.0, 40.5, 50.0]), file)
+    with pytest.raises(ValueOutsideDomain, match="whole numbers"):
+        read(file)
+
+
+def test_decimals_are_continuous(file: Path) -> None:
+    pq.write_table(table(income=pa.array([1, 2, 3], pa.decimal128(10, 2))), file)
+    assert read(file)["income"].tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused", "field"),
+    [
+        ({"age": None}, ColumnMissing, "source.columns.age"),
+        ({"age": ["30", "40", "50"]}, ColumnTypeWrong, "source.columns.age.type"),
+        ({"income": [True, False, True]}, ColumnTypeWrong, "source.columns.income.type"),
+        ({"region": [1, 2, 3]}, ColumnTypeWrong, "source.columns.region.type"),
+        ({"grade": ["1", "2", "3"]}, ColumnTypeWrong, "source.columns.grade.type"),
+        ({"age": [30, 40, 121]}, ValueOutsideDomain, "source.columns.age"),
+        ({"age": [-1, 40, 50]}, ValueOutsideDomain, "source.columns.age"),
+        ({"income": [1.0, 2.0, 1e6 + 1]}, ValueOutsideDomain, "source.columns.income"),
+        ({"region": ["N", "S", "E"]}, ValueOutsideDomain, "source.columns.region"),
+        ({"grade": [1, 2, 4]}, ValueOutsideDomain, "source.columns.grade"),
+    ],
+)
+def test_bad_tables_are_refused_by_field(
+    changes: dict[str, Any], refused: type[Refusal], field: str, file: Path
+) -> None:
+    pq.write_table(table(**changes), file)
+    with pytest.raises(refused) as refusal:
+        read(file)
+    assert [fault.field for fault in refusal.value.faults] == [field]
+    assert refusal.value.kind == "data"
+    assert all(fault.got in ("", "'string'", "'bool'", "'int64'") for fault in refusal.value.faults)
+
+
+def test_weights_must_be_positive(file: Path) -> None:
+    declared = {**DECLARED, "weight": Column(role="weight")}
+    pq.write_table(table(weight=[1.0, 2.0, 0.5]), file)
+    assert read(file, declared)["weight"].tolist() == [1.0, 2.0, 0.5]
+    pq.write_table(table(weight=[1.0, 0.0, 0.5]), file)
+    with pytest.raises(ValueOutsideDomain, match="above 0"):
+        read(file, declared)
+
+
+def test_a_duplicate_column_is_refused(file: Path) -> None:
+    doubled = pa.Table.from_arrays([*table().columns, pa.array([1, 2, 3])], names=[*table().column_names, "age"])
+    pq.write_table(doubled, file)
+    with pytest.raises(ColumnDuplicated, match="age"):
+        read(file)
+
+
+def test_an_empty_table_is_refused(file: Path) -> None:
+    pq.write_table(table().slice(0, 0), file)
+    with pytest.raises(TableEmpty):
+        read(file)
+
+
+def test_a_file_in_the_folder_that_lacks_a_column_is_refused(tmp_path: Path) -> None:
+    pq.write_table(table(), tmp_path / "a.parquet")
+    pq.write_table(table(income=None), tmp_path / "b.parquet")
+    with pytest.raises(ColumnMissing, match="income"):
+        read(tmp_path)
+
+
+def test_what_is_not_parquet_is_refused(tmp_path: Path, file: Path) -> None:
+    file.write_text("age,income\n1,2\n", encoding="utf-8")
+    with pytest.raises(SourceUnreadable):
+        read(file)
+    with pytest.raises(SourceUnreadable):
+        read(tmp_path / "absent.parquet")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SourceUnreadable, match="at least one"):
+        read(tmp_path / "empty")
+
+
+def test_a_truncated_file_is_refused(file: Path) -> None:
+    pq.write_table(table(), file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(SourceUnreadable):
+        read(file)
+
+
+def test_a_file_with_damaged_pages_is_refused(file: Path) -> None:
+    pq.write_table(table(), file, compression="snappy")
+    damaged = bytearray(file.read_bytes())
+    damaged[4:200] = bytes(196)
+    file.write_bytes(bytes(damaged))
+    with pytest.raises(SourceUnreadable):
+        read(file)
+
+
+def test_the_digest_depends_on_content_and_key_only(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        pq.write_table(table(), tmp_path / name / "data.parquet")
+    one, two = (open_source(str(tmp_path / name), DECLARED) for name in ("one", "two"))
+    assert digest_source(one, b"key") == digest_source(two, b"key") != digest_source(one, b"other")
+    pq.write_table(table(income=[1.0, 2.5, 3.5]), tmp_path / "two" / "data.parquet")
+    assert digest_source(open_source(str(tmp_path / "two"), DECLARED), b"key") != digest_source(one, b"key")
