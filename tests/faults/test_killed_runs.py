@@ -1,0 +1,125 @@
+"""A run killed with SIGKILL at any point leaves no release or a whole one, and a rerun finishes.
+
+The kills are real: the process that releases dies at each boundary between steps and inside
+publication. Afterwards nothing is half published, the log verifies, the next run of the same spec
+publishes once, and what was drawn before the kill is not drawn again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from workplace import Workplace
+
+from records import open_records
+from tasks.verification import verify_bundle
+
+ROOT = Path(__file__).parents[2]
+
+EVENTS = ["PLANNED", "INGESTED", "VALIDATED", "PROTECTING", "PROTECTED", "CHECKED", "PUBLISHING", "PUBLISHED"]
+INSIDE_PUBLICATION = [
+    "after csv",
+    "before manifest",
+    "after manifest",
+    "after signature",
+    "before sealed",
+    "after sealed",
+    "before rename",
+    "after rename",
+    "before outcome",
+    "after outcome",
+]
+POINTS = [*(f"after {event}" for event in EVENTS), "before PUBLISHED", *INSIDE_PUBLICATION]
+# Once the finished run is on record, the next run of the spec is a new release.
+FINISHED = {"after outcome"}
+# From here on the bundle is in place when the process dies.
+PUBLISHED = {"after rename", "before PUBLISHED", "after PUBLISHED", "before outcome", "after outcome"}
+# Before this the draw was not yet staged, and the rerun draws for the first time that counts.
+NOT_STAGED = {"after PLANNED", "after INGESTED", "after VALIDATED", "after PROTECTING"}
+
+
+class Zygote:
+    """The process that forks a child for each run."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("zygote.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+
+    def run(self, workplace: Workplace, point: str = "") -> int:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        order = {"spec": str(workplace.spec_file), "home": str(workplace.home), "point": point}
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+@pytest.fixture(scope="module")
+def zygote(prefect_home: Path) -> Iterator[Zygote]:
+    process = Zygote()
+    yield process
+    process.close()
+
+
+def nothing_is_half_published(workplace: Workplace) -> None:
+    for bundle in workplace.bundles():
+        verify_bundle(bundle, workplace.home / "keys" / "signing.pub")
+    shown = {str(path.relative_to(workplace.published)) for bundle in workplace.bundles() for path in bundle.iterdir()}
+    assert set(workplace.public_files()) == shown
+
+
+def drawn(workplace: Workplace) -> bytes | None:
+    staged = list(workplace.home.rglob("protected.parquet"))
+    return staged[0].read_bytes() if staged else None
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_killed_run_leaves_nothing_or_a_whole_release_and_a_rerun_finishes(
+    workplace: Workplace, zygote: Zygote, point: str
+) -> None:
+    workplace.write_spec()
+    assert zygote.run(workplace, point) == -signal.SIGKILL
+    nothing_is_half_published(workplace)
+    open_records().log.verify()
+    assert len(workplace.bundles()) == (point in PUBLISHED)
+    before = workplace.bundles()
+    first = drawn(workplace)
+
+    assert zygote.run(workplace) == 0
+    nothing_is_half_published(workplace)
+    open_records().log.verify()
+    assert workplace.working_files() == []
+    events = [event.action.value for event in open_records().log.events()]
+    if point in FINISHED:
+        assert len(workplace.bundles()) == 2
+        return
+    assert len(workplace.bundles()) == 1
+    assert before in ([], workplace.bundles())
+    assert events[-1] == "PUBLISHED"
+    if point in NOT_STAGED:
+        return
+    assert events.count("PROTECTING") == 1
+    if first is not None:
+        assert (workplace.bundles()[0] / "data.parquet").read_bytes() == first
+
+
+def test_a_run_that_is_not_killed_needs_no_second(workplace: Workplace, zygote: Zygote) -> None:
+    workplace.write_spec()
+    assert zygote.run(workplace) == 0
+    assert len(workplace.bundles()) == 1

@@ -1,0 +1,86 @@
+"""Runs releases in forked children that can be killed at a chosen point.
+
+Everything is imported once; each release is a child of its own, so a kill costs a run and not an
+import. Reads one JSON order a line, answers with the child's exit status.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import great_expectations  # noqa: F401  # imported here once instead of in every child
+
+import measures.kernels  # noqa: F401
+import mechanisms.microaggregation.kernels  # noqa: F401
+from flows.release import release
+from flows.spec import load_spec
+from records import bundle, durable
+from records.log import Log
+from tasks import publish
+
+
+def die(*_: Any, **__: Any) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def before(owner: Any, name: str, when: Callable[..., bool] = lambda *_, **__: True) -> None:
+    original = getattr(owner, name)
+    setattr(owner, name, lambda *a, **k: die() if when(*a, **k) else original(*a, **k))
+
+
+def after(owner: Any, name: str, when: Callable[..., bool] = lambda *_, **__: True) -> None:
+    original = getattr(owner, name)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        if when(*args, **kwargs):
+            die()
+        return result
+
+    setattr(owner, name, run)
+
+
+def arm(point: str) -> None:
+    """Kill this process at a point: before/after an event of the log, or inside publication."""
+    moment, _, place = point.partition(" ")
+    trap = before if moment == "before" else after
+    if place.isupper():
+        trap(Log, "append", lambda log, action, **_: action.value == place)
+    elif place == "csv":
+        trap(publish, "write_csv")
+    elif place == "manifest":
+        trap(durable, "write", lambda path, *_, **__: path.name == "manifest.json")
+    elif place == "signature":
+        trap(durable, "write", lambda path, *_, **__: path.name == "manifest.sig")
+    elif place == "sealed":
+        trap(durable, "write_whole", lambda path, *_: path.name == "sealed.json")
+    elif place == "rename":
+        trap(bundle, "_rename")
+    elif place == "outcome":
+        trap(durable, "write_whole", lambda path, *_: path.name == "outcome.json")
+    elif place:
+        raise ValueError(place)
+
+
+def main() -> None:
+    for line in sys.stdin:
+        order = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            os.environ["PENSTOCK_HOME"] = order["home"]
+            arm(order["point"])
+            release(load_spec(Path(order["spec"])))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
