@@ -90,10 +90,15 @@ def child(folder: Path) -> None:
     plain = min(read_and_write(folder) for _ in range(REPEATS))
     utility = [{"measure": "mean_change", "max": 1e-6}, {"measure": "correlation_change", "max": 0.1}]
     linkage = [*utility, {"measure": "record_linkage", "max": 1}]
-    runs = [release(parse_spec(spec(folder, utility, f"run-{place}"))).seconds for place in range(REPEATS)]
-    best = min(runs, key=lambda seconds: sum(seconds.values()) - seconds["validate"])
-    linked = release(parse_spec(spec(folder, linkage, "linked"))).seconds["assess"] - best["assess"]
-    sys.stdout.write(json.dumps({"plain": plain, "steps": best, "linkage": linked}) + "\n")
+    best: dict[str, Any] = {"wall": float("inf")}
+    for place in range(REPEATS):
+        began = time.perf_counter()
+        steps = release(parse_spec(spec(folder, utility, f"run-{place}"))).seconds
+        wall = time.perf_counter() - began
+        if wall < best["wall"]:
+            best = {"wall": wall, "steps": steps}
+    linked = release(parse_spec(spec(folder, linkage, "linked"))).seconds["assess"] - best["steps"]["assess"]
+    sys.stdout.write(json.dumps({"plain": plain, **best, "linkage": linked}) + "\n")
 
 
 def memory(folder: Path) -> None:
@@ -107,6 +112,11 @@ def memory(folder: Path) -> None:
     compile_kernels()
     gates = [{"measure": "mean_change", "max": 1e-6}, {"measure": "correlation_change", "max": 0.1}]
     with mock.patch("tasks.validate.run_expectations", return_value=()), mock.patch("tasks.validate._frame"):
+        small = folder / "small"
+        small.mkdir()
+        pq.write_table(pq.read_table(folder / "source.parquet").slice(0, 1000), small / "source.parquet")
+        pa.default_memory_pool().release_unused()
+        release(parse_spec(spec(small, gates, "small")))  # what is loaded on first use is not the run's
         started = resident()
         release(parse_spec(spec(folder, gates, "memory")))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -141,6 +151,8 @@ def main() -> None:
     for name, seconds in steps.items():
         print(f"  {name:26} {seconds:6.2f} s  {100 * seconds / total:5.1f} %")
     print(f"{'release, validation apart':28} {total:6.2f} s  ratio {total / timed['plain']:.2f} (goal: at most 3)")
+    prefect = timed["wall"] - total - validation
+    print(f"{'audit log and Prefect':28} {prefect:6.2f} s  ratio with them {(total + prefect) / timed['plain']:.2f}")
     print(f"{'validation':28} {validation:6.2f} s")
     print(f"{'record linkage, if gated':28} {timed['linkage']:6.2f} s")
     tables = (held["peak"] - held["started"]) / size

@@ -69,10 +69,12 @@ def prefect_server(home: Path) -> Iterator[None]:
     )
     os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
     try:
-        import prefect  # noqa: F401  # two seconds of import while the server starts
+        from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
         _wait_until_ready(server, port)
-        yield
+        # Heartbeats tell a lasting server that a run is alive; here they only cost a second at the end.
+        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+            yield
     finally:
         del os.environ["PREFECT_API_URL"]
         if server.stdin is not None:

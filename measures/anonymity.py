@@ -7,14 +7,14 @@ not protected and is not counted; every other record is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
 from measures.comparison import Comparison
+from measures.groups import grouping
 from measures.measurement import Measurement, MeasureUndefined
-from measures.rows import is_missing, keys, mixed
+from measures.rows import is_missing, keys
+from mechanisms.parallel import in_parallel
 
 __all__ = ["average_risk", "own_value_probability"]
 
@@ -35,7 +35,8 @@ def average_risk(pair: Comparison) -> Measurement:
     chapter 3. Limits: says nothing of values that repeat inside a group; see own_value_probability.
     """
     parts, fewest = {}, pair.records
-    for name, labels, _ in _grouped(pair, "average_risk"):
+    for name in _grouped_names(pair, "average_risk"):
+        labels, _ = _labels(pair, name)
         parts[name] = int(np.count_nonzero(np.bincount(labels))) / len(labels)
         fewest = min(fewest, len(labels))
     return Measurement(
@@ -63,17 +64,18 @@ def own_value_probability(pair: Comparison) -> Measurement:
     inside groups. Limits: meaningful for swapped columns; for averaged ones it only tells how alike
     the members of a group are.
     """
-    from measures.kernels import largest_share, rows_by_group
+    names = _grouped_names(pair, "own_value_probability")
 
-    parts, fewest = {}, pair.records
-    for name, labels, rows in _grouped(pair, "own_value_probability"):
+    def share(name: str) -> tuple[float, int]:
+        labels, rows = _labels(pair, name)
         stored = pair.original[name]
         if stored.dtype.kind == "f":
             stored = stored + 0.0  # a holder of -0 may get a 0 for their own value
-        values = mixed([keys(stored, pair.declared[name], name)[rows]], len(labels))
-        order, starts = rows_by_group(labels, int(labels.max()) + 1)
-        parts[name] = largest_share(values, order, starts)
-        fewest = min(fewest, len(labels))
+        return grouping(labels).largest_share(keys(stored, pair.declared[name], name)[rows]), len(labels)
+
+    found = dict(zip(names, in_parallel(share, names), strict=True))
+    parts = {name: largest for name, (largest, _) in found.items()}
+    fewest = min(records for _, records in found.values())
     return Measurement(
         name="own_value_probability",
         value=max(parts.values()),
@@ -86,24 +88,27 @@ def own_value_probability(pair: Comparison) -> Measurement:
     )
 
 
-def _grouped(pair: Comparison, measure: str) -> Iterator[tuple[str, NDArray[np.int64], _Rows]]:
-    """Name, labels and rows of every judged column that has groups, one at a time."""
-    groups = pair.groups or {}
-    names = [name for name in pair.names if name in groups]
+def _grouped_names(pair: Comparison, measure: str) -> list[str]:
+    """The judged columns that have groups."""
+    names = [name for name in pair.names if name in (pair.groups or {})]
     if not names:
         raise MeasureUndefined.at(
             measure, rule="needs the groups of at least one judged column", remedy="Use it with a mechanism of groups."
         )
-    for name in names:
-        labels = groups[name]
-        if labels.dtype.kind not in "iu" or labels.shape != (pair.records,):
-            raise MeasureUndefined.at(name, rule="one integer group label per record", remedy="Pass the groups.")
-        if not 0 <= labels.min() <= labels.max() <= pair.records:
-            raise MeasureUndefined.at(name, rule="group labels count from 0", remedy="Pass the groups.")
-        column = pair.declared[name]
-        rows: _Rows = slice(None)
-        if column.missing == "own_group":
-            rows = ~is_missing(pair.original[name], column, name)
-            if not rows.any():
-                raise MeasureUndefined.at(name, rule="needs a record with a value", remedy="Leave the column out.")
-        yield name, np.array(labels[rows], np.int64), rows
+    return names
+
+
+def _labels(pair: Comparison, name: str) -> tuple[NDArray[np.int64], _Rows]:
+    """The group labels of the records of a column that count, and which records these are."""
+    labels = (pair.groups or {})[name]
+    if labels.dtype.kind not in "iu" or labels.shape != (pair.records,):
+        raise MeasureUndefined.at(name, rule="one integer group label per record", remedy="Pass the groups.")
+    if not 0 <= labels.min() <= labels.max() <= pair.records:
+        raise MeasureUndefined.at(name, rule="group labels count from 0", remedy="Pass the groups.")
+    column = pair.declared[name]
+    rows: _Rows = slice(None)
+    if column.missing == "own_group":
+        rows = ~is_missing(pair.original[name], column, name)
+        if not rows.any():
+            raise MeasureUndefined.at(name, rule="needs a record with a value", remedy="Leave the column out.")
+    return labels[rows].astype(np.int64, copy=False), rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,10 @@ _BLOCK = 1 << 13
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Columns aligned row by row, and the names of those that are judged."""
+    """Columns aligned row by row, and the names of those that are judged.
+
+    known: what one measure has computed and another may use.
+    """
 
     original: Columns
     released: Columns
@@ -33,6 +36,7 @@ class Comparison:
     groups: Groups | None
     names: tuple[str, ...]
     records: int
+    known: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def of_type(self, *types: ColumnType) -> tuple[str, ...]:
         """The judged columns of these types."""

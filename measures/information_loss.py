@@ -154,6 +154,13 @@ class _Spread:
 
 
 def _spread(pair: Comparison, name: str) -> _Spread:
+    if ("spread", name) not in pair.known:
+        pair.known["spread", name] = _moments(pair, name)
+    spread: _Spread = pair.known["spread", name]
+    return spread
+
+
+def _moments(pair: Comparison, name: str) -> _Spread:
     """Moments in two passes: means first, then deviations from them, which keeps all digits."""
     mean, released_mean = _centres(pair, name)
     n, squares, released_squares, change = 0, 0.0, 0.0, 0.0

@@ -10,98 +10,21 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["build_tree", "count_nearest", "largest_share", "match_groups", "rows_by_group"]
+__all__ = ["build_tree", "count_nearest", "rows_by_group"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
-
-_SMALL_GROUP = 48
 
 
-@njit("Tuple((int64[::1], int64[::1]))(int64[::1], int64)", cache=True, nogil=True)
-def rows_by_group(labels: Ints, groups: int) -> tuple[Ints, Ints]:
-    """Counting sort: the rows group by group, each in row order, and where each group starts (finally n)."""
-    starts = np.zeros(groups + 1, np.int64)
-    for label in labels:
-        starts[label + 1] += 1
-    for group in range(groups):
-        starts[group + 1] += starts[group]
-    place = starts[:-1].copy()
+@njit("int64[::1](int64[::1], int64[::1])", cache=True, nogil=True)
+def rows_by_group(labels: Ints, starts: Ints) -> Ints:
+    """Counting sort: the rows group by group, in row order inside each; `starts`, where each begins, is used up."""
     order = np.empty(len(labels), np.int64)
     for row in range(len(labels)):
         label = labels[row]
-        order[place[label]] = row
-        place[label] += 1
-    return order, starts
-
-
-@njit("int64(int64[::1])", cache=True, nogil=True)
-def _largest_group(starts: Ints) -> int:
-    largest = 0
-    for group in range(len(starts) - 1):
-        largest = max(largest, starts[group + 1] - starts[group])
-    return largest
-
-
-@njit("void(uint64[::1], int64[::1], int64[::1], int64, int64)", cache=True, nogil=True)
-def _sort_group(hashes: Hashes, rows: Ints, order: Ints, start: int, end: int) -> None:
-    """Sort the first end - start hashes, which belong to order[start:end], and their rows along with them."""
-    size = end - start
-    rows[:size] = order[start:end]
-    if size > _SMALL_GROUP:
-        ascending = np.argsort(hashes[:size])
-        rows[:size] = rows[:size][ascending]
-        hashes[:size] = hashes[:size][ascending]
-        return
-    for i in range(1, size):
-        hash_here, row = hashes[i], rows[i]
-        j = i - 1
-        while j >= 0 and hashes[j] > hash_here:
-            hashes[j + 1], rows[j + 1] = hashes[j], rows[j]
-            j -= 1
-        hashes[j + 1], rows[j + 1] = hash_here, row
-
-
-@njit("int64[::1](uint64[::1], uint64[::1], int64[::1], int64[::1])", cache=True, nogil=True)
-def match_groups(before: Hashes, after: Hashes, order: Ints, starts: Ints) -> Ints:
-    """For every row of `after` a row of `before` with the same hash in the same group, each used once.
-
-    `order` and `starts` come from `rows_by_group`. Empty where in some group the hashes differ.
-    """
-    partner = np.empty(len(order), np.int64)
-    largest = _largest_group(starts)
-    old, new = np.empty(largest, np.uint64), np.empty(largest, np.uint64)
-    old_rows, new_rows = np.empty(largest, np.int64), np.empty(largest, np.int64)
-    for group in range(len(starts) - 1):
-        start, end = starts[group], starts[group + 1]
-        for i in range(end - start):
-            old[i], new[i] = before[order[start + i]], after[order[start + i]]
-        _sort_group(old, old_rows, order, start, end)
-        _sort_group(new, new_rows, order, start, end)
-        for i in range(end - start):
-            if old[i] != new[i]:
-                return np.empty(0, np.int64)
-            partner[new_rows[i]] = old_rows[i]
-    return partner
-
-
-@njit("float64(uint64[::1], int64[::1], int64[::1])", cache=True, nogil=True)
-def largest_share(values: Hashes, order: Ints, starts: Ints) -> float:
-    """max over groups of (occurrences of the group's most frequent value) / (size of the group)."""
-    share = 0.0
-    largest = _largest_group(starts)
-    members, rows = np.empty(largest, np.uint64), np.empty(largest, np.int64)
-    for group in range(len(starts) - 1):
-        start, end = starts[group], starts[group + 1]
-        for i in range(end - start):
-            members[i] = values[order[start + i]]
-        _sort_group(members, rows, order, start, end)
-        run = 0
-        for i in range(end - start):
-            run = run + 1 if i > 0 and members[i] == members[i - 1] else 1
-            share = max(share, run / (end - start))
-    return share
+        order[starts[label]] = row
+        starts[label] += 1
+    return order
 
 
 @njit("void(float64[:, ::1], int64[::1], int64, int64, int64, int64)", cache=True, nogil=True)

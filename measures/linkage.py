@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from measures.measurement import Measurement, MeasureUndefined
 from measures.rows import identical, numbers
 from mechanisms.columns import Columns, Declared
 from mechanisms.microaggregation.points import points
+from mechanisms.parallel import in_parallel
 
 __all__ = ["record_linkage"]
 
@@ -76,8 +76,7 @@ def record_linkage(pair: Comparison) -> Measurement:
         )
         return found
 
-    with ThreadPoolExecutor() as threads:  # the search runs outside the interpreter lock
-        counts = np.concatenate(list(threads.map(search, np.array_split(near_together, _SHARES))))
+    counts = np.concatenate(in_parallel(search, np.array_split(near_together, _SHARES)))
     linked = counts > 0
     value = math.fsum((times[near_together][linked] / counts[linked]).tolist()) / n
     return Measurement(

@@ -24,9 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measures.comparison import Groups
-from measures.rows import identical, is_missing, keys, mixed
+from measures.groups import grouping
+from measures.rows import identical, is_missing, keys
 from mechanisms.columns import Columns, Declared, Role, named
 from mechanisms.guarantee import Guarantee
+from mechanisms.parallel import in_parallel
 from mechanisms.refusal import Refusal
 
 __all__ = ["Check", "RecheckImpossible", "recheck"]
@@ -81,7 +83,7 @@ class _Output:
             return None
         if not 0 <= labels.min() <= labels.max() <= self.records:
             return None
-        return np.array(labels, np.int64)
+        return labels.astype(np.int64, copy=False)
 
 
 # Which columns each method promises to mask, and which checks its model needs.
@@ -201,36 +203,38 @@ def _permutation_within_groups(output: _Output) -> Check:
     name = "permutation_within_groups"
     good, bad = "every group holds its own values", "values left or entered a group, or a record was torn apart"
     if output.method == "ir_swap":
-        return _verdict(name, rule, good, bad, (c for c in output.promised if not _permuted(output, (c,))))
+        permuted = in_parallel(lambda column: _permuted(output, (column,)), output.promised)
+        return _verdict(
+            name, rule, good, bad, (c for c, kept in zip(output.promised, permuted, strict=True) if not kept)
+        )
     # Equal tuples have equal parts: the joint comparison covers every single column.
     broken = () if _permuted(output, output.promised) else output.promised
     return _verdict(name, f"{rule}, each record's confidential values together", good, bad, broken)
 
 
 def _permuted(output: _Output, names: tuple[str, ...]) -> bool:
-    """Whether these columns share one partition and hold the original tuples in every group of it.
-
-    Records are matched by hash inside each group, and the matches compared value by value. What passes
-    is equal for certain; two different tuples with one 64-bit hash in one group would fail.
-    """
-    from measures.kernels import match_groups, rows_by_group
-
+    """Whether these columns share one partition and hold the original tuples in every group of it."""
     partitions = [output.labels(name) for name in names]
     labels = partitions[0]
     if labels is None or not all(map(output.comparable, names)):
         return False
     if not all(other is not None and np.array_equal(labels, other) for other in partitions):
         return False
-    order, starts = rows_by_group(labels, int(labels.max()) + 1)
-    before, after = (
-        mixed((output.keys(side, name) for name in names), output.records)
-        for side in (output.original, output.released)
-    )
-    partner = match_groups(before, after, order, starts)
-    return len(partner) == output.records and all(
-        np.array_equal(output.keys(output.original, name)[partner], output.keys(output.released, name))
-        for name in names
-    )
+    groups = grouping(labels)
+    before, after = _tuple_keys(output, names)
+    return np.array_equal(groups.sorted(before), groups.sorted(after))
+
+
+def _tuple_keys(output: _Output, names: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """One key for each original and each released record, equal only where all these columns are equal."""
+    sides = (output.original, output.released)
+    if len(names) == 1:
+        before, after = (output.keys(side, names[0]) for side in sides)
+        return before, after
+    order, starts = identical([np.concatenate([output.keys(side, name) for side in sides]) for name in names])
+    both = np.empty(len(order), np.int64)
+    both[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return both[: output.records], both[output.records :]
 
 
 def _k_anonymity_of_keys(output: _Output) -> Check:

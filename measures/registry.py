@@ -13,7 +13,7 @@ from measures.comparison import Comparison, Groups, compare
 from measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
 from mechanisms.columns import Columns, Declared
 
-__all__ = ["Measure", "measure", "measure_names"]
+__all__ = ["Measure", "judge", "measure", "measure_names"]
 
 
 class Measure(Protocol):
@@ -47,21 +47,29 @@ def measure_names() -> tuple[str, ...]:
     return tuple(_MEASURES)
 
 
+def judge(name: str, pair: Comparison) -> Measurement:
+    """One measure of a comparison; measures of the same comparison share what they compute."""
+    if name not in _MEASURES:
+        raise _unknown(name)
+    # Infinite values and sums beyond the range of floats end below as a refusal, so numpy need not warn.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _MEASURES[name](pair)
+    if not all(map(math.isfinite, (found.value, *found.by_column.values()))):
+        raise MeasureUndefined.at(name, rule="the value is not a finite number", remedy="Correct the data.")
+    return found
+
+
 def measure(name: str) -> Measure:
     """The measure of that name; its docstring gives formula, source, attacker and limits."""
     if name not in _MEASURES:
-        raise MeasureUnknown.at(
-            "measure", rule=f"one of {', '.join(_MEASURES)}", got=name, remedy="Choose one of these."
-        )
-    compute = _MEASURES[name]
+        raise _unknown(name)
 
-    def judge(original: Columns, released: Columns, declared: Declared, *, groups: Groups | None = None) -> Measurement:
-        # Infinite values and sums beyond the range of floats end below as a refusal, so numpy need not warn.
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = compute(compare(original, released, declared, groups))
-        if not all(map(math.isfinite, (found.value, *found.by_column.values()))):
-            raise MeasureUndefined.at(name, rule="the value is not a finite number", remedy="Correct the data.")
-        return found
+    def apply(original: Columns, released: Columns, declared: Declared, *, groups: Groups | None = None) -> Measurement:
+        return judge(name, compare(original, released, declared, groups))
 
-    judge.__doc__ = compute.__doc__
-    return judge
+    apply.__doc__ = _MEASURES[name].__doc__
+    return apply
+
+
+def _unknown(name: str) -> MeasureUnknown:
+    return MeasureUnknown.at("measure", rule=f"one of {', '.join(_MEASURES)}", got=name, remedy="Choose one of these.")

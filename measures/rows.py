@@ -56,9 +56,11 @@ def keys(values: NDArray[Any], column: Column, name: str) -> Keys:
     stored = _stored_as_number(values, column, name)
     if stored.dtype.kind != "f":
         return stored.astype(np.int64, copy=False)
-    one_nan = stored.astype(np.float64)
-    one_nan[np.isnan(one_nan)] = np.nan
-    return one_nan.view(np.int64)
+    one_nan = stored.astype(np.float64, copy=False)
+    missing = np.isnan(one_nan)
+    if missing.any():
+        one_nan = np.where(missing, np.nan, one_nan)
+    return np.ascontiguousarray(one_nan).view(np.int64)
 
 
 def mixed(columns: Iterable[Keys], records: int) -> NDArray[np.uint64]:

@@ -31,6 +31,7 @@ from mechanisms.microaggregation.centroids import centroid, grouped
 from mechanisms.microaggregation.mdav import mdav, require_group_size
 from mechanisms.microaggregation.points import Scaling, formulas, points
 from mechanisms.microaggregation.ranking import ranked_blocks
+from mechanisms.parallel import in_parallel
 from mechanisms.permutation import permute_within
 from mechanisms.protected import Protected
 from mechanisms.randomness import Randomness
@@ -209,8 +210,14 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
     released = {name: columns[name] for name, column in declared.items() if column.role != "identifier"}
     groups: dict[str, NDArray[np.int64]] = {}
     if params.method == "ir_swap":
-        for name, k in _sizes(params, declared).items():
-            released[name], groups[name] = _swap_ranked(columns[name], declared[name], name, k, randomness)
+        sizes = _sizes(params, declared)
+
+        def swap(name: str, own: Randomness) -> tuple[NDArray[Any], NDArray[np.int64]]:
+            return _swap_ranked(columns[name], declared[name], name, sizes[name], own)
+
+        swapped = in_parallel(swap, sizes, randomness.streams(len(sizes)))
+        for name, (values, labels) in zip(sizes, swapped, strict=True):
+            released[name], groups[name] = values, labels
     else:
         require_group_size(params.k, records, "k")
         labels = mdav(points(columns, declared, named(declared, "quasi_identifier"), params.scaling), params.k)
@@ -233,11 +240,13 @@ def _swap_ranked(
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """One column under ir_swap and its groups; missing values stay in place as the last group."""
     keys = values if column.numeric else column.codes(values, name)
-    present = np.flatnonzero(~_is_missing(values, column, name))
-    require_group_size(k, len(present), name)
-    ranks, starts = ranked_blocks(keys[present], k, randomness)
-    order = present[ranks]
-    swapped = values.copy()
+    missing = _is_missing(values, column, name)
+    present = np.flatnonzero(~missing) if missing.any() else None
+    ranked = keys if present is None else keys[present]
+    require_group_size(k, len(ranked), name)
+    ranks, starts = ranked_blocks(ranked, k, randomness)
+    order = ranks if present is None else present[ranks]
+    swapped = values.copy() if present is not None else np.empty_like(values)
     swapped[order] = values[permute_within(order, starts, randomness)]
     labels = np.full(len(values), len(starts) - 1, dtype=np.int64)
     labels[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -245,7 +254,9 @@ def _swap_ranked(
 
 
 def _is_missing(values: NDArray[Any], column: Column, name: str) -> NDArray[np.bool_]:
-    return np.isnan(values) if column.numeric else column.codes(values, name) < 0
+    if not column.numeric:
+        return column.codes(values, name) < 0
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
 
 
 def _require_sound(columns: Columns, declared: Declared) -> int:
@@ -277,7 +288,7 @@ def _require_as_declared(values: NDArray[Any], column: Column, name: str) -> Non
     missing = _is_missing(values, column, name)
     if column.missing == "refuse" and bool(missing.any()):
         raise ValueMissing.at(name, rule="no value may be missing", remedy="Complete the data or change `missing`.")
-    present = values[~missing]
+    present = values[~missing] if missing.any() else values
     if not column.numeric or not len(present):
         return
     if column.type == "integer" and values.dtype.kind == "f" and bool((present != np.floor(present)).any()):

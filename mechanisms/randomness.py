@@ -28,6 +28,10 @@ class Randomness(Protocol):
         """`count` independent words, uniform on 0 .. 2^64 - 1."""
         ...
 
+    def streams(self, count: int) -> list[Randomness]:
+        """`count` independent sources, so that work on several threads draws the same whoever comes first."""
+        ...
+
 
 class _System:
     from_system = True
@@ -35,15 +39,22 @@ class _System:
     def words(self, count: int) -> NDArray[np.uint64]:
         return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
+    def streams(self, count: int) -> list[Randomness]:
+        return [self] * count
+
 
 class _Seeded:
     from_system = False
 
-    def __init__(self, seed: int) -> None:
-        self._bits = np.random.Philox(seed)
+    def __init__(self, seed: int | np.random.SeedSequence) -> None:
+        self._seed = np.random.SeedSequence(seed) if isinstance(seed, int) else seed
+        self._bits = np.random.Philox(self._seed)
 
     def words(self, count: int) -> NDArray[np.uint64]:
         return self._bits.random_raw(count)
+
+    def streams(self, count: int) -> list[Randomness]:
+        return [_Seeded(child) for child in self._seed.spawn(count)]
 
 
 def system() -> Randomness:

@@ -23,9 +23,11 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def sync_tree(folder: Path) -> None:
-    """`sync` every regular file and folder below `folder`, the folder itself last."""
+def sync_tree(folder: Path, *, skip: str | None = None) -> None:
+    """`sync` every regular file and folder below `folder`, the folder itself last; not what lies in `skip`."""
     for parent, _, names in os.walk(folder, topdown=False):
+        if skip is not None and Path(parent).is_relative_to(folder / skip):
+            continue
         for name in names:
             path = Path(parent, name)
             if path.is_file() and not path.is_symlink():

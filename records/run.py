@@ -5,6 +5,7 @@
         lock            held with flock as long as the process lives
         <step>.json     the facts of a committed step; written after all that it vouches for
         restarting      a restart was begun and not completed
+        scratch/        working files that every attempt makes anew; no commit vouches for them
         outcome.json    the run is finished; only this and the names it keeps remain
 
 A step that was committed is never done again: noise is drawn once. Source of the lock's meaning:
@@ -32,7 +33,7 @@ from records.home import Home
 
 __all__ = ["Run", "RunDamaged", "RunRefused"]
 
-_RUN, _LOCK, _OUTCOME, _RESTARTING = "run.json", "lock", "outcome.json", "restarting"
+_RUN, _LOCK, _OUTCOME, _RESTARTING, _SCRATCH = "run.json", "lock", "outcome.json", "restarting", "scratch"
 _RESERVED = (_RUN, _LOCK, _OUTCOME, _RESTARTING)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -134,7 +135,7 @@ class Run:
         return self.folder / name
 
     def commit(self, step: str, facts: Mapping[str, Any]) -> None:
-        """Mark a step as done, for ever. Everything in the folder is on disk before the marker is."""
+        """Mark a step as done, for ever. Everything in the folder but scratch is on disk before the marker is."""
         self._require_open()
         marker = self._marker(step)
         content = canonical(dict(facts))
@@ -144,7 +145,7 @@ class Run:
             raise RunRefused.at(
                 f"step {step}", rule="was committed with other facts", remedy="Use what was committed, or restart."
             )
-        durable.sync_tree(self.folder)
+        durable.sync_tree(self.folder, skip=_SCRATCH)
         durable.write_whole(marker, content)
 
     def committed(self, step: str) -> dict[str, Any] | None:
@@ -169,7 +170,7 @@ class Run:
             _require_name("keep", name)
         begun = _read(self.folder / _RUN) or {}
         content = {**begun, "keep": list(keep), "outcome": dict(outcome), "run": self.id}
-        durable.sync_tree(self.folder)
+        durable.sync_tree(self.folder, skip=_SCRATCH)
         durable.write_whole(self.folder / _OUTCOME, canonical(content))
         _clear(self.folder, keep=(_OUTCOME, *keep))
         self.close()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from measures import measure, measure_names
+from measures import measure_names
+from measures.comparison import compare
 from measures.gates import Decision, decide
 from measures.measurement import Measurement, MeasureUndefined
 from measures.recheck import recheck
+from measures.registry import judge
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.protect import Staged
@@ -34,33 +32,29 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     secrets = load_columns(staged.secrets)
     origin = secrets.pop("origin")
     groups = {name.removeprefix("group "): labels for name, labels in secrets.items()}
-    released = {name: _in_source_order(v, origin) for name, v in read_release(staged.data, plan.declared).items()}
+    released = read_release(staged.data, plan.declared, origin)
     checks = recheck(original, released, plan.declared, plan.guarantee, staged.masked, groups)
     gated = {gate.measure for gate in plan.gates}
-    measured: dict[str, Measurement] = {}
-    undefined: list[str] = []
-    for name in measure_names():
-        if name in _ONLY_IF_GATED - gated:
-            continue
-        judged = released if name in _OVER_ALL_COLUMNS else {column: released[column] for column in staged.masked}
+    everything = compare(original, released, plan.declared, groups)
+    masked = compare(original, {name: released[name] for name in staged.masked}, plan.declared, groups)
+    wanted = [name for name in measure_names() if name in gated or name not in _ONLY_IF_GATED]
+
+    def take(name: str) -> Measurement | None:
         try:
-            measured[name] = measure(name)(original, judged, plan.declared, groups=groups)
+            return judge(name, everything if name in _OVER_ALL_COLUMNS else masked)
         except MeasureUndefined:
             if name in gated:
                 raise
-            undefined.append(name)
+            return None
+
+    taken = {name: take(name) for name in wanted}
+    measured = {name: measurement for name, measurement in taken.items() if measurement is not None}
     decision = decide(plan.gates, measured, checks)
     assessment = {
         "decision": decision.as_dict(),
         "checks": [check.as_dict() for check in checks],
         "measurements": [measurement.as_dict() for measurement in measured.values()],
-        "undefined": undefined,
+        "undefined": [name for name, measurement in taken.items() if measurement is None],
     }
     job.run.path("assessment.json").write_text(json.dumps(assessment, indent=2), encoding="utf-8")
     return decision
-
-
-def _in_source_order(values: NDArray[Any], origin: NDArray[np.int64]) -> NDArray[Any]:
-    aligned = np.empty_like(values)
-    aligned[origin] = values
-    return aligned

@@ -43,7 +43,7 @@ def ingest(job: Job) -> Ingested:
     before = job.run.committed("source")
     if before is not None and before["digest"] != digest:
         job.run.restart()
-    folder = job.run.path("ingested")
+    folder = job.run.path("scratch") / "ingested"
     save_columns(folder, columns)
     job.run.commit("source", {"digest": digest})
     return Ingested(folder, digest, rows)

@@ -56,7 +56,11 @@ def seal(job: Job, source: Ingested, staged: Staged, decision: Decision) -> None
         write_csv(staged.data, job.bundle / "data.csv")
     columns = _described_columns(job)
     files = [
-        {"name": path.name, "bytes": path.stat().st_size, "sha256": plain_file(path)}
+        {
+            "name": path.name,
+            "bytes": path.stat().st_size,
+            "sha256": staged.digest if path.suffix == ".parquet" else plain_file(path),
+        }
         for path in sorted(job.bundle.glob("data.*"))
     ]
     page = public_report(

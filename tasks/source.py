@@ -31,6 +31,7 @@ from mechanisms.refusal import (
     ValueMissing,
     ValueOutsideDomain,
 )
+from tasks.tables import category_codes
 
 __all__ = ["SourceUnreadable", "count_rows", "digest_source", "open_source", "read_source"]
 
@@ -61,9 +62,9 @@ def open_source(path: str, declared: Mapping[str, Column]) -> ds.Dataset:
         base = path if by_folder else None
         return ds.dataset(
             [str(file) for file in files],
-            format="parquet",
+            format=ds.ParquetFileFormat(dictionary_columns={name for name in wanted if wanted[name].categories}),
             schema=pa.schema(
-                [next(iter(schemas)).field(name) for name in wanted if name not in keys]
+                [(name, _read_type(next(iter(schemas)).field(name).type)) for name in wanted if name not in keys]
                 + [field for field in types if field[0] in by_folder]
             ),
             partitioning=partitioning,
@@ -206,18 +207,9 @@ def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
 
 
 def _read_categories(stored: pa.ChunkedArray, column: Column) -> _Read:
-    if pa.types.is_dictionary(stored.type):
-        stored = stored.cast(stored.type.value_type)
-    categories = column.categories or ()
-    kind = stored.type if pa.types.is_integer(stored.type) else pa.string()
-    if kind == pa.string():
-        stored = stored.cast(kind)
-    else:
-        stored, kind = stored.cast(pa.int64()), pa.int64()
-    codes = pc.index_in(stored, value_set=pa.array(categories, kind))
-    has_missing = stored.null_count > 0
-    outside = codes.null_count > stored.null_count
-    return _Read(pc.fill_null(codes, -1).to_numpy().astype(np.int32, copy=False), has_missing, outside)
+    codes = category_codes(stored, column.categories or ())
+    unknown = int((codes < 0).sum())
+    return _Read(codes, stored.null_count > 0, unknown > stored.null_count)
 
 
 def _type_faults(name: str, stored: pa.DataType, column: Column) -> list[Fault]:
@@ -244,6 +236,13 @@ def _domain_rule(column: Column) -> str:
         whole = "whole numbers " if column.type == "integer" else ""
         return f"every value must be {whole}inside the declared domain {list(column.domain or ())}"
     return "every value must be a declared category"
+
+
+def _read_type(stored: pa.DataType) -> pa.DataType:
+    """Texts are read as a dictionary, so that each is compared once and not in every row."""
+    return (
+        pa.dictionary(pa.int32(), stored) if pa.types.is_string(stored) or pa.types.is_large_string(stored) else stored
+    )
 
 
 def _folder_type(column: Column) -> pa.DataType:

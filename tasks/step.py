@@ -18,6 +18,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
+import pyarrow as pa
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
@@ -64,6 +65,11 @@ class sealed:  # reads as a word in a with statement
         ) from None
 
 
+def give_back_memory() -> None:
+    """Return what pyarrow freed to the system; it keeps a table's worth for later, and later is another step."""
+    pa.default_memory_pool().release_unused()
+
+
 def step(name: str) -> Callable[[Callable[Concatenate[Job, P], R]], Callable[Concatenate[Job, P], R]]:
     """A Prefect task named `name` over a function whose first argument is the job."""
 
@@ -76,6 +82,7 @@ def step(name: str) -> Callable[[Callable[Concatenate[Job, P], R]], Callable[Con
             with sealed(name):
                 result = function(job, *args, **kwargs)
             job.seconds[name] = time.perf_counter() - began
+            give_back_memory()
             return result
 
         return cast(Callable[Concatenate[Job, P], R], run)

@@ -1,7 +1,7 @@
 """Tables on the confidential side of one run, and the released Parquet and CSV files.
 
 Steps exchange references, never rows: a working table is a folder with one .npy file per column,
-which the next step maps into memory without copying.
+which the next step reads without decoding.
 """
 
 from __future__ import annotations
@@ -9,57 +9,89 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mechanisms.columns import Column
 from mechanisms.guarantee import Guarantee
+from mechanisms.parallel import in_parallel
 
-__all__ = ["load_columns", "read_release", "save_columns", "write_csv", "write_release"]
+__all__ = ["category_codes", "load_columns", "read_release", "save_columns", "write_csv", "write_release"]
 
 GUARANTEE_KEY = b"penstock.guarantee"
+ROW_GROUP = 1 << 17
 
 
 def save_columns(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     """Write a working table. Column names go into an index, so that none can name a path."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for place, values in enumerate(columns.values()):
+
+    def save(place: int, values: NDArray[Any]) -> None:
         np.save(folder / f"{place}.npy", values, allow_pickle=False)
+
+    in_parallel(save, range(len(columns)), columns.values())
     (folder / "index.json").write_text(json.dumps(list(columns)), encoding="utf-8")
 
 
 def load_columns(folder: Path) -> dict[str, NDArray[Any]]:
-    """A working table, mapped so that no change can reach the file."""
+    """A working table. Read, not mapped: the page faults of a mapping cost several times the copy."""
     names = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-    return {name: np.asarray(np.load(folder / f"{place}.npy", mmap_mode="c")) for place, name in enumerate(names)}
+    return {name: np.load(folder / f"{place}.npy") for place, name in enumerate(names)}
 
 
 def write_release(
-    path: Path, columns: Mapping[str, NDArray[Any]], declared: Mapping[str, Column], guarantee: Guarantee
+    path: Path,
+    columns: Mapping[str, NDArray[Any]],
+    declared: Mapping[str, Column],
+    guarantee: Guarantee,
+    origin: NDArray[np.int64],
 ) -> None:
-    """The released table as Parquet, its guarantee in the file's metadata; flushed to disk."""
-    arrays = {name: _to_arrow(values, declared[name]) for name, values in columns.items()}
-    table = pa.table(arrays).replace_schema_metadata({GUARANTEE_KEY: guarantee.model_dump_json().encode()})
+    """The released table as Parquet, row i from source row origin[i], its guarantee in the file's metadata.
+
+    Written and shuffled by groups of rows, so that no second copy of the table is held.
+    """
+    fields = [pa.field(name, _arrow_type(declared[name])) for name in columns]
+    schema = pa.schema(fields, {GUARANTEE_KEY: guarantee.model_dump_json().encode()})
     categorical = [name for name in columns if not declared[name].numeric]
+
+    def gather(start: int) -> pa.Table:
+        rows = origin[start : start + ROW_GROUP]
+        arrays = [_to_arrow(np.take(values, rows), declared[name]) for name, values in columns.items()]
+        return pa.table(arrays, schema=schema)
+
     # Dictionaries only help categories; on numbers they cost a third of the writing time.
-    pq.write_table(table, path, use_dictionary=categorical)
-    with open(path, "rb") as stream:
-        os.fsync(stream.fileno())
+    with pq.ParquetWriter(path, schema, use_dictionary=categorical) as writer, ThreadPoolExecutor(1) as ahead:
+        coming = None  # the next group of rows is gathered while the present one is encoded
+        for start in range(0, len(origin) + ROW_GROUP, ROW_GROUP):
+            ready, coming = coming, ahead.submit(gather, start) if start < len(origin) else None
+            if ready is not None:
+                writer.write_table(ready.result(), row_group_size=ROW_GROUP)
 
 
-def read_release(path: Path, declared: Mapping[str, Column]) -> dict[str, NDArray[Any]]:
-    """The columns of a released file as arrays, categories as codes."""
-    table = pq.read_table(path)
-    columns = {}
-    for name in table.column_names:
-        columns[name] = _from_arrow(table.column(name), declared[name])
-        table = table.drop_columns(name)
+def read_release(path: Path, declared: Mapping[str, Column], origin: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """The columns of a released file in the order of the source rows, categories as codes."""
+    columns: dict[str, NDArray[Any]] = {}
+    start = 0
+    with pq.ParquetFile(path, read_dictionary=_text_columns(declared)) as file:
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group)
+            rows = origin[start : start + table.num_rows]
+            start += table.num_rows
+            for name in table.column_names:
+                values = _from_arrow(table.column(name), declared[name])
+                if name not in columns:
+                    columns[name] = np.empty(len(origin), values.dtype)
+                elif values.dtype.kind == "f" and columns[name].dtype.kind == "i":  # the first missing integer
+                    columns[name] = columns[name].astype(np.float64)
+                columns[name][rows] = values
     return columns
 
 
@@ -82,28 +114,46 @@ def write_csv(release: Path, path: Path) -> None:
         os.fsync(sink.fileno())
 
 
+def _text_columns(declared: Mapping[str, Column]) -> list[str]:
+    return [name for name, column in declared.items() if not column.numeric]
+
+
+def _arrow_type(column: Column) -> pa.DataType:
+    if column.categories is not None:
+        return pa.int64() if isinstance(column.categories[0], int) else pa.dictionary(pa.int32(), pa.string())
+    return pa.int64() if column.type == "integer" else pa.float64()
+
+
 def _to_arrow(values: NDArray[Any], column: Column) -> pa.Array:
-    if not column.numeric:
-        categories = column.categories or ()
-        codes = pa.array(values.astype(np.int32, copy=False), mask=values < 0 if (values < 0).any() else None)
-        dictionary = pa.array(categories, pa.int64() if isinstance(categories[0], int) else pa.string())
-        encoded = pa.DictionaryArray.from_arrays(codes, dictionary)
-        return encoded.cast(pa.int64()) if pa.types.is_int64(dictionary.type) else encoded
+    if column.categories is not None:
+        codes = pa.array(values.astype(np.int32, copy=False), mask=values < 0)
+        encoded = pa.DictionaryArray.from_arrays(codes, pa.array(column.categories))
+        return encoded.cast(_arrow_type(column))
     if values.dtype.kind == "f":
         missing = np.isnan(values)
-        mask = missing if missing.any() else None
         if column.type == "integer":
-            return pa.array(np.where(missing, 0, values).astype(np.int64), mask=mask)
-        return pa.array(values, mask=mask)
-    return pa.array(values)
+            return pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
+        return pa.array(values, mask=missing if missing.any() else None)
+    return pa.array(values).cast(_arrow_type(column))
 
 
 def _from_arrow(stored: pa.ChunkedArray, column: Column) -> NDArray[Any]:
-    if not column.numeric:
-        if pa.types.is_dictionary(stored.type):
-            stored = stored.cast(stored.type.value_type)
-        codes = pa.compute.index_in(stored, value_set=pa.array(column.categories, stored.type))
-        return pa.compute.fill_null(codes, -1).to_numpy().astype(np.int32, copy=False)  # type: ignore[no-any-return]
+    if column.categories is not None:
+        return category_codes(stored, column.categories)
     if stored.null_count:
-        return pa.compute.fill_null(stored.cast(pa.float64()), float("nan")).to_numpy()  # type: ignore[no-any-return]
+        return pc.fill_null(stored.cast(pa.float64()), float("nan")).to_numpy()  # type: ignore[no-any-return]
     return stored.to_numpy()  # type: ignore[no-any-return]
+
+
+def category_codes(stored: pa.ChunkedArray, categories: tuple[Any, ...]) -> NDArray[np.int32]:
+    """Codes into `categories`, -1 where a value is missing or not among them."""
+    codes = []
+    for chunk in stored.chunks:
+        if pa.types.is_dictionary(chunk.type):
+            # Few texts are compared; the many rows only look up what became of theirs.
+            known = pc.index_in(chunk.dictionary, value_set=pa.array(categories, chunk.type.value_type))
+            chunk_codes = pc.take(known, chunk.indices)
+        else:
+            chunk_codes = pc.index_in(chunk, value_set=pa.array(categories, chunk.type))
+        codes.append(pc.fill_null(chunk_codes, -1).to_numpy().astype(np.int32, copy=False))
+    return np.concatenate(codes) if codes else np.empty(0, np.int32)

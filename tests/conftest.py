@@ -19,10 +19,7 @@ def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A private Prefect server for all flow tests; yields the folder with its files."""
     home = tmp_path_factory.mktemp("prefect-server")
     with prefect_server(home):
-        from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
-
-        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):  # type: ignore[dict-item]
-            yield home / "prefect"
+        yield home / "prefect"
 
 
 @pytest.fixture

@@ -174,7 +174,7 @@ def mdav_labels(points: Any, k: int) -> NDArray[np.int64]:
     return labels
 
 
-@njit(types.int64(types.int64[::1], types.int64[::1], _WORDS, types.int64[::1]), cache=True)
+@njit(types.int64(types.int64[::1], types.int64[::1], _WORDS, types.int64[::1]), cache=True, nogil=True)
 def shuffle_runs(order: Any, starts: Any, words: Any, state: Any) -> int:
     """Fisher-Yates inside the runs order[starts[r]:starts[r + 1]], from where `state` says.
 

@@ -32,6 +32,9 @@ class Scripted:
         taken, self._halves = self._halves[: 2 * count], self._halves[2 * count :]
         return np.array(taken + [0] * (2 * count - len(taken)), dtype=np.uint32).view(np.uint64)
 
+    def streams(self, count):
+        return [self] * count
+
 
 def every_shuffle(sizes):
     """One source of words for each of the equally likely ways to shuffle runs of these sizes, in turn."""
