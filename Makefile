@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test test-slow lint bench lock clean
+.PHONY: demo test test-slow lint bench docs lock clean
 
 demo: $(INSTALLED)
 	$(BIN)/penstock demo
@@ -21,6 +21,9 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.release_line
+
+docs: $(INSTALLED)
+	$(BIN)/python -m flows.reference > docs/spec.md
 
 # Every package is pinned with its digest, so a build today and in a year are the same.
 $(INSTALLED): requirements.lock pyproject.toml

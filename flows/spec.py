@@ -127,15 +127,17 @@ class ReleaseSpec(_Section):
     """One release: source, validation, protection, gates, approval, publication."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,79}$", description="Lower case letters, digits, . _ and -")
-    source: Source
-    validation: Validate = Field(default_factory=Validate, alias="validate")
-    budget: Budget | None = None
+    source: Source = Field(description="The confidential data and their columns.")
+    validation: Validate = Field(
+        default_factory=Validate, alias="validate", description="Checks beyond what the columns imply."
+    )
+    budget: Budget | None = Field(default=None, description="Data set and its total epsilon; k-anonymity spends none.")
     protect: tuple[probabilistic_k_anonymity.Params, ...] = Field(
         min_length=1, description="The mechanisms, in order. Each names its `mechanism`."
     )
     gates: tuple[Gate, ...] = Field(min_length=1, description="Limits that the release must keep; at least one.")
-    approve: Approve = Field(default_factory=Approve)
-    publish: Publish
+    approve: Approve = Field(default_factory=Approve, description="Who must agree before publication.")
+    publish: Publish = Field(description="Where the bundle appears, in which formats.")
 
     @field_validator("protect", mode="before")
     @classmethod
@@ -217,6 +219,9 @@ def load_spec(path: Path, *, source: str | None = None, publish: str | None = No
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the spec, for editors and other platforms."""
     schema = ReleaseSpec.model_json_schema(by_alias=True)
+    params = schema["$defs"]["Params"]  # in a spec, unlike in Python, the mechanism must be named
+    params["required"].append("mechanism")
+    params["properties"]["mechanism"].pop("default")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Penstock release spec", **schema}
 
 

@@ -16,7 +16,7 @@ from mechanisms.refusal import Fault
 
 __all__ = ["Comparison", "Groups", "compare"]
 
-Groups = Mapping[str, NDArray[np.int64]]
+Groups = Mapping[str, NDArray[np.integer[Any]]]
 
 # Blocks of rows that stay in the processor's cache, so that no measure of information loss copies whole
 # columns; below 10,000 the linear algebra library does not start threads, which cost more than they save.

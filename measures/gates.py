@@ -40,7 +40,10 @@ class Gate(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    measure: str = Field(description="Name of the measure.")
+    measure: str = Field(
+        description="Name of the measure; docs/measures.md describes each.",
+        json_schema_extra={"enum": list(measure_names())},
+    )
     min: StrictInt | StrictFloat | None = Field(default=None, description="Lowest value that may be released.")
     max: StrictInt | StrictFloat | None = Field(default=None, description="Highest value that may be released.")
 

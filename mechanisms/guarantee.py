@@ -75,6 +75,7 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
             "secret": _union(g.secret for g in guarantees),
             "assumptions": _union(g.assumptions for g in guarantees),
             "not_promised": _union(g.not_promised for g in guarantees),
+            "postprocessing": "any" if all(g.postprocessing == "any" for g in guarantees) else "data_independent_only",
             "audit": _union(g.audit for g in guarantees),
         }
     )

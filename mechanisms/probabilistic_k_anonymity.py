@@ -55,7 +55,9 @@ class Params(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    mechanism: Literal["probabilistic_k_anonymity"] = "probabilistic_k_anonymity"
+    mechanism: Literal["probabilistic_k_anonymity"] = Field(
+        default="probabilistic_k_anonymity", description="The name of this mechanism."
+    )
     method: Literal["mdav_id", "mdav_swap", "ir_swap"] = Field(
         description="mdav_id: records with similar quasi-identifiers get the same quasi-identifiers (k-anonymity). "
         "mdav_swap: they exchange their confidential values, all columns together. "
@@ -208,11 +210,11 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
     guarantee = promise(params, declared)
     records = _require_sound(columns, declared)
     released = {name: columns[name] for name, column in declared.items() if column.role != "identifier"}
-    groups: dict[str, NDArray[np.int64]] = {}
+    groups: dict[str, NDArray[np.integer[Any]]] = {}
     if params.method == "ir_swap":
         sizes = _sizes(params, declared)
 
-        def swap(name: str, own: Randomness) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        def swap(name: str, own: Randomness) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
             return _swap_ranked(columns[name], declared[name], name, sizes[name], own)
 
         swapped = in_parallel(swap, sizes, randomness.streams(len(sizes)))
@@ -237,7 +239,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
 
 def _swap_ranked(
     values: NDArray[Any], column: Column, name: str, k: int, randomness: Randomness
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
     """One column under ir_swap and its groups; missing values stay in place as the last group."""
     keys = values if column.numeric else column.codes(values, name)
     missing = _is_missing(values, column, name)
@@ -248,8 +250,9 @@ def _swap_ranked(
     order = ranks if present is None else present[ranks]
     swapped = values.copy() if present is not None else np.empty_like(values)
     swapped[order] = values[permute_within(order, starts, randomness)]
-    labels = np.full(len(values), len(starts) - 1, dtype=np.int64)
-    labels[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    small = np.int32 if len(values) < 2**31 else np.int64
+    labels: NDArray[np.integer[Any]] = np.full(len(values), len(starts) - 1, small)
+    labels[order] = np.repeat(np.arange(len(starts) - 1, dtype=small), np.diff(starts))
     return swapped, labels
 
 

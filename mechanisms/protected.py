@@ -29,4 +29,4 @@ class Protected:
     columns: dict[str, NDArray[Any]]
     guarantee: Guarantee
     masked: tuple[str, ...] = ()
-    groups: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    groups: Mapping[str, NDArray[np.integer[Any]]] = field(default_factory=dict)

@@ -5,10 +5,6 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mechanisms import probabilistic_k_anonymity
 from mechanisms.permutation import permutation
@@ -56,22 +52,18 @@ def protect(job: Job, source: Ingested) -> Staged:
     require_system(randomness)
     plan = job.plan
     job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))  # before the draw, never after
-    protected = probabilistic_k_anonymity.protect(
-        load_columns(source.folder), plan.data_columns, plan.params, randomness
-    )
-    origin = permutation(source.rows, randomness)
     data = job.run.path("protected.parquet")
-    write_release(data, protected.columns, plan.declared, protected.guarantee, origin)
-    with ThreadPoolExecutor(1) as beside:  # the disk writes while the processor counts
-        on_disk = beside.submit(durable.sync, data)
+    with ThreadPoolExecutor(1) as beside:
+        shuffling = beside.submit(permutation, source.rows, randomness)
+        protected = probabilistic_k_anonymity.protect(
+            load_columns(source.folder), plan.data_columns, plan.params, randomness
+        )
+        origin = shuffling.result()
+        write_release(data, protected.columns, plan.declared, protected.guarantee, origin)
+        on_disk = beside.submit(durable.sync, data)  # the disk writes while the processor counts
         digest = plain_file(data)
         on_disk.result()
-    labels = {f"group {name}": _small(groups) for name, groups in protected.groups.items()}
+    labels = {f"group {name}": groups for name, groups in protected.groups.items()}
     save_columns(job.run.path("secrets"), {"origin": origin, **labels})
     job.run.commit("protected", {"digest": digest, "masked": list(protected.masked)})
     return Staged(data, digest, protected.masked, job.run.path("secrets"))
-
-
-def _small(labels: NDArray[np.int64]) -> NDArray[np.signedinteger[Any]]:
-    """Labels in half the memory, as long as they fit."""
-    return labels.astype(np.int32) if len(labels) < 2**31 else labels

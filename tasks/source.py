@@ -182,7 +182,8 @@ def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
 
 
 def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
-    if pa.types.is_integer(stored.type) and column.type == "integer" and stored.null_count == 0:
+    whole = column.type == "integer" and column.role != "weight"
+    if pa.types.is_integer(stored.type) and whole and stored.null_count == 0:
         values = stored.to_numpy()
         low, high = column.bounds
         outside = bool(values.min() < low or values.max() > high)

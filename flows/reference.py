@@ -1,0 +1,79 @@
+"""The spec reference, written from the models: python -m flows.reference > docs/spec.md"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from flows.spec import json_schema
+
+__all__ = ["reference"]
+
+_SECTIONS = {
+    "ReleaseSpec": "The whole spec",
+    "Source": "source",
+    "Column": "source.columns.NAME",
+    "Validate": "validate",
+    "Budget": "budget",
+    "Params": "protect: probabilistic_k_anonymity",
+    "Gate": "gates",
+    "Approve": "approve",
+    "Publish": "publish",
+}
+_OPENING = """# The spec, key by key
+
+One YAML or JSON file describes one release. This page is written from the code's own models
+(`make docs`); `penstock schema` prints the same as JSON Schema, so an editor can complete a spec.
+Paths are relative to the spec file, and `${VAR}` in a path is replaced by the variable. A key that is
+not listed here is refused. Privacy parameters, bounds and gates have no defaults.
+"""
+
+
+def reference() -> str:
+    """The page as Markdown."""
+    schema = json_schema()
+    models = {**schema["$defs"], "ReleaseSpec": schema}
+    return "\n".join([_OPENING, *(line for name, title in _SECTIONS.items() for line in _section(title, models[name]))])
+
+
+def _section(title: str, model: dict[str, Any]) -> Iterator[str]:
+    yield f"## `{title}`\n" if title != _SECTIONS["ReleaseSpec"] else f"## {title}\n"
+    yield f"{model['description']}\n"
+    yield "| key | value | default | meaning |"
+    yield "|---|---|---|---|"
+    for key, facts in model["properties"].items():
+        default = "needed" if key in model.get("required", []) else _default(facts)
+        yield f"| `{key}` | {_values(facts)} | {default} | {facts.get('description', '')} |"
+    yield ""
+
+
+def _default(facts: dict[str, Any]) -> str:
+    value = facts.get("default")
+    if value in (None, {}, []):
+        return "none"
+    return f"`{', '.join(value) if isinstance(value, list) else value}`"
+
+
+def _values(facts: dict[str, Any]) -> str:
+    if "const" in facts:
+        return f"`{facts['const']}`"
+    if "enum" in facts:
+        return ", ".join(f"`{value}`" for value in facts["enum"])
+    if "anyOf" in facts:
+        kinds = [_values(option) for option in facts["anyOf"] if option.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "$ref" in facts:
+        return f"`{_SECTIONS[facts['$ref'].rpartition('/')[2]]}`"
+    if facts.get("type") == "array":
+        inside = facts.get("items") or next(iter(facts.get("prefixItems", [{}])))
+        return f"list of {_values(inside)}"
+    if facts.get("type") == "object":
+        return f"NAME: {_values(facts['additionalProperties'])}"
+    words = {"string": "text", "integer": "whole number", "number": "number"}
+    kind = facts.get("type", "any")
+    return " or ".join(words.get(one, one) for one in (kind if isinstance(kind, list) else [kind]))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

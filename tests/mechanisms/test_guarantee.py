@@ -1,0 +1,117 @@
+"""Promises add up where a theorem says so, and nowhere else."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from mechanisms.guarantee import Guarantee, Model, compose
+from mechanisms.refusal import NotComposable
+
+ADDS_UP: list[Model] = ["dp", "idp", "bdp"]
+STANDS_ALONE: list[Model] = ["prob_k", "t_close", "k_anon"]
+
+fractions = st.fractions(min_value=0, max_value=10)
+
+
+def promised(model: Model = "dp", epsilon: object = "1/2", **changes: Any) -> Guarantee:
+    settings: dict[str, Any] = {
+        "model": model,
+        "parameters": {"epsilon": str(epsilon)} if model in ADDS_UP else {"k": 5},
+        "adjacency": "replace one row",
+        "unit": "row",
+        "statement": f"{model} holds.",
+        "public": ("number of records",),
+        "secret": ("noise",),
+        "assumptions": ("one record describes one individual",),
+        "not_promised": ("accuracy",),
+        "postprocessing": "any",
+        "composes_with": "sum",
+        "audit": ("ratio",),
+    }
+    return Guarantee(**{**settings, **changes})
+
+
+@given(st.sampled_from(ADDS_UP), st.lists(fractions, min_size=2, max_size=6))
+def test_epsilons_of_one_model_add_up_exactly(model: Model, epsilons: list[Fraction]) -> None:
+    total = compose([promised(model, epsilon) for epsilon in epsilons])
+    assert total.model == model
+    assert Fraction(total.parameters["epsilon"]) == sum(epsilons, Fraction(0))
+    assert [Fraction(part["epsilon"]) for part in total.parameters["parts"]] == epsilons
+
+
+def test_tenths_add_up_as_tenths_and_not_as_floats() -> None:
+    assert compose([promised(epsilon="0.1"), promised(epsilon="0.2")]).parameters["epsilon"] == "3/10"
+
+
+@given(fractions, fractions, fractions)
+def test_composing_in_steps_gives_the_same_epsilon(a: Fraction, b: Fraction, c: Fraction) -> None:
+    x, y, z = promised(epsilon=a), promised(epsilon=b), promised(epsilon=c)
+    steps = compose([compose([x, y]), z])
+    assert steps.parameters["epsilon"] == compose([x, y, z]).parameters["epsilon"]
+
+
+@pytest.mark.parametrize("model", [*ADDS_UP, *STANDS_ALONE])
+def test_one_promise_alone_stays_as_it_is(model: Model) -> None:
+    alone = promised(model)
+    assert compose([alone]) is alone
+
+
+def test_what_any_part_assumes_hides_or_denies_holds_for_the_whole_once() -> None:
+    other = promised(
+        public=("grid",), secret=("noise", "seed"), assumptions=("bounds are public",), not_promised=("sums",)
+    )
+    total = compose([promised(), other])
+    assert total.public == ("number of records", "grid")
+    assert total.secret == ("noise", "seed")
+    assert total.assumptions == ("one record describes one individual", "bounds are public")
+    assert total.not_promised == ("accuracy", "sums")
+    assert total.audit == ("ratio",)
+    assert total.statement.endswith("Together: epsilon = 1.")
+
+
+def test_the_weakest_rule_of_postprocessing_holds_for_the_whole() -> None:
+    strict = promised("idp", postprocessing="data_independent_only")
+    assert compose([promised("idp"), strict]).postprocessing == "data_independent_only"
+    assert compose([strict, promised("idp")]).postprocessing == "data_independent_only"
+
+
+def test_no_promise_at_all_is_refused() -> None:
+    with pytest.raises(NotComposable, match="at least one mechanism"):
+        compose([])
+
+
+@pytest.mark.parametrize("model", STANDS_ALONE)
+def test_a_model_without_a_composition_theorem_is_refused_twice(model: Model) -> None:
+    with pytest.raises(NotComposable, match="no composition theorem") as refused:
+        compose([promised(model), promised(model)])
+    assert refused.value.kind == "spec"
+
+
+@given(st.lists(st.sampled_from([*ADDS_UP, *STANDS_ALONE]), min_size=2, max_size=4, unique=True))
+def test_a_mixture_of_models_is_refused(models: list[Model]) -> None:
+    with pytest.raises(NotComposable, match="no composition theorem") as refused:
+        compose([promised(model) for model in models])
+    assert refused.value.faults[0].got == repr(sorted(models))
+
+
+@pytest.mark.parametrize("change", [{"adjacency": "add or remove one row"}, {"unit": "individual"}])
+def test_another_adjacency_or_unit_is_refused(change: dict[str, str]) -> None:
+    with pytest.raises(NotComposable, match="one adjacency and one unit"):
+        compose([promised(), promised(**change)])
+
+
+def test_a_guarantee_survives_the_way_through_json() -> None:
+    assert Guarantee.model_validate_json(promised().model_dump_json()) == promised()
+
+
+def test_a_guarantee_cannot_be_changed_or_extended() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        promised().model = "k_anon"  # type: ignore[misc]
+    with pytest.raises(ValidationError, match="extra_forbidden"):
+        promised(certified=True)

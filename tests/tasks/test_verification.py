@@ -1,0 +1,243 @@
+"""Each claim of a bundle is broken in turn and signed with the right key: the signature alone must not save it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from mechanisms.columns import Column
+from mechanisms.probabilistic_k_anonymity import Params, protect
+from mechanisms.randomness import seeded
+from records import bundle, signing
+from records.bundle import BundleAltered
+from records.keyfile import KeyDamaged
+from tasks.tables import GUARANTEE_KEY, write_csv, write_release
+from tasks.verification import ClaimBroken, Finding, KeyMissing, verify_bundle
+
+ROWS, K = 60, 5
+DECLARED = {
+    "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),
+    "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S"), missing="category"),
+    "income": Column(role="confidential", type="continuous", domain=(0, 1e6)),
+    "weight": Column(role="weight"),
+}
+
+
+class Published:
+    """A bundle that a careless or dishonest holder of the key can change and sign again."""
+
+    def __init__(self, folder: Path, method: str) -> None:
+        self.folder = folder / "bundle"
+        self.folder.mkdir()
+        self.private = signing.private_key(folder / "signing.pem")
+        self.public = folder / "signing.pub"
+        chance = np.random.default_rng(1)
+        columns = {
+            "age": chance.integers(0, 120, ROWS),
+            "region": chance.integers(-1, 2, ROWS),
+            "income": chance.random(ROWS) * 1e6,
+            "weight": chance.random(ROWS) + 1,
+        }
+        settings = Params(method=method, k=K)  # type: ignore[arg-type]
+        protected = protect(columns, DECLARED, settings, seeded(1))
+        self.release(protected.columns, DECLARED, protected.guarantee)
+
+    def release(self, columns: dict[str, Any], declared: dict[str, Column], guarantee: Any) -> None:
+        rows = len(next(iter(columns.values())))
+        write_release(self.folder / "data.parquet", columns, declared, guarantee, np.arange(rows))
+        write_csv(self.folder / "data.parquet", self.folder / "data.csv")
+        self.manifest: dict[str, Any] = {
+            "guarantee": guarantee.model_dump(mode="json"),
+            "records": rows,
+            "columns": [{"name": name, "role": column.role} for name, column in declared.items()],
+        }
+        self.seal()
+
+    def seal(self) -> None:
+        bundle.seal(self.folder, self.manifest, self.private, self.private.public_key())
+
+    def change(self, name: str, change: Callable[[pa.Table], pa.Table]) -> None:
+        """Rewrite the table in one file and sign again."""
+        path = self.folder / name
+        if name.endswith(".csv"):
+            pyarrow.csv.write_csv(change(pyarrow.csv.read_csv(path)), path)
+        else:
+            pq.write_table(change(pq.read_table(path)), path)
+        self.seal()
+
+    def verify(self) -> list[Finding]:
+        return verify_bundle(self.folder, self.public)
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Published:
+    return Published(tmp_path, "mdav_id")
+
+
+def broken(published: Published) -> ClaimBroken:
+    with pytest.raises(ClaimBroken) as refused:
+        published.verify()
+    assert refused.value.kind == "integrity"
+    return refused.value
+
+
+def test_a_sound_bundle_says_what_was_checked_and_what_cannot_be(published: Published) -> None:
+    found = {finding.name: finding.checked for finding in published.verify()}
+    assert found == {"signature": True, "digests": True, "records": True, "k-anonymity": True, "gates": False}
+
+
+@pytest.mark.parametrize("method", ["mdav_swap", "ir_swap"])
+def test_of_a_swap_it_is_said_that_it_cannot_be_seen(tmp_path: Path, method: str) -> None:
+    if method == "ir_swap":
+        found = {finding.name: finding for finding in Published(tmp_path, method).verify()}
+        assert "cannot be seen" in found["swapping"].text
+    else:
+        with_keys = Published(tmp_path, method)
+        found = {finding.name: finding for finding in with_keys.verify()}
+    assert found["swapping"].checked is False
+    assert "k-anonymity" not in found
+    json.dumps([finding.as_dict() for finding in found.values()])
+
+
+@pytest.mark.parametrize("name", ["data.parquet", "data.csv"])
+def test_a_missing_row_is_noticed(published: Published, name: str) -> None:
+    published.change(name, lambda table: table.slice(1))
+    assert (name, "number of records") in [(f.field, f.rule[12:29]) for f in broken(published).faults]
+
+
+def test_a_wrong_number_of_records_in_the_manifest_is_noticed_in_every_file(published: Published) -> None:
+    published.manifest["records"] = ROWS + 1
+    published.seal()
+    assert [fault.field for fault in broken(published).faults] == ["data.parquet", "data.csv"]
+
+
+def test_another_guarantee_in_the_file_is_noticed(published: Published) -> None:
+    def promise_more(table: pa.Table) -> pa.Table:
+        text = table.schema.metadata[GUARANTEE_KEY].replace(b'"k":5', b'"k":50')
+        return table.replace_schema_metadata({GUARANTEE_KEY: text})
+
+    published.change("data.parquet", promise_more)
+    [fault] = broken(published).faults
+    assert (fault.field, fault.rule) == ("data.parquet", "carries another guarantee than the manifest")
+
+
+@pytest.mark.parametrize("metadata", [{}, {GUARANTEE_KEY: b"not a guarantee"}])
+def test_a_file_without_a_guarantee_is_noticed(published: Published, metadata: dict[bytes, bytes]) -> None:
+    published.change("data.parquet", lambda table: table.replace_schema_metadata(metadata))
+    assert "another guarantee" in str(broken(published))
+
+
+def test_another_guarantee_in_the_manifest_is_noticed(published: Published) -> None:
+    published.manifest["guarantee"]["parameters"]["k"] = K - 1
+    published.seal()
+    assert "another guarantee" in str(broken(published))
+
+
+@pytest.mark.parametrize("name", ["data.parquet", "data.csv"])
+@pytest.mark.parametrize("column", ["age", "weight"])
+def test_a_combination_that_too_few_records_share_is_noticed(published: Published, name: str, column: str) -> None:
+    def single_out(table: pa.Table) -> pa.Table:
+        values = table[column].to_pylist()
+        values[0] += 1
+        return table.set_column(table.column_names.index(column), column, pa.array(values))
+
+    published.change(name, single_out)
+    [fault] = broken(published).faults
+    assert fault.field == name
+    assert f"fewer than {K} records share" in fault.rule
+
+
+def test_every_broken_claim_is_listed_at_once(published: Published) -> None:
+    published.change("data.parquet", lambda table: table.slice(0, 3).replace_schema_metadata({}))
+    assert [fault.rule[:11] for fault in broken(published).faults] == ["has another", "carries ano", "has a combi"]
+
+
+@pytest.mark.parametrize("name", ["data.parquet", "data.csv"])
+def test_a_data_file_that_cannot_be_read_is_noticed(published: Published, name: str) -> None:
+    (published.folder / name).write_bytes(b'a,b\n1\n"' if name.endswith("csv") else b"PAR1 is not enough PAR1")
+    published.seal()
+    assert [(fault.field, fault.rule) for fault in broken(published).faults] == [(name, "cannot be read")]
+
+
+def test_a_bundle_without_its_key_columns_is_noticed(published: Published) -> None:
+    published.change("data.parquet", lambda table: table.drop_columns("age"))
+    [fault] = broken(published).faults
+    assert (fault.field, fault.rule) == ("data.parquet", "lacks a column that the manifest lists")
+
+
+@pytest.mark.parametrize("missing", ["guarantee", "records", "columns"])
+def test_a_manifest_that_leaves_out_a_claim_is_noticed(published: Published, missing: str) -> None:
+    del published.manifest[missing]
+    published.seal()
+    assert "must state guarantee, records and columns" in str(broken(published))
+
+
+def test_a_bundle_that_is_not_as_signed_is_noticed_first(published: Published) -> None:
+    with open(published.folder / "data.csv", "ab") as file:
+        file.write(b"\n")
+    with pytest.raises(BundleAltered, match=r"data\.csv refused: altered"):
+        published.verify()
+
+
+def test_another_key_is_noticed(published: Published, tmp_path: Path) -> None:
+    other = tmp_path / "other.pub"
+    other.write_bytes(signing.public_pem(Ed25519PrivateKey.generate().public_key()))
+    with pytest.raises(BundleAltered, match=r"manifest\.sig"):
+        verify_bundle(published.folder, other)
+
+
+def test_without_a_key_nothing_is_verified(published: Published, tmp_path: Path) -> None:
+    with pytest.raises(KeyMissing, match="publisher's public key") as refused:
+        verify_bundle(published.folder, tmp_path / "absent.pub")
+    assert refused.value.kind == "integrity"
+
+
+def test_what_is_no_key_is_refused(published: Published) -> None:
+    published.public.write_text("not a key", encoding="utf-8")
+    with pytest.raises(KeyDamaged):
+        published.verify()
+
+
+def test_a_folder_that_is_no_bundle_is_refused(published: Published, tmp_path: Path) -> None:
+    with pytest.raises(BundleAltered, match=r"manifest\.json refused: missing"):
+        verify_bundle(tmp_path / "nowhere", published.public)
+    shutil.rmtree(published.folder)
+    with pytest.raises(BundleAltered):
+        published.verify()
+
+
+SETTINGS = Params(method="ir_swap", k=2)
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        # A row whose only value is missing is an empty line.
+        (Column(role="confidential", type="continuous", domain=(0, 1), missing="own_group"), [0.5, 0.25, np.nan]),
+        # Nothing at the top of the file says that the column is not one of whole numbers.
+        (Column(role="confidential", type="ordinal", categories=("1", "A")), [*([0] * 400_000), 1]),
+        (Column(role="confidential", type="continuous", domain=(0, 9)), [*([1.0] * 400_000), 2.5]),
+        # A category may hold whatever a line of text may not.
+        (Column(role="confidential", type="ordinal", categories=("two\nlines", 'a "quote", and comma')), [0, 1, 1]),
+    ],
+    ids=["missing", "late text", "late fraction", "line break"],
+)
+def test_a_sound_bundle_is_not_suspected_because_of_its_csv(
+    published: Published, column: Column, values: list[float]
+) -> None:
+    declared = {"answer": column}
+    protected = protect({"answer": np.array(values)}, declared, SETTINGS, seeded(1))
+    # Left in the order of the source, where the odd value comes last.
+    columns = {"answer": np.array(values)}
+    published.release(columns, declared, protected.guarantee)
+    assert {finding.name for finding in published.verify()} == {"signature", "digests", "records", "swapping", "gates"}
