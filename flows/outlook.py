@@ -8,6 +8,7 @@ from typing import Any
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
 from mechanisms.foresight import foresee
+from tasks.expectations import whole_suite
 from tasks.source import count_rows, open_source
 
 __all__ = ["look_ahead"]
@@ -16,6 +17,7 @@ __all__ = ["look_ahead"]
 def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records."""
     plan = draw_up_plan(spec)
+    whole_suite(plan.declared, plan.min_rows, plan.suite)  # a suite that cannot run is refused here already
     rows = None
     source = "The source does not exist yet; its columns were not checked."
     if count or Path(plan.source).exists():

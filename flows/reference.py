@@ -70,9 +70,9 @@ def _values(facts: dict[str, Any]) -> str:
         return f"list of {_values(inside)}"
     if facts.get("type") == "object":
         return f"NAME: {_values(facts['additionalProperties'])}"
-    words = {"string": "text", "integer": "whole number", "number": "number"}
-    kind = facts.get("type", "any")
-    return " or ".join(words.get(one, one) for one in (kind if isinstance(kind, list) else [kind]))
+    words = {"string": "text", "integer": "whole number"}
+    kinds: list[str] = facts["type"] if isinstance(facts["type"], list) else [facts["type"]]
+    return " or ".join(words.get(kind, kind) for kind in kinds)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from tasks.job import begin
 from tasks.protect import protect
 from tasks.publish import Receipt, already_published, conclude, install, seal
 from tasks.report import report, require_pass
-from tasks.validate import validate
+from tasks.validate import draw_up_expectations, validate
 
 __all__ = ["Receipt", "release"]
 
@@ -27,18 +27,19 @@ def release(spec: ReleaseSpec) -> Receipt:
             return conclude(job)
         job.record(Action.RESUMED if job.run.resumed else Action.PLANNED, name=plan.name, spec=plan.spec_digest)
 
+        expectations = draw_up_expectations(job)  # derived from the columns, and the user's own
         source = ingest(job)  # a reference: folder, digest, number of records
         job.record(Action.INGESTED, source=source.digest, records=source.rows)
 
-        expectations = validate(job, source)
-        job.record(Action.VALIDATED, expectations=len(expectations))
+        validated = validate(job, source, expectations)
+        job.record(Action.VALIDATED, expectations=len(validated))
 
         staged = protect(job, source)  # the only step that draws; records PROTECTING just before
         job.record(Action.PROTECTED, data=staged.digest)
 
         decision = assess(job, source, staged)
         job.record(Action.CHECKED, verdict=decision.verdict.name, gates=decision.public())
-        report(job, source, expectations, decision)
+        report(job, source, len(validated), decision)
         require_pass(decision)
 
         job.record(Action.PUBLISHING, destination=str(job.destination))

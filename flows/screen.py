@@ -16,7 +16,7 @@ from rich.table import Table
 
 __all__ = ["Screen"]
 
-_STEPS = ("ingest", "validate", "protect", "assess", "report", "seal", "publish")
+_STEPS = ("expectations", "ingest", "validate", "protect", "assess", "report", "seal", "publish")
 
 
 class Screen:

@@ -121,7 +121,7 @@ class GateRefused(Refusal):
 
     @classmethod
     def by(cls, decision: Decision) -> Self:
-        """The refusal that a refusing decision leads to."""
+        """The refusal that a decision leads to which is not a plain pass: doubt does not publish."""
         return cls(
             *(
                 Fault(
@@ -130,7 +130,7 @@ class GateRefused(Refusal):
                     "Read the confidential report, then protect more, or change the limit.",
                 )
                 for result in decision.results
-                if result.verdict is Verdict.REFUSE
+                if result.verdict is not Verdict.PASS
             )
         )
 

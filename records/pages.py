@@ -79,7 +79,8 @@ class ConfidentialReport:
     decision: verdict, results [gate, verdict, rule, value, interval, reason].
     checks: [name, passed, rule, found], the promise re-checked on the output.
     measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
-    weights, missing]. validation: expectations, failed. steps: [name, seconds].
+    weights, missing]. undefined: names of measures that have no value for these columns.
+    validation: expectations, failed. steps: [name, seconds].
     """
 
     name: str
@@ -91,6 +92,7 @@ class ConfidentialReport:
     decision: Facts
     checks: Sequence[Facts]
     measurements: Sequence[Facts]
+    undefined: Sequence[str]
     validation: Facts
     steps: Sequence[Facts]
     versions: Mapping[str, str]

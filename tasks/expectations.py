@@ -30,6 +30,7 @@ __all__ = [
     "suite_faults",
     "user_suite",
     "validate",
+    "whole_suite",
 ]
 
 Expectation = dict[str, Any]
@@ -295,6 +296,15 @@ def _columns_of(kwargs: Mapping[str, Any]) -> list[str]:
         if isinstance(column, dict) and isinstance(column.get("name"), str):
             names.append(column["name"])
     return list(dict.fromkeys(names))
+
+
+def whole_suite(declared: Mapping[str, Column], min_rows: int, suite: str | None) -> list[Expectation]:
+    """The derived and the user's expectations, or a refusal that lists what is wrong with the suite."""
+    expectations = derived_suite(declared, min_rows)
+    if suite is not None:
+        expectations += user_suite(suite)
+    SuiteRefused.raise_for(suite_faults(expectations, declared))
+    return expectations
 
 
 def validate(frame: pd.DataFrame, expectations: Sequence[Expectation]) -> tuple[ExpectationResult, ...]:

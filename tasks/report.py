@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -11,7 +11,6 @@ from prefect.artifacts import create_markdown_artifact
 
 from measures.gates import Decision, GateRefused, Verdict
 from records.pages import ConfidentialReport, confidential_report
-from tasks.expectations import ExpectationResult
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.step import step
@@ -22,7 +21,7 @@ _NAMED = ("penstock", "numpy", "pyarrow", "numba", "pydantic", "great-expectatio
 
 
 @step("report")
-def report(job: Job, source: Ingested, expectations: Sequence[ExpectationResult], decision: Decision) -> None:
+def report(job: Job, source: Ingested, expectations: int, decision: Decision) -> None:
     """Write the report whatever the decision: a refused run is the one that is read."""
     assessed = json.loads(job.run.path("assessment.json").read_text(encoding="utf-8"))
     page = confidential_report(
@@ -36,7 +35,8 @@ def report(job: Job, source: Ingested, expectations: Sequence[ExpectationResult]
             decision=assessed["decision"],
             checks=assessed["checks"],
             measurements=assessed["measurements"],
-            validation={"expectations": len(expectations), "failed": 0},
+            undefined=assessed["undefined"],
+            validation={"expectations": expectations, "failed": 0},
             steps=[{"name": name, "seconds": seconds} for name, seconds in job.seconds.items()],
             versions=versions(),
         )

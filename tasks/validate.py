@@ -7,33 +7,27 @@ import pandas as pd
 import pyarrow as pa
 
 from records.pages import validation_page
-from tasks.expectations import (
-    ExpectationResult,
-    SuiteRefused,
-    ValidationFailed,
-    derived_suite,
-    suite_faults,
-    user_suite,
-)
+from tasks.expectations import Expectation, ExpectationResult, ValidationFailed, whole_suite
 from tasks.expectations import validate as run_expectations
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.step import step
 from tasks.tables import load_columns
 
-__all__ = ["validate"]
+__all__ = ["draw_up_expectations", "validate"]
+
+
+@step("expectations")
+def draw_up_expectations(job: Job) -> list[Expectation]:
+    """What the columns imply and what the user adds, checked before any row is read."""
+    return whole_suite(job.plan.declared, job.plan.min_rows, job.plan.suite)
 
 
 @step("validate")
-def validate(job: Job, source: Ingested) -> tuple[ExpectationResult, ...]:
-    """Run the derived and the user's expectations; write the page of counts; refuse on any failure."""
-    plan = job.plan
-    expectations = derived_suite(plan.declared, plan.min_rows)
-    if plan.suite is not None:
-        expectations += user_suite(plan.suite)
-    SuiteRefused.raise_for(suite_faults(expectations, plan.declared))
+def validate(job: Job, source: Ingested, expectations: list[Expectation]) -> tuple[ExpectationResult, ...]:
+    """Run the expectations; write the page of counts; refuse on any failure."""
     results = run_expectations(_frame(job, source), expectations)
-    page = validation_page(plan.name, job.run.id, results)
+    page = validation_page(job.plan.name, job.run.id, results)
     job.run.path("validation.html").write_text(page, encoding="utf-8")
     if not all(result.success for result in results):
         raise ValidationFailed.from_results(results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -52,34 +53,22 @@ def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
         )
     key = signing.public_key(public_key)
     manifest = bundle.check(folder, key)
-    guarantee = Guarantee.model_validate(manifest["guarantee"])
+    claims = _claims(manifest)
     findings = [
         Finding("signature", True, f"The manifest is signed with key {signing.key_id(key)}."),
         Finding("digests", True, f"All {len(manifest['files'])} files are as listed, and there is no other."),
     ]
-    tables = _tables(folder)
-    faults = [
-        Fault(name, "has another number of records than the manifest says", "Do not use it.")
-        for name, table in tables.items()
-        if table.num_rows != manifest["records"]
-    ]
-    faults += [
-        Fault(name, "carries another guarantee than the manifest", "Do not use it.")
-        for name, table in tables.items()
-        if name.endswith(".parquet") and _carried(table) != guarantee
-    ]
-    findings.append(Finding("records", True, f"Every file has {manifest['records']:,} records and the stated promise."))
-    if guarantee.model == "k_anon":
-        keys = [column["name"] for column in manifest["columns"] if column["role"] in ("quasi_identifier", "weight")]
-        k = guarantee.parameters["k"]
-        faults += [
-            Fault(name, f"has a combination of quasi-identifiers that fewer than {k} records share", "Do not use it.")
-            for name, table in tables.items()
-            if _smallest_class(table, keys) < k
-        ]
-        findings.append(
-            Finding("k-anonymity", True, f"Every combination of quasi-identifiers occurs at least {k} times.")
+    tables, faults = _tables(folder, claims)
+    for name, table in tables.items():
+        faults += [_fault(name, rule) for rule in _broken(name, table, claims)]
+    findings.append(
+        Finding(
+            "records", True, f"Every file has {claims.records:,} records, the listed columns and the stated promise."
         )
+    )
+    if claims.guarantee.model == "k_anon":
+        text = f"Every combination of quasi-identifiers occurs at least {claims.k} times."
+        findings.append(Finding("k-anonymity", True, text))
     else:
         findings.append(
             Finding("swapping", False, "That values were swapped at random in groups cannot be seen in the data.")
@@ -95,16 +84,74 @@ def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
     return findings
 
 
-def _tables(folder: Path) -> dict[str, pa.Table]:
-    readers = {"data.parquet": pq.read_table, "data.csv": pyarrow.csv.read_csv}
-    return {name: read(folder / name) for name, read in readers.items() if (folder / name).exists()}
+@dataclass(frozen=True, slots=True)
+class _Claims:
+    """What the manifest states; `roles` by column, `k` where k-anonymity is promised."""
+
+    guarantee: Guarantee
+    records: int
+    roles: dict[str, str]
+    k: int
+
+
+def _claims(manifest: Mapping[str, Any]) -> _Claims:
+    try:
+        guarantee = Guarantee.model_validate(manifest["guarantee"])
+        roles = {column["name"]: column["role"] for column in manifest["columns"]}
+        k = int(guarantee.parameters["k"]) if guarantee.model == "k_anon" else 0
+        return _Claims(guarantee, int(manifest["records"]), roles, k)
+    except (KeyError, TypeError, ValueError):
+        raise ClaimBroken(_fault("manifest.json", "must state guarantee, records and columns")) from None
+
+
+def _tables(folder: Path, claims: _Claims) -> tuple[dict[str, pa.Table], list[Fault]]:
+    """The data files; those that cannot be read are faults. CSV is read as text, so that nothing is guessed."""
+
+    def read_csv(path: Path) -> pa.Table:
+        return pyarrow.csv.read_csv(
+            path,
+            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(claims.roles, pa.string())),
+        )
+
+    tables: dict[str, pa.Table] = {}
+    faults: list[Fault] = []
+    for name, read in (("data.parquet", pq.read_table), ("data.csv", read_csv)):
+        if (folder / name).exists():
+            try:
+                tables[name] = read(folder / name)
+            except (pa.ArrowException, OSError):
+                faults.append(_fault(name, "cannot be read"))
+    if not tables and not faults:
+        faults.append(_fault("bundle", "holds neither data.parquet nor data.csv"))
+    return tables, faults
+
+
+def _broken(name: str, table: pa.Table, claims: _Claims) -> Iterator[str]:
+    """What in one data file contradicts the manifest."""
+    if table.num_rows != claims.records:
+        yield "has another number of records than the manifest says"
+    if name.endswith(".parquet") and _carried(table) != claims.guarantee:
+        yield "carries another guarantee than the manifest"
+    if table.column_names != list(claims.roles):
+        yield "has other columns than the manifest lists"
+    elif claims.k:
+        keys = [column for column, role in claims.roles.items() if role in ("quasi_identifier", "weight")]
+        if _smallest_class(table, keys) < claims.k:
+            yield f"has a combination of quasi-identifiers that fewer than {claims.k} records share"
 
 
 def _carried(table: pa.Table) -> Guarantee | None:
-    text = (table.schema.metadata or {}).get(GUARANTEE_KEY)
-    return None if text is None else Guarantee.model_validate_json(text)
+    try:
+        return Guarantee.model_validate_json((table.schema.metadata or {}).get(GUARANTEE_KEY, b""))
+    except ValueError:
+        return None
 
 
 def _smallest_class(table: pa.Table, keys: list[str]) -> int:
     counts = table.group_by(keys).aggregate([([], "count_all")]).column("count_all")
-    return int(pa.compute.min(counts).as_py())
+    return int(pa.compute.min(counts).as_py() or 0)
+
+
+def _fault(field: str, rule: str) -> Fault:
+    return Fault(field, rule, "Do not use it; get the bundle again from its publisher.")

@@ -73,6 +73,7 @@ def confidential(**other: Any) -> ConfidentialReport:
         "spec": {"name": "income-survey-2026-10", "protect": [{"mechanism": "probabilistic_k_anonymity", "k": 25}]},
         "guarantee": GUARANTEE,
         "records": 20_000,
+        "undefined": ["sse"],
         "decision": {
             "verdict": "refuse",
             "results": [

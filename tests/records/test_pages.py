@@ -273,3 +273,8 @@ def test_awkward_numbers_are_readable(value: object, shown: str) -> None:
 def test_a_number_is_shown_to_three_significant_digits(value: float) -> None:
     shown = float(number(value).replace(",", ""))
     assert math.isclose(shown, value, rel_tol=0.0051) or abs(value) < 1e-300 or abs(value) > 1.79e308
+
+
+def test_the_confidential_report_names_measures_without_a_value() -> None:
+    assert "Without a value for these columns: sse." in confidential_report(facts.confidential())
+    assert "Without a value" not in confidential_report(facts.confidential(undefined=[]))

@@ -129,7 +129,13 @@ def test_a_file_with_fewer_rows_than_the_source_is_not_read_as_one(tmp_path: Pat
 
 
 def test_types_on_paper_are_the_declared_ones(tmp_path: Path) -> None:
-    columns = {"n": np.array([1]), "x": np.array([1.0]), "t.1 é": np.array([0]), "c": np.array([0]), "w": np.array([1.5])}
+    columns = {
+        "n": np.array([1]),
+        "x": np.array([1.0]),
+        "t.1 é": np.array([0]),
+        "c": np.array([0]),
+        "w": np.array([1.5]),
+    }
     schema = pq.read_schema(write(tmp_path, columns, np.arange(1), 2))
     assert [str(field.type) for field in schema] == [
         "int64",

@@ -98,12 +98,8 @@ def test_a_sound_bundle_says_what_was_checked_and_what_cannot_be(published: Publ
 
 @pytest.mark.parametrize("method", ["mdav_swap", "ir_swap"])
 def test_of_a_swap_it_is_said_that_it_cannot_be_seen(tmp_path: Path, method: str) -> None:
-    if method == "ir_swap":
-        found = {finding.name: finding for finding in Published(tmp_path, method).verify()}
-        assert "cannot be seen" in found["swapping"].text
-    else:
-        with_keys = Published(tmp_path, method)
-        found = {finding.name: finding for finding in with_keys.verify()}
+    found = {finding.name: finding for finding in Published(tmp_path, method).verify()}
+    assert "cannot be seen" in found["swapping"].text
     assert found["swapping"].checked is False
     assert "k-anonymity" not in found
     json.dumps([finding.as_dict() for finding in found.values()])
@@ -169,10 +165,34 @@ def test_a_data_file_that_cannot_be_read_is_noticed(published: Published, name: 
     assert [(fault.field, fault.rule) for fault in broken(published).faults] == [(name, "cannot be read")]
 
 
-def test_a_bundle_without_its_key_columns_is_noticed(published: Published) -> None:
-    published.change("data.parquet", lambda table: table.drop_columns("age"))
+@pytest.mark.parametrize(
+    "change",
+    [lambda table: table.drop_columns("age"), lambda table: table.append_column("name", table["age"])],
+    ids=["lacks one", "has one more"],
+)
+def test_other_columns_than_listed_are_noticed(published: Published, change: Callable[[pa.Table], pa.Table]) -> None:
+    published.change("data.parquet", change)
     [fault] = broken(published).faults
-    assert (fault.field, fault.rule) == ("data.parquet", "lacks a column that the manifest lists")
+    assert (fault.field, fault.rule) == ("data.parquet", "has other columns than the manifest lists")
+
+
+def test_a_bundle_without_data_is_noticed(published: Published) -> None:
+    for name in ("data.parquet", "data.csv"):
+        (published.folder / name).unlink()
+    published.seal()
+    assert "neither data.parquet nor data.csv" in str(broken(published))
+
+
+def test_no_record_at_all_is_no_class_of_k_records(published: Published) -> None:
+    published.manifest["records"] = 0
+    published.change("data.parquet", lambda table: table.slice(0, 0))
+    assert f"data.parquet refused: has a combination of quasi-identifiers that fewer than {K}" in str(broken(published))
+
+
+def test_k_anonymity_without_a_k_is_noticed(published: Published) -> None:
+    del published.manifest["guarantee"]["parameters"]["k"]
+    published.seal()
+    assert "must state guarantee, records and columns" in str(broken(published))
 
 
 @pytest.mark.parametrize("missing", ["guarantee", "records", "columns"])
@@ -224,13 +244,15 @@ SETTINGS = Params(method="ir_swap", k=2)
     [
         # A row whose only value is missing is an empty line.
         (Column(role="confidential", type="continuous", domain=(0, 1), missing="own_group"), [0.5, 0.25, np.nan]),
-        # Nothing at the top of the file says that the column is not one of whole numbers.
-        (Column(role="confidential", type="ordinal", categories=("1", "A")), [*([0] * 400_000), 1]),
-        (Column(role="confidential", type="continuous", domain=(0, 9)), [*([1.0] * 400_000), 2.5]),
-        # A category may hold whatever a line of text may not.
-        (Column(role="confidential", type="ordinal", categories=("two\nlines", 'a "quote", and comma')), [0, 1, 1]),
+        # Nothing in the first megabyte says that the column is not one of whole numbers.
+        (Column(role="confidential", type="ordinal", categories=("1", "A")), [*([0] * 300_000), 1]),
+        # A category may hold whatever a line of text may not, also where the file is cut into blocks.
+        (
+            Column(role="confidential", type="ordinal", categories=("two\nlines", 'a "quote", and comma')),
+            [0, 1] * 90_000,
+        ),
     ],
-    ids=["missing", "late text", "late fraction", "line break"],
+    ids=["missing", "late text", "line break"],
 )
 def test_a_sound_bundle_is_not_suspected_because_of_its_csv(
     published: Published, column: Column, values: list[float]
