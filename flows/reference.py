@@ -61,8 +61,8 @@ def _values(facts: dict[str, Any]) -> str:
     if "enum" in facts:
         return ", ".join(f"`{value}`" for value in facts["enum"])
     if "anyOf" in facts:
-        kinds = [_values(option) for option in facts["anyOf"] if option.get("type") != "null"]
-        return " or ".join(dict.fromkeys(kinds))
+        options = [_values(option) for option in facts["anyOf"] if option.get("type") != "null"]
+        return " or ".join(dict.fromkeys(options))
     if "$ref" in facts:
         return f"`{_SECTIONS[facts['$ref'].rpartition('/')[2]]}`"
     if facts.get("type") == "array":

@@ -136,7 +136,7 @@ class ReleaseSpec(_Section):
         min_length=1, description="The mechanisms, in order. Each names its `mechanism`."
     )
     gates: tuple[Gate, ...] = Field(min_length=1, description="Limits that the release must keep; at least one.")
-    approve: Approve = Field(default_factory=Approve, description="Who must agree before publication.")
+    approve: Approve = Field(default_factory=Approve, description="Reviewers, if any.")
     publish: Publish = Field(description="Where the bundle appears, in which formats.")
 
     @field_validator("protect", mode="before")

@@ -6,12 +6,12 @@ has set them. Categories are listed only if they are frequent: a rare value may 
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import yaml
 
 from tasks.source import SourceUnreadable
 
@@ -31,13 +31,13 @@ def draft_spec(path: Path) -> str:
         raise SourceUnreadable.at(
             "DATA", rule="must be readable, complete Parquet", got=str(path), remedy="Check the path and the files."
         ) from None
-    name = "".join(c if c.isalnum() and c.isascii() else "-" for c in path.stem.lower()).strip("-") or "release"
+    name = "".join(c if c.isalnum() and c.isascii() else "-" for c in path.stem.lower()).strip("-")[:80]
     return "\n".join(
         [
             "# A draft. Lines marked REVIEW need your decision; `penstock plan` refuses the spec until they have it.",
-            f"name: {name}",
+            f"name: {name or 'release'}",
             "source:",
-            f"  path: {json.dumps(str(path.resolve()))}",
+            f"  path: {_quoted(str(path.resolve()))}",
             "  unit: row",
             "  columns:  # remove the columns that are not to be released",
             *lines,
@@ -60,7 +60,7 @@ def draft_spec(path: Path) -> str:
 
 
 def _column_lines(dataset: ds.Dataset, field: pa.Field) -> list[str]:
-    name, stored = json.dumps(field.name), field.type
+    name, stored = _quoted(field.name), field.type
     value = stored.value_type if pa.types.is_dictionary(stored) else stored
     if pa.types.is_floating(value) or pa.types.is_decimal(value):
         return [f"    {name}: {{role: confidential, type: continuous, {_BOUNDS}"]
@@ -75,11 +75,18 @@ def _column_lines(dataset: ds.Dataset, field: pa.Field) -> list[str]:
     frequent = [
         value for value, number in zip(values, numbers, strict=True) if number >= RARE_BELOW and value is not None
     ]
-    listed = json.dumps(sorted(frequent), ensure_ascii=False)
+    listed = _quoted(sorted(frequent))
     remark = (
         "complete the list from your code book; rare values are not listed" if len(frequent) < len(values) else "role"
     )
     return [f"    {name}: {{role: quasi_identifier, type: nominal, categories: {listed}}}  # REVIEW: {remark}"]
+
+
+def _quoted(value: str | list[str]) -> str:
+    """Text, or a list of texts, in quotes as YAML reads them again, on one line."""
+    return yaml.safe_dump(
+        value, default_style='"', default_flow_style=True, allow_unicode=True, width=float("inf")
+    ).strip()
 
 
 _BOUNDS = "domain: [0, 0]}  # REVIEW: role, and lowest and highest possible value"
