@@ -78,8 +78,8 @@ class Column(BaseModel):
                     refuse(field, f"not used for role {self.role}", "Remove it.")
             if self.role == "identifier" and self.type is not None:
                 refuse("type", "not used for role identifier", "Remove it.")
-            if self.role == "weight" and self.type not in (None, "continuous", "integer"):
-                refuse("type", "a weight is a number", "Remove it or use continuous.", self.type)
+            if self.role == "weight" and self.type not in (None, "continuous"):
+                refuse("type", "a weight is continuous, as its group mean is", "Remove it.", self.type)
             if self.missing != "refuse":
                 refuse("missing", f"must be refuse for role {self.role}", "Remove it.", self.missing)
             return faults

@@ -35,7 +35,7 @@ def draft_spec(path: Path) -> str:
     return "\n".join(
         [
             "# A draft. Lines marked REVIEW need your decision; `penstock plan` refuses the spec until they have it.",
-            f"name: {name or 'release'}",
+            f"name: {_quoted(name or 'release')}",
             "source:",
             f"  path: {_quoted(str(path.resolve()))}",
             "  unit: row",

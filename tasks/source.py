@@ -182,8 +182,7 @@ def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
 
 
 def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
-    whole = column.type == "integer" and column.role != "weight"
-    if pa.types.is_integer(stored.type) and whole and stored.null_count == 0:
+    if pa.types.is_integer(stored.type) and column.type == "integer" and stored.null_count == 0:
         values = stored.to_numpy()
         low, high = column.bounds
         outside = bool(values.min() < low or values.max() > high)

@@ -130,12 +130,7 @@ def write_csv(release: Path, path: Path) -> None:
 def _arrow_type(column: Column) -> pa.DataType:
     if column.categories is not None:
         return pa.int64() if isinstance(column.categories[0], int) else pa.dictionary(pa.int32(), pa.string())
-    return pa.int64() if _is_whole(column) else pa.float64()
-
-
-def _is_whole(column: Column) -> bool:
-    """A mean weight is not whole, whatever the weights were."""
-    return column.type == "integer" and column.role != "weight"
+    return pa.int64() if column.type == "integer" else pa.float64()
 
 
 def _to_arrow(values: NDArray[Any], column: Column) -> pa.Array:
@@ -145,7 +140,7 @@ def _to_arrow(values: NDArray[Any], column: Column) -> pa.Array:
         return encoded.cast(_arrow_type(column))
     if values.dtype.kind == "f":
         missing = np.isnan(values)
-        if _is_whole(column):
+        if column.type == "integer":
             return pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
         return pa.array(values, mask=missing if missing.any() else None)
     return pa.array(values).cast(_arrow_type(column))

@@ -39,7 +39,7 @@ def _mean(values: NDArray[Any], column: Column, labels: NDArray[np.int64]) -> ND
     order, starts = grouped(labels)
     ordered = values[order].astype(np.float64)
     means = np.add.reduceat(ordered, starts[:-1]) / np.diff(starts)
-    whole = column.type == "integer" and column.role != "weight"
+    whole = column.type == "integer"
     if whole:
         means = np.floor(means + 0.5)
     # The rounded mean of equal numbers may miss them by a bit, and so leave the declared domain.

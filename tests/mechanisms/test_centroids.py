@@ -15,7 +15,7 @@ ORDINAL = Column(role="quasi_identifier", type="ordinal", categories=CATEGORIES)
 NOMINAL = Column(role="quasi_identifier", type="nominal", categories=CATEGORIES, missing="category")
 INTEGER = Column(role="quasi_identifier", type="integer", domain=(-10, 10))
 CONTINUOUS = Column(role="quasi_identifier", type="continuous", domain=(-10, 10))
-WEIGHT = Column(role="weight", type="integer")
+WEIGHT = Column(role="weight")
 
 
 @st.composite

@@ -40,7 +40,8 @@ def faults_of(**settings: Any) -> list[Fault]:
         ({"role": "identifier", "type": "integer"}, "type", "not used for role identifier"),
         ({"role": "identifier", "categories": ("a", "b")}, "categories", "not used for role identifier"),
         ({"role": "identifier", "missing": "category"}, "missing", "must be refuse"),
-        ({"role": "weight", "type": "nominal"}, "type", "a weight is a number"),
+        ({"role": "weight", "type": "nominal"}, "type", "a weight is continuous"),
+        ({"role": "weight", "type": "integer"}, "type", "a weight is continuous"),
         ({"role": "weight", "domain": (0, 1)}, "domain", "not used for role weight"),
     ],
 )

@@ -29,7 +29,7 @@ DECLARED = {
     "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S")),
     "grade": Column(role="quasi_identifier", type="ordinal", categories=(1, 2, 3)),
     "mixed": Column(role="confidential", type="continuous", domain=(0, 10)),
-    "weight": Column(role="weight", type="integer"),
+    "weight": Column(role="weight"),
     "gone": Column(role="confidential", type="continuous", domain=(0, 1)),
 }
 

@@ -25,7 +25,7 @@ WHOLE = Column(role="confidential", type="integer", domain=(-(2**53), 2**53), mi
 NUMBER = Column(role="confidential", type="continuous", domain=(-1e300, 1e300), missing="own_group")
 TEXT = Column(role="quasi_identifier", type="nominal", categories=("N", "Süd", "a,b", 'say "E"'), missing="category")
 CODE = Column(role="quasi_identifier", type="ordinal", categories=(30, 10, 20))
-WEIGHT = Column(role="weight", type="integer")
+WEIGHT = Column(role="weight")
 DECLARED = {"person": Column(role="identifier"), "n": WHOLE, "x": NUMBER, "t.1 é": TEXT, "c": CODE, "w": WEIGHT}
 GUARANTEE = promise(Params(method="ir_swap", k=2), DECLARED)
 

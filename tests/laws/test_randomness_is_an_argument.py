@@ -1,0 +1,115 @@
+"""Chance enters through the Randomness argument only: no module reaches for a generator of its own.
+
+The sources are read as programs, not as text, so that no spelling of an import escapes. Ids and keys,
+which protect nobody's values, may come from `secrets` in records/.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("mechanisms", "measures", "records", "tasks", "flows")
+MODULES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+
+# Where numbers of chance come from in Python, NumPy, SciPy and the operating system.
+SOURCES = (
+    "random",
+    "secrets",
+    "uuid",
+    "numpy.random",
+    "os.urandom",
+    "os.getrandom",
+    "scipy.stats",
+    "cryptography.hazmat.primitives.kdf",
+)
+
+
+def dotted(node: ast.AST) -> str:
+    """The name `a.b.c`, or nothing for any other expression."""
+    if isinstance(node, ast.Attribute):
+        before = dotted(node.value)
+        return f"{before}.{node.attr}" if before else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def names_used(source: str) -> Iterator[str]:
+    """Every module and every attribute that a program names, with its imports resolved."""
+    tree = ast.parse(source)
+    meaning: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name
+                meaning[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full
+                meaning[alias.asname or alias.name] = full
+    for node in ast.walk(tree):
+        first, _, rest = dotted(node).partition(".")
+        if first in meaning:
+            yield f"{meaning[first]}.{rest}".rstrip(".")
+
+
+def sources_of_chance(source: str) -> set[str]:
+    return {
+        known for name in names_used(source) for known in SOURCES if name == known or name.startswith(f"{known}.")
+    }
+
+
+def allowed(path: Path) -> set[str]:
+    if path == ROOT / "mechanisms" / "randomness.py":
+        return {"numpy.random", "os.urandom"}
+    return {"secrets"} if path.relative_to(ROOT).parts[0] == "records" else set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_draws_by_itself(path: Path) -> None:
+    assert sources_of_chance(path.read_text(encoding="utf-8")) - allowed(path) == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import numpy as np\nnp.random.default_rng()", "numpy.random"),
+        ("import numpy\nnumpy.random.rand()", "numpy.random"),
+        ("from numpy import random", "numpy.random"),
+        ("from numpy.random import default_rng", "numpy.random"),
+        ("def draw():\n    import numpy as n\n    return n.random.rand()", "numpy.random"),
+        ("import random", "random"),
+        ("from random import shuffle as mix", "random"),
+        ("import os\nos.urandom(8)", "os.urandom"),
+        ("from os import urandom", "os.urandom"),
+        ("import os as system\nsystem.getrandom(8)", "os.getrandom"),
+        ("from secrets import token_bytes", "secrets"),
+        ("import uuid", "uuid"),
+        ("from scipy.stats import norm", "scipy.stats"),
+    ],
+)
+def test_the_search_notices_every_way_to_reach_a_generator(source: str, found: str) -> None:
+    assert sources_of_chance(source) == {found}
+
+
+@pytest.mark.parametrize(
+    "source", ["from mechanisms.randomness import Randomness", "import numpy as np\nnp.asarray(1)", "randomness.words(1)"]
+)
+def test_the_search_leaves_other_names_alone(source: str) -> None:
+    assert sources_of_chance(source) == set()
+
+
+def test_only_protect_asks_the_system_and_only_the_demo_makes_up_data_from_a_seed() -> None:
+    found: dict[str, set[str]] = {"system": set(), "seeded": set()}
+    for path in MODULES:
+        for name in names_used(path.read_text(encoding="utf-8")):
+            module, _, function = name.rpartition(".")
+            if module == "mechanisms.randomness" and function in found:
+                found[function].add(str(path.relative_to(ROOT)))
+    assert found == {"system": {"tasks/protect.py"}, "seeded": {"flows/demo.py"}}
