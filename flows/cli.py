@@ -7,9 +7,11 @@ approval or refused by a reviewer, 7 integrity check failed, 1 anything else.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -73,7 +75,7 @@ def init(
     if output is None:
         screen.show(text, {"spec": text})
     else:
-        with open(output, "x", encoding="utf-8") as file:
+        with _new_file(output) as file:
             file.write(text)
         screen.show(f"Draft written to {output}. Every line marked REVIEW needs your decision.", {"path": str(output)})
 
@@ -126,7 +128,7 @@ def verify(
     from records.home import Home
     from tasks.verification import verify_bundle
 
-    public_key = key if key is not None else Home.open().public_key_path
+    public_key = key if key is not None else Home.located().public_key_path
     Screen(as_json).show_findings(bundle, [finding.as_dict() for finding in verify_bundle(bundle, public_key)])
 
 
@@ -135,17 +137,17 @@ def audit_show(
     run_id: Annotated[str | None, typer.Option("--run", help="Only this run.")] = None, as_json: AsJson = False
 ) -> None:
     """The events of the log, oldest first."""
-    from records import open_records
+    from records import existing_records
 
-    Screen(as_json).show_events([asdict(event) for event in open_records().log.events(run_id)])
+    Screen(as_json).show_events([asdict(event) for event in existing_records().log.events(run_id)])
 
 
 @audit.command("verify")
 def audit_verify(as_json: AsJson = False) -> None:
     """Check that no event was altered, removed, reordered or inserted."""
-    from records import open_records
+    from records import existing_records
 
-    found = open_records().log.verify()
+    found = existing_records().log.verify()
     screen = Screen(as_json)
     screen.show(
         f"{found.count} events, every one in its place and unaltered.",
@@ -160,16 +162,36 @@ def audit_export(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The log as JSON Lines."""
-    from records import open_records
+    """The log as JSON Lines, one event a line."""
+    from records import existing_records
 
-    log = open_records().log
-    if output is None:
+    log, screen = existing_records().log, Screen(as_json)
+    if output is not None:
+        with _new_file(output) as file:
+            log.export(file)
+        screen.show(f"Exported to {output}.", {"path": str(output)})
+    elif as_json:
+        screen.show_events([asdict(event) for event in log.events()])
+    else:
         log.export(sys.stdout)
-        return
-    with open(output, "x", encoding="utf-8") as file:
-        log.export(file)
-    Screen(as_json).show(f"Exported to {output}.", {"path": str(output)})
+
+
+class OutputRefused(Refusal):
+    """The file to write is there already, or cannot be made."""
+
+    code = "output-refused"
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[TextIO]:
+    try:
+        file = open(path, "x", encoding="utf-8")
+    except OSError as error:
+        raise OutputRefused.at(
+            "--output", rule=f"must be a new file ({error.strerror})", got=str(path), remedy="Choose another name."
+        ) from None
+    with file:
+        yield file
 
 
 def main() -> None:

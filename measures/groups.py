@@ -26,7 +26,7 @@ class Grouping:
 
     def sorted(self, keys: Keys) -> Keys:
         """The keys group by group, rising inside each group."""
-        arranged = keys[self.order]
+        arranged = keys.take(self.order)
         for block in self.matrices(arranged):
             block.sort(axis=1)
         return arranged
@@ -58,7 +58,7 @@ def grouping(labels: NDArray[np.int64]) -> Grouping:
     by_size = np.argsort(sizes, kind="stable")
     rank = np.empty_like(by_size)
     rank[by_size] = np.arange(len(by_size))
-    order = rows_by_group(rank[labels], np.cumsum(sizes[by_size]) - sizes[by_size])
+    order = rows_by_group(rank.take(labels), np.cumsum(sizes[by_size]) - sizes[by_size])
     blocks, first = [], 0
     for size, groups in zip(*np.unique(sizes[sizes > 0], return_counts=True), strict=True):
         blocks.append((first, int(groups), int(size)))

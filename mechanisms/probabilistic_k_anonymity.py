@@ -249,7 +249,7 @@ def _swap_ranked(
     ranks, starts = ranked_blocks(ranked, k, randomness)
     order = ranks if present is None else present[ranks]
     swapped = values.copy() if present is not None else np.empty_like(values)
-    swapped[order] = values[permute_within(order, starts, randomness)]
+    swapped[order] = values.take(permute_within(order, starts, randomness))
     small = np.int32 if len(values) < 2**31 else np.int64
     labels: NDArray[np.integer[Any]] = np.full(len(values), len(starts) - 1, small)
     labels[order] = np.repeat(np.arange(len(starts) - 1, dtype=small), np.diff(starts))

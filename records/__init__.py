@@ -20,7 +20,7 @@ from __future__ import annotations
 from records.home import Home
 from records.log import Action, Event, Head, Log, LogAltered, LogAppendFailed, Verified
 from records.run import Run
-from records.store import Records, open_records
+from records.store import Records, RecordsAbsent, existing_records, open_records
 
 __all__ = [
     "Action",
@@ -31,7 +31,9 @@ __all__ = [
     "LogAltered",
     "LogAppendFailed",
     "Records",
+    "RecordsAbsent",
     "Run",
     "Verified",
+    "existing_records",
     "open_records",
 ]

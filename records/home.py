@@ -40,10 +40,15 @@ class Home:
     root: Path
 
     @classmethod
-    def open(cls, root: Path | None = None) -> Self:
-        """The home at `root`, else at PENSTOCK_HOME, else at .penstock; made private if it is not."""
+    def located(cls, root: Path | None = None) -> Self:
+        """The home at `root`, else at PENSTOCK_HOME, else at .penstock, whether it is there or not."""
         chosen = root if root is not None else Path(os.environ.get("PENSTOCK_HOME") or ".penstock")
-        home = cls(chosen.absolute())
+        return cls(chosen.absolute())
+
+    @classmethod
+    def open(cls, root: Path | None = None) -> Self:
+        """The located home, made if it is not there, and made private if it is not."""
+        home = cls.located(root)
         for folder in (home.root, home.keys, home.runs):
             _make_private(folder)
         return home

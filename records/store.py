@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
 from sqlalchemy import Engine
 
+from mechanisms.refusal import Refusal
 from records.database import create_schema, open_engine
 from records.home import Home
 from records.log import Log, first_rows
 
-__all__ = ["Records", "open_records"]
+__all__ = ["Records", "RecordsAbsent", "existing_records", "open_records"]
+
+
+class RecordsAbsent(Refusal):
+    """There are no records here to look at."""
+
+    code = "records-absent"
+    kind = "integrity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +41,18 @@ def open_records(url: str | None = None, home: Home | None = None) -> Records:
     key = home.secret_key()
     create_schema(engine, first_rows(key))
     return Records(engine, Log(engine, key, version("penstock")))
+
+
+def existing_records() -> Records:
+    """The records of this home, for those who check them: new ones, made on the spot, would look sound."""
+    home = Home.located()
+    engine = open_engine(home.database_url, lasting=True)
+    file = engine.url.database if engine.dialect.name == "sqlite" else None
+    if not (home.keys / "secret.key").is_file() or not (file is None or Path(file).is_file()):
+        raise RecordsAbsent.at(
+            "PENSTOCK_HOME",
+            rule="must be a home with its key and its log",
+            got=str(home.root),
+            remedy="Set PENSTOCK_HOME, and PENSTOCK_DB if the log lies elsewhere; or restore the log.",
+        )
+    return open_records(home=home)

@@ -88,7 +88,7 @@ def _sorted(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     packed.sort()
     packed &= np.uint64(_CODES - 1)
     order = packed.view(np.int64)
-    along = values[order]
+    along = values.take(order)  # twice as fast as values[order]
     if (along[1:] >= along[:-1]).all():
         return order, along
     return _put_right(order, along, _rising_codes(along, *scale), values)

@@ -25,7 +25,6 @@ SOURCES = (
     "os.urandom",
     "os.getrandom",
     "scipy.stats",
-    "cryptography.hazmat.primitives.kdf",
 )
 
 
