@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -34,6 +34,8 @@ EXIT_CODES: dict[Kind, int] = {
 app = typer.Typer(
     name="penstock",
     help="Release confidential microdata: protect it, check it, publish it with a promise, and keep a record.",
+    epilog="Exit codes: 0 done, 2 spec refused, 3 data refused, 4 a gate refused, 7 integrity check failed, "
+    "1 anything else. Start with `penstock demo`.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -184,13 +186,13 @@ class OutputRefused(Refusal):
 
 @contextmanager
 def _new_file(path: Path) -> Iterator[TextIO]:
-    try:
-        file = open(path, "x", encoding="utf-8")
-    except OSError as error:
-        raise OutputRefused.at(
-            "--output", rule=f"must be a new file ({error.strerror})", got=str(path), remedy="Choose another name."
-        ) from None
-    with file:
+    with ExitStack() as until_written:
+        try:
+            file = until_written.enter_context(open(path, "x", encoding="utf-8"))
+        except OSError as error:
+            raise OutputRefused.at(
+                "--output", rule=f"must be a new file ({error.strerror})", got=str(path), remedy="Choose another name."
+            ) from None
         yield file
 
 

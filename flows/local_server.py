@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,7 @@ def prefect_server(home: Path) -> Iterator[None]:
     for name, value in quiet_settings(home).items():
         os.environ.setdefault(name, value)
     if "PREFECT_API_URL" in os.environ:
+        _require_answer(os.environ["PREFECT_API_URL"])
         yield
         return
     os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "false")  # nobody can read the logs of a server that ends
@@ -84,6 +86,19 @@ def prefect_server(home: Path) -> Iterator[None]:
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
+
+
+def _require_answer(url: str) -> None:
+    """Prefect itself would end in a traceback. The URL is not quoted, because it can hold a password."""
+    try:
+        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=10):
+            return
+    except urllib.error.HTTPError:
+        return  # it answers; whether it lets us in is for Prefect to find out
+    except (OSError, ValueError):
+        raise ServerNotReady.at(
+            "PREFECT_API_URL", rule="must name a Prefect server that answers", remedy="Start it, or unset the variable."
+        ) from None
 
 
 def _wait_until_ready(server: subprocess.Popen[bytes], port: int) -> None:

@@ -43,12 +43,16 @@ class Screen:
         with self._err.status("starting") as status:
             handler = _StepLine(status.update)
             logger = logging.getLogger("penstock")
+            before = logger.level, logger.propagate
             logger.addHandler(handler)
             logger.setLevel(logging.INFO)
+            logger.propagate = False  # Prefect listens at the root and would print every step again
             try:
                 yield
             finally:
                 logger.removeHandler(handler)
+                logger.setLevel(before[0])
+                logger.propagate = before[1]
 
     def show_plan(self, outlook: Mapping[str, Any]) -> None:
         if self._as_json:

@@ -46,9 +46,10 @@ def open_records(url: str | None = None, home: Home | None = None) -> Records:
 def existing_records() -> Records:
     """The records of this home, for those who check them: new ones, made on the spot, would look sound."""
     home = Home.located()
-    engine = open_engine(home.database_url, lasting=True)
-    file = engine.url.database if engine.dialect.name == "sqlite" else None
-    if not (home.keys / "secret.key").is_file() or not (file is None or Path(file).is_file()):
+    files = [home.keys / "secret.key"]
+    if home.database_url.startswith("sqlite:///"):
+        files.append(Path(home.database_url.removeprefix("sqlite:///")))
+    if not all(file.is_file() for file in files):
         raise RecordsAbsent.at(
             "PENSTOCK_HOME",
             rule="must be a home with its key and its log",

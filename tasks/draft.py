@@ -6,6 +6,7 @@ has set them. Categories are listed only if they are frequent: a rare value may 
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,10 +63,14 @@ def draft_spec(path: Path) -> str:
 def _column_lines(dataset: ds.Dataset, field: pa.Field) -> list[str]:
     name, stored = _quoted(field.name), field.type
     value = stored.value_type if pa.types.is_dictionary(stored) else stored
-    if pa.types.is_floating(value) or pa.types.is_decimal(value):
-        return [f"    {name}: {{role: confidential, type: continuous, {_BOUNDS}"]
-    if pa.types.is_integer(value):
-        return [f"    {name}: {{role: quasi_identifier, type: integer, {_BOUNDS}"]
+    whole, broken = pa.types.is_integer(value), pa.types.is_floating(value) or pa.types.is_decimal(value)
+    if (whole or broken) and _LIKE_A_WEIGHT.search(field.name):
+        return [f"    {name}: {{role: weight}}  # REVIEW: a sampling weight?"]
+    if whole or broken:
+        guess = "role: quasi_identifier, type: integer" if whole else "role: confidential, type: continuous"
+        gaps = dataset.to_table(columns=[field.name]).column(0).null_count > 0
+        remark = "; values are missing, so choose a missing rule" if gaps else ""
+        return [f"    {name}: {{{guess}, {_BOUNDS}{remark}"]
     if not (pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)):
         return [f"    # {name}: stored as {stored}, which a release cannot hold; convert it first"]
     counts = pc.value_counts(dataset.to_table(columns=[field.name]).column(0).cast(pa.string()).combine_chunks())
@@ -89,4 +94,5 @@ def _quoted(value: str | list[str]) -> str:
     ).strip()
 
 
+_LIKE_A_WEIGHT = re.compile("weight|wgt", re.IGNORECASE)
 _BOUNDS = "domain: [0, 0]}  # REVIEW: role, and lowest and highest possible value"

@@ -59,9 +59,7 @@ def names_used(source: str) -> Iterator[str]:
 
 
 def sources_of_chance(source: str) -> set[str]:
-    return {
-        known for name in names_used(source) for known in SOURCES if name == known or name.startswith(f"{known}.")
-    }
+    return {known for name in names_used(source) for known in SOURCES if name == known or name.startswith(f"{known}.")}
 
 
 def allowed(path: Path) -> set[str]:
@@ -98,7 +96,8 @@ def test_the_search_notices_every_way_to_reach_a_generator(source: str, found: s
 
 
 @pytest.mark.parametrize(
-    "source", ["from mechanisms.randomness import Randomness", "import numpy as np\nnp.asarray(1)", "randomness.words(1)"]
+    "source",
+    ["from mechanisms.randomness import Randomness", "import numpy as np\nnp.asarray(1)", "randomness.words(1)"],
 )
 def test_the_search_leaves_other_names_alone(source: str) -> None:
     assert sources_of_chance(source) == set()

@@ -10,6 +10,8 @@ from judged_columns import nominal, number
 
 import measures
 from measures import Measurement, MeasureUndefined, MeasureUnknown, measure, measure_names
+from measures.comparison import compare
+from measures.registry import judge
 from mechanisms.columns import Column
 from mechanisms.refusal import ColumnTypeWrong, ValueMissing
 
@@ -27,6 +29,8 @@ def test_an_unknown_measure_is_refused_with_the_known_ones():
         measure("record_linkeage")
     assert all(name in str(refused.value) for name in measure_names())
     assert (refused.value.code, refused.value.kind) == ("measure-unknown", "spec")
+    with pytest.raises(MeasureUnknown, match="record_linkeage"):
+        judge("record_linkeage", compare(ORIGINAL, ORIGINAL, DECLARED, {}))
 
 
 def test_every_public_name_exists():

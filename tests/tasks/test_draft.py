@@ -135,7 +135,14 @@ def test_categories_survive_whatever_they_are(names: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("stem", "name"),
-    [("data", "data"), ("Größe (neu)", "gr--e--neu"), ("__", "release"), ("x" * 200, "x" * 80), ("-a-", "a"), ("2026", "2026")],
+    [
+        ("data", "data"),
+        ("Größe (neu)", "gr--e--neu"),
+        ("__", "release"),
+        ("x" * 200, "x" * 80),
+        ("-a-", "a"),
+        ("2026", "2026"),
+    ],
 )
 def test_the_name_is_made_of_what_a_name_may_hold(tmp_path: Path, stem: str, name: str) -> None:
     assert draft(tmp_path / f"{stem}.parquet", age=[1.0])["name"] == name
@@ -162,3 +169,12 @@ def test_a_file_with_two_columns_of_one_name_is_refused(file: Path) -> None:
     pq.write_table(pa.table([pa.array(["a"] * 20), pa.array(["b"] * 20)], names=["region", "region"]), file)
     with pytest.raises(SourceUnreadable):
         draft_spec(file)
+
+
+def test_weights_and_missing_values_are_pointed_out(file: Path) -> None:
+    text = draft_spec_of(file, {"fnlwgt": [3] * 40, "income": [1.5, None] * 20, "age": [30] * 40})
+    columns = yaml.safe_load(text)["source"]["columns"]
+    assert columns["fnlwgt"] == {"role": "weight"}
+    remarks = {line.split(":")[0].strip().strip('"'): line for line in text.splitlines() if "role:" in line}
+    assert "missing rule" in remarks["income"]
+    assert "missing rule" not in remarks["age"]

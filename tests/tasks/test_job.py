@@ -29,13 +29,20 @@ def plan(workplace: Workplace) -> Plan:
 
 def end(plan: Plan, error: BaseException) -> Path:
     """Begin a run, leave a working file and a report, end with this error; the run's folder."""
-    with pytest.raises(type(error)) as ended, begin(plan) as job:
-        job.record(Action.PLANNED, name=plan.name)
-        job.run.path("protected.parquet").write_bytes(b"working file")
-        job.run.path("report.html").write_text("report", encoding="utf-8")
-        raise error
+
+    def run() -> None:
+        with begin(plan) as job:
+            folders.append(job.run.folder)
+            job.record(Action.PLANNED, name=plan.name)
+            job.run.path("protected.parquet").write_bytes(b"working file")
+            job.run.path("report.html").write_text("report", encoding="utf-8")
+            raise error
+
+    folders: list[Path] = []
+    with pytest.raises(type(error)) as ended:
+        run()
     assert ended.value is error
-    return job.run.folder
+    return folders[0]
 
 
 def last() -> Event:

@@ -214,3 +214,20 @@ def test_the_digest_depends_on_content_and_key_only(tmp_path: Path) -> None:
     assert digest_source(one, b"key") == digest_source(two, b"key") != digest_source(one, b"other")
     pq.write_table(table(income=[1.0, 2.5, 3.5]), tmp_path / "two" / "data.parquet")
     assert digest_source(open_source(str(tmp_path / "two"), DECLARED), b"key") != digest_source(one, b"key")
+
+
+def test_a_hive_folder_whose_name_is_not_of_the_declared_type_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "grade=high"
+    folder.mkdir()
+    pq.write_table(table(grade=None), folder / "data.parquet")
+    with pytest.raises(SourceUnreadable, match="complete Parquet"):
+        read(tmp_path)
+
+
+def test_hive_folders_give_numbers_too(tmp_path: Path) -> None:
+    for age in (30, 41):
+        (tmp_path / f"age={age}" / "income=2.5").mkdir(parents=True)
+        pq.write_table(table(age=None, income=None), tmp_path / f"age={age}" / "income=2.5" / "data.parquet")
+    columns = read(tmp_path)
+    assert sorted(set(columns["age"].tolist())) == [30, 41]
+    assert set(columns["income"].tolist()) == {2.5}

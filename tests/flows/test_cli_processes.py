@@ -1,0 +1,134 @@
+"""Commands as processes of their own: our lines only, and no process outlives them, not even under kill -9."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from ended_command import Ended
+from living_processes import LONGEST_WAIT, MARK, processes, wait_for_death
+from workplace import Workplace
+
+from records import open_records
+from records.home import Home
+
+
+def environment(home: Path, mark: str) -> dict[str, str]:
+    """A user's environment without any setting of Prefect or Penstock but the home; `mark` finds its processes."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT", "PENSTOCK"))}
+    return {**inherited, "PENSTOCK_HOME": str(home), MARK: mark}
+
+
+def command(*arguments: object) -> list[str]:
+    return [str(Path(sys.executable).with_name("penstock")), *map(str, arguments)]
+
+
+@contextmanager
+def reader_arrived(pipe: Path) -> Iterator[int]:
+    """Wait until somebody opens the named pipe for reading; yields our writing end."""
+    opened: list[int] = []
+    thread = threading.Thread(target=lambda: opened.append(os.open(pipe, os.O_WRONLY)), daemon=True)
+    thread.start()
+    thread.join(LONGEST_WAIT)
+    if not opened:
+        os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))  # let the thread go
+        pytest.fail("the release never read its suite")
+    try:
+        yield opened[0]
+    finally:
+        os.close(opened[0])
+
+
+def test_the_demo_releases_and_prints_our_lines_only(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        command("demo", "--folder", "place"),
+        cwd=tmp_path,
+        env=environment(tmp_path / "unused", str(tmp_path)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert processes(str(tmp_path)) == {}
+    assert (ended.returncode, ended.stderr) == (0, "")
+    place = tmp_path / "place"
+    [manifest] = (place / "published").rglob("manifest.json")
+    home, bundle = place / "confidential" / "penstock", manifest.parent
+    [report] = (home / "runs").rglob("report.html")
+    assert ended.stdout.splitlines() == [
+        "Published demo-survey, 20,000 records",
+        "  promise             prob_k, k = 400, ir_swap",
+        f"  bundle              {bundle}",
+        f"  public report       {bundle}/report.html",
+        f"  confidential report {report}",
+        "",
+        "The bundle verifies, and the audit log has 8 events, every one in its place.",
+        "Look further:",
+        f"  cat {place}/survey.yaml",
+        f"  penstock plan {place}/survey.yaml",
+        f"  PENSTOCK_HOME={home} penstock audit show",
+        f"  penstock verify {bundle} --key {home}/keys/signing.pub",
+    ]
+    assert not (tmp_path / "unused").exists()
+
+
+def test_no_process_outlives_a_killed_or_a_finished_command_and_a_rerun_publishes(tmp_path: Path) -> None:
+    place, mark = Workplace(tmp_path), str(tmp_path)
+    place.raw["validate"] = {"suite": "suite.json"}
+    suite = tmp_path / "suite.json"
+    os.mkfifo(suite)  # whoever reads it waits, so the release stands still where we want it
+    run = subprocess.Popen(
+        command("run", place.write_spec()),
+        cwd=tmp_path,
+        env=environment(place.home, mark),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with reader_arrived(suite):
+        family = processes(mark)
+        assert run.pid in family
+        servers = [pid for pid, line in family.items() if "flows.local_server" in line]
+        assert len(servers) == 1
+        os.kill(run.pid, signal.SIGKILL)
+        assert run.wait(LONGEST_WAIT) == -signal.SIGKILL
+        for pid in servers:
+            wait_for_death(pid)
+    assert run.communicate() == (b"", b"")
+    assert processes(mark) == {}
+    assert place.bundles() == []
+
+    suite.unlink()
+    suite.write_text(json.dumps([{"type": "expect_column_to_exist", "kwargs": {"column": "age"}}]), encoding="utf-8")
+    again = subprocess.run(
+        command("run", place.spec_file, "--json"),
+        cwd=tmp_path,
+        env=environment(place.home, mark),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert processes(mark) == {}
+    assert again.returncode == 0
+    receipt = Ended(again.returncode, again.stdout, again.stderr).document()
+    assert place.bundles() == [Path(receipt["path"])]
+    assert set(receipt) == {
+        "name",
+        "run",
+        "records",
+        "promise",
+        "path",
+        "manifest",
+        "public_report",
+        "confidential_report",
+        "seconds",
+    }
+    log = open_records(home=Home.open(place.home)).log
+    log.verify()
+    assert [event.action.value for event in log.events()][:2] == ["PLANNED", "RESUMED"]

@@ -1,0 +1,61 @@
+"""What stands on a terminal while a release runs: the present step, and nothing anywhere else."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from flows.screen import _STEPS, Screen
+
+
+def run_through(screen: Screen) -> None:
+    with screen.progress():
+        for step in (*_STEPS, "something else"):
+            logging.getLogger("penstock").info(step)
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("place", range(len(_STEPS)))
+def test_a_terminal_shows_the_present_step_and_how_many_there_are(
+    capsys: pytest.CaptureFixture[str], place: int
+) -> None:
+    with Screen(as_json=False).progress():
+        logging.getLogger("penstock").info(_STEPS[place])
+    printed = capsys.readouterr()
+    assert f"{place + 1} of {len(_STEPS)}: {_STEPS[place]}" in printed.err
+    assert printed.out == ""
+
+
+@pytest.mark.usefixtures("terminal")
+def test_nobody_else_hears_of_the_steps(caplog: pytest.LogCaptureFixture) -> None:
+    run_through(Screen(as_json=False))  # Prefect, too, prints what arrives at the root
+    assert caplog.records == []
+
+
+@pytest.mark.usefixtures("terminal")
+def test_the_log_is_as_before_when_the_release_is_over() -> None:
+    logger = logging.getLogger("penstock")
+    before = list(logger.handlers), logger.level, logger.propagate
+    run_through(Screen(as_json=False))
+    assert (logger.handlers, logger.level, logger.propagate) == before
+
+
+def test_without_a_terminal_nothing_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    run_through(Screen(as_json=False))
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.usefixtures("terminal")
+def test_with_json_nothing_is_shown_either(capsys: pytest.CaptureFixture[str]) -> None:
+    run_through(Screen(as_json=True))
+    assert capsys.readouterr() == ("", "")
