@@ -70,6 +70,8 @@ def prefect_server(home: Path) -> Iterator[None]:
         env={**os.environ, "PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"},
     )
     os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
+    for name in ("NO_PROXY", "no_proxy"):  # an agency's proxy does not lead to this machine's loopback
+        os.environ[name] = ",".join(filter(None, (os.environ.get(name), "127.0.0.1")))
     try:
         from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 
