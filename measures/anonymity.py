@@ -69,7 +69,7 @@ def own_value_probability(pair: Comparison) -> Measurement:
     def share(name: str) -> tuple[float, int]:
         labels, rows = _labels(pair, name)
         stored = pair.original[name]
-        if stored.dtype.kind == "f":
+        if stored.dtype.kind == "f" and (stored == 0).any():
             stored = stored + 0.0  # a holder of -0 may get a 0 for their own value
         return grouping(labels).largest_share(keys(stored, pair.declared[name], name)[rows]), len(labels)
 

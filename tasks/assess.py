@@ -30,9 +30,8 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     plan = job.plan
     original = load_columns(source.folder)
     secrets = load_columns(staged.secrets)
-    origin = secrets.pop("origin")
+    released = read_release(staged.data, plan.declared, secrets.pop("origin"))
     groups = {name.removeprefix("group "): labels for name, labels in secrets.items()}
-    released = read_release(staged.data, plan.declared, origin)
     checks = recheck(original, released, plan.declared, plan.guarantee, staged.masked, groups)
     gated = {gate.measure for gate in plan.gates}
     everything = compare(original, released, plan.declared, groups)
