@@ -12,7 +12,7 @@
 by Bayes' rule for a prior that treats the records of the group alike. Permutations without fixed points
 would give 1 / (g - 1).
 
-Source: Soria-Comas 2013 (thesis), chapter 3. Departures: ties are broken at random under ir_swap, and the
+Source: Soria-Comas 2013 (thesis), chapter 3. Departures: ties are broken at random under both swaps, and the
 variant of mdav_swap that forms groups for one confidential column from the others is not offered,
 because such groups depend on values that other permutations are to hide.
 """
@@ -32,7 +32,7 @@ from mechanisms.microaggregation.mdav import mdav, require_group_size
 from mechanisms.microaggregation.points import Scaling, formulas, points
 from mechanisms.microaggregation.ranking import ranked_blocks
 from mechanisms.parallel import in_parallel
-from mechanisms.permutation import permute_within
+from mechanisms.permutation import permutation, permute_within
 from mechanisms.protected import Protected
 from mechanisms.randomness import Randomness
 from mechanisms.refusal import (
@@ -143,11 +143,7 @@ _STATEMENT = {
 _SWAP_ASSUMES = "before the release, the intruder holds the records of a group interchangeable"
 _ASSUMPTIONS = {
     "mdav_id": ("the declared quasi-identifiers are all that outsiders know about a record",),
-    "mdav_swap": (
-        _SWAP_ASSUMES,
-        "no confidential value of another record is known",
-        "the order of source rows with equal quasi-identifiers says nothing about their confidential values",
-    ),
+    "mdav_swap": (_SWAP_ASSUMES, "no confidential value of another record is known"),
     "ir_swap": (_SWAP_ASSUMES, "no value of the same column is known for another record"),
 }
 _SWAP_LIMITS = (
@@ -181,7 +177,7 @@ def promise(params: Params, declared: Declared) -> Guarantee:
         "k": params.k,
         "k_by_column": _sizes(params, declared) if ranked else {},
         "scaling": "not used" if ranked else formulas(declared, keys, params.scaling),
-        "ties": "broken at random" if ranked else "broken by lowest source row",
+        "ties": "broken at random" if swap else "broken by lowest source row",
     }
     return Guarantee(
         model="prob_k" if swap else "k_anon",
@@ -222,8 +218,9 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
             released[name], groups[name] = values, labels
     else:
         require_group_size(params.k, records, "k")
-        labels = mdav(points(columns, declared, named(declared, "quasi_identifier"), params.scaling), params.k)
+        places = points(columns, declared, named(declared, "quasi_identifier"), params.scaling)
         if params.method == "mdav_swap":
+            labels = _mdav_in_random_order(places, params.k, randomness)
             order, starts = grouped(labels)
             source = permute_within(order, starts, randomness)
             for name in named(declared, "confidential"):
@@ -231,10 +228,19 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
                 released[name][order] = columns[name][source]
                 groups[name] = labels
         else:
+            labels = mdav(places, params.k)
             for name in named(declared, "quasi_identifier", "weight"):
                 released[name] = centroid(columns[name], declared[name], name, labels)
                 groups[name] = labels
     return Protected(released, guarantee, masked=tuple(groups), groups=groups)
+
+
+def _mdav_in_random_order(places: NDArray[np.float64], k: int, randomness: Randomness) -> NDArray[np.int64]:
+    """MDAV on shuffled records: it breaks ties by row, and the source's row order may follow what is confidential."""
+    shuffled = permutation(len(places), randomness)
+    labels = np.empty(len(places), np.int64)
+    labels[shuffled] = mdav(places[shuffled], k)
+    return labels
 
 
 def _swap_ranked(

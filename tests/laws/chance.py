@@ -29,6 +29,8 @@ class Scripted:
         self._halves = [((2 * chosen + 1) << 31) // size for size, chosen in choices]
 
     def words(self, count):
+        if not self._halves:
+            raise IndexError("the script is used up")
         taken, self._halves = self._halves[: 2 * count], self._halves[2 * count :]
         return np.array(taken + [0] * (2 * count - len(taken)), dtype=np.uint32).view(np.uint64)
 
@@ -36,11 +38,14 @@ class Scripted:
         return [self] * count
 
 
-def every_shuffle(sizes):
-    """One source of words for each of the equally likely ways to shuffle runs of these sizes, in turn."""
+def every_shuffle(sizes, before=()):
+    """One source of words for each of the equally likely ways to shuffle runs of these sizes, in turn.
+
+    before: choices (size, chosen) of draws that come first and stay the same.
+    """
     draws = [size for run in sizes for size in range(run, 1, -1)]
     for chosen in product(*(range(size) for size in draws)):
-        yield Scripted(list(zip(draws, chosen, strict=True)))
+        yield Scripted([*before, *zip(draws, chosen, strict=True)])
 
 
 def posterior(worlds, releases_of):
