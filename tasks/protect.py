@@ -12,6 +12,7 @@ from mechanisms.randomness import require_system, system
 from records import durable
 from records.digest import plain_file
 from records.log import Action
+from records.run import RunDamaged
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.step import step
@@ -34,11 +35,17 @@ class Staged:
 
 
 def staged_before(job: Job) -> Staged | None:
-    """What an earlier attempt of this run drew, if all of it is there."""
+    """What an earlier attempt of this run drew; refused if it was changed since, because to draw again is no remedy."""
     done = job.run.committed("protected")
-    data = job.run.path("protected.parquet")
-    if done is None or plain_file(data) != done["digest"]:
+    if done is None:
         return None
+    data = job.run.path("protected.parquet")
+    if not data.is_file() or plain_file(data) != done["digest"]:
+        raise RunDamaged.at(
+            "protected.parquet",
+            rule="must be as it was staged",
+            remedy="Find out who changed it. This run ends here; the next one begins anew.",
+        )
     return Staged(data, done["digest"], tuple(done["masked"]), job.run.path("secrets"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from mechanisms.guarantee import Guarantee
 from mechanisms.refusal import Refusal, TooFewRecords, ValueOutsideDomain
 from records import LogAppendFailed, open_records
 from records.log import Action
+from records.run import RunDamaged
 from tasks.expectations import SuiteRefused, ValidationFailed
 from tasks.publish import Receipt
 from tasks.step import StepFailed
@@ -178,6 +179,21 @@ def test_a_run_that_failed_is_resumed_with_what_it_drew(workplace: Workplace) ->
     bundle = Path(release(workplace).path)
     assert (bundle / "data.parquet").read_bytes() == first
     assert actions().count("PROTECTING") == 1
+
+
+@pytest.mark.parametrize("change", [lambda path: path.write_bytes(b"other"), Path.unlink])
+def test_what_was_drawn_and_then_changed_is_refused_and_not_drawn_again(
+    workplace: Workplace, change: Callable[[Path], object]
+) -> None:
+    with failing_append("CHECKED"), pytest.raises(LogAppendFailed):
+        release(workplace)
+    [drawn] = workplace.home.rglob("protected.parquet")
+    change(drawn)
+    with pytest.raises(RunDamaged, match="as it was staged"):
+        release(workplace)
+    assert workplace.bundles() == []
+    assert actions().count("PROTECTING") == 1
+    assert actions()[-1] == "REFUSED"
 
 
 def test_a_resumed_run_whose_source_changed_starts_over(workplace: Workplace) -> None:
