@@ -7,14 +7,15 @@ approval or refused by a reviewer, 7 integrity check failed, 1 anything else.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
+from flows.audit_commands import audit
+from flows.budget_commands import budget
+from flows.options import AsJson, OutputFile, new_file
+from flows.review_commands import approve, keys, refuse, sign
 from flows.screen import Screen
 from flows.spec import json_schema, load_spec
 from mechanisms.refusal import Kind, Refusal
@@ -34,17 +35,21 @@ EXIT_CODES: dict[Kind, int] = {
 app = typer.Typer(
     name="penstock",
     help="Release confidential microdata: protect it, check it, publish it with a promise, and keep a record.",
-    epilog="Exit codes: 0 done, 2 spec refused, 3 data refused, 4 a gate refused, 7 integrity check failed, "
-    "1 anything else. Start with `penstock demo`.",
+    epilog="Exit codes: 0 done, 2 spec refused, 3 data refused, 4 a gate refused, 5 budget refused, "
+    "6 waiting for approval or refused by a reviewer, 7 integrity check failed, 1 anything else. "
+    "Start with `penstock demo`.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-audit = typer.Typer(help="The audit log: show it, check it, export it.", no_args_is_help=True)
 app.add_typer(audit, name="audit")
+app.add_typer(budget, name="budget")
+app.add_typer(keys, name="keys")
+app.command()(approve)
+app.command()(refuse)
+app.command()(sign)
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 SpecFile = Annotated[Path, typer.Argument(help="The spec, YAML or JSON.")]
 SourceOption = Annotated[
     str | None, typer.Option("--source", help="Read this Parquet file or folder instead of source.path.")
@@ -66,7 +71,7 @@ def demo(
 @app.command()
 def init(
     data: Annotated[Path, typer.Argument(help="A Parquet file or folder.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the draft here.")] = None,
+    output: OutputFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Draft a spec from a Parquet file. Roles, bounds and k are left for you to decide."""
@@ -77,7 +82,7 @@ def init(
     if output is None:
         screen.show(text, {"spec": text})
     else:
-        with _new_file(output) as file:
+        with new_file(output) as file:
             file.write(text)
         screen.show(f"Draft written to {output}. Every line marked REVIEW needs your decision.", {"path": str(output)})
 
@@ -97,18 +102,28 @@ def plan(
 
 
 @app.command()
-def run(spec: SpecFile, source: SourceOption = None, publish: PublishOption = None, as_json: AsJson = False) -> None:
-    """Release: read, validate, protect, check, and publish if every gate passes."""
+def run(
+    spec: SpecFile,
+    source: SourceOption = None,
+    publish: PublishOption = None,
+    started_by: Annotated[
+        str | None, typer.Option(help="Who asked for the release, where a service account runs it.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Release: read, validate, protect, check, and publish if every gate passes and the reviewers approve."""
     from flows.local_server import prefect_server
     from records.home import Home
 
     screen = Screen(as_json)
     chosen = load_spec(spec, source=source, publish=publish)
     with screen.progress(), prefect_server(Home.open().root):
+        from flows.overdue import end_overdue
         from flows.release import release
 
-        receipt = release(chosen)
-    screen.show_receipt(receipt.as_dict())
+        end_overdue()
+        result = release(chosen, started_by=started_by)
+    raise typer.Exit(screen.show_result(result))
 
 
 @app.command()
@@ -132,68 +147,6 @@ def verify(
 
     public_key = key if key is not None else Home.located().public_key_path
     Screen(as_json).show_findings(bundle, [finding.as_dict() for finding in verify_bundle(bundle, public_key)])
-
-
-@audit.command("show")
-def audit_show(
-    run_id: Annotated[str | None, typer.Option("--run", help="Only this run.")] = None, as_json: AsJson = False
-) -> None:
-    """The events of the log, oldest first."""
-    from records import existing_records
-
-    Screen(as_json).show_events([asdict(event) for event in existing_records().log.events(run_id)])
-
-
-@audit.command("verify")
-def audit_verify(as_json: AsJson = False) -> None:
-    """Check that no event was altered, removed, reordered or inserted."""
-    from records import existing_records
-
-    found = existing_records().log.verify()
-    screen = Screen(as_json)
-    screen.show(
-        f"{found.count} events, every one in its place and unaltered.",
-        {"events": found.count, "head": asdict(found.head)},
-    )
-
-
-@audit.command("export")
-def audit_export(
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """The log as JSON Lines, one event a line."""
-    from records import existing_records
-
-    log, screen = existing_records().log, Screen(as_json)
-    if output is not None:
-        with _new_file(output) as file:
-            log.export(file)
-        screen.show(f"Exported to {output}.", {"path": str(output)})
-    elif as_json:
-        screen.show_events([asdict(event) for event in log.events()])
-    else:
-        log.export(sys.stdout)
-
-
-class OutputRefused(Refusal):
-    """The file to write is there already, or cannot be made."""
-
-    code = "output-refused"
-
-
-@contextmanager
-def _new_file(path: Path) -> Iterator[TextIO]:
-    with ExitStack() as until_written:
-        try:
-            file = until_written.enter_context(open(path, "x", encoding="utf-8"))
-        except OSError as error:
-            raise OutputRefused.at(
-                "--output", rule=f"must be a new file ({error.strerror})", got=str(path), remedy="Choose another name."
-            ) from None
-        yield file
 
 
 def main() -> None:

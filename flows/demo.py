@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,8 @@ def run_demo(folder: Path, screen: Screen) -> None:
 
     source = folder / "confidential" / "survey.parquet"
     source.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(synthetic_survey(20_000, seeded(2026)), source)
+    # A new survey each time: a second release of the same records would be refused.
+    pq.write_table(synthetic_survey(20_000, seeded(secrets.randbits(32))), source)
     spec = folder / "survey.yaml"
     spec.write_text(SPEC, encoding="utf-8")
     os.environ["PENSTOCK_HOME"] = str(folder / "confidential" / "penstock")
@@ -65,10 +67,10 @@ def run_demo(folder: Path, screen: Screen) -> None:
     with screen.progress(), prefect_server(home.root):
         from flows.release import release
 
-        receipt = release(load_spec(spec))
+        receipt = release(load_spec(spec)).as_dict()
     events = open_records(home=home).log.verify().count
-    verify_bundle(Path(receipt.path), home.public_key_path)
-    screen.show_demo(receipt.as_dict(), spec, events)
+    verify_bundle(Path(receipt["path"]), home.public_key_path)
+    screen.show_demo(receipt, spec, events)
 
 
 def synthetic_survey(rows: int, randomness: Randomness) -> pa.Table:

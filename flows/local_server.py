@@ -21,7 +21,7 @@ from pathlib import Path
 
 from mechanisms.refusal import Refusal
 
-__all__ = ["ServerNotReady", "prefect_server", "quiet_settings"]
+__all__ = ["ServerNotReady", "be_quiet", "prefect_server", "quiet_settings"]
 
 _START_SECONDS = 120
 _STOP_SECONDS = 10
@@ -48,11 +48,16 @@ def quiet_settings(home: Path) -> dict[str, str]:
     }
 
 
-@contextmanager
-def prefect_server(home: Path) -> Iterator[None]:
-    """Have a Prefect API to speak to. Call before prefect is imported: it reads its settings then."""
+def be_quiet(home: Path) -> None:
+    """Set what Prefect reads when it is imported; what the user has set stays."""
     for name, value in quiet_settings(home).items():
         os.environ.setdefault(name, value)
+
+
+@contextmanager
+def prefect_server(home: Path) -> Iterator[None]:
+    """Have a Prefect API to speak to. Call before prefect is imported, or `be_quiet` before."""
+    be_quiet(home)
     if "PREFECT_API_URL" in os.environ:
         _require_answer(os.environ["PREFECT_API_URL"])
         yield

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
-from flows.spec import ReleaseSpec
-from mechanisms.guarantee import compose
+from flows.spec import Budget, ReleaseSpec
+from mechanisms.guarantee import Guarantee, compose
 from mechanisms.probabilistic_k_anonymity import promise
+from mechanisms.refusal import Fault, SpecRefused
+from records.accounts import ADDS_UP
 from records.digest import canonical
 from tasks.plan import Plan
 
-__all__ = ["draw_up_plan"]
+__all__ = ["budget_faults", "draw_up_plan"]
 
 
 def draw_up_plan(spec: ReleaseSpec) -> Plan:
     """Resolve a spec; the composed guarantee is computed here and nowhere else."""
     as_data = spec.model_dump(mode="json", exclude_none=True)
     guarantee = compose([promise(params, spec.columns) for params in spec.protect])
+    SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
     return Plan(
         name=spec.name,
         source=spec.source.path,
@@ -29,6 +34,28 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
         publish=Path(spec.publish.path),
         formats=spec.publish.formats,
         guarantee=guarantee,
+        dataset=spec.budget.dataset,
+        part=None if spec.budget.part is None or spec.part is None else (spec.budget.part, spec.part),
+        acknowledges=spec.budget.acknowledges,
+        rule=spec.approve.rule,
         spec=as_data,
         spec_digest=hashlib.sha256(canonical(as_data)).hexdigest(),
     )
+
+
+def budget_faults(budget: Budget, guarantee: Guarantee) -> Iterator[Fault]:
+    """A release that spends names its data set and the most that it may spend; the promise must fit."""
+    if guarantee.model not in ADDS_UP:
+        return
+    needed = Fraction(guarantee.parameters["epsilon"])
+    if budget.dataset is None:
+        yield Fault("budget.dataset", f"a release under {guarantee.model} spends a budget", "Name the data set.")
+    if budget.epsilon is None:
+        yield Fault("budget.epsilon", f"needed; the mechanisms spend {needed}", "Say how much the release may spend.")
+    elif needed > budget.epsilon:
+        yield Fault(
+            "budget.epsilon",
+            f"the mechanisms spend {needed} together",
+            "Allow more, or let them spend less.",
+            str(budget.epsilon),
+        )

@@ -7,42 +7,59 @@ from prefect import flow
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
 from records.log import Action
+from tasks.approve import Waiting, ask_reviewers, awaits_review, waiting_state
 from tasks.assess import assess
 from tasks.ingest import ingest
-from tasks.job import begin
+from tasks.job import Job, begin
 from tasks.protect import protect
-from tasks.publish import Receipt, already_published, conclude, install, seal
+from tasks.publish import Receipt, already_published, conclude, install, seal, stage
 from tasks.report import report, require_pass
+from tasks.reserve import reserve
 from tasks.validate import draw_up_expectations, validate
 
-__all__ = ["Receipt", "release"]
+__all__ = ["Receipt", "Waiting", "release"]
 
 
 @flow(name="release", persist_result=False, log_prints=False, retries=0)
-def release(spec: ReleaseSpec) -> Receipt:
-    """Turn one spec into one published bundle, or one refusal on record."""
+def release(spec: ReleaseSpec, run: str | None = None, started_by: str | None = None) -> Receipt | Waiting:
+    """Turn one spec into one published bundle, or one refusal on record; or wait for its reviewers.
+
+    run: resume this run only. started_by: who asked for it, where a service account runs it.
+    """
     plan = draw_up_plan(spec)  # pure: what is promised
-    with begin(plan) as job:  # whatever ends the run is on record
+    with begin(plan, run=run) as job:  # whatever ends the run is on record
         if already_published(job):  # it died between publication and its record
             return conclude(job)
-        job.record(Action.RESUMED if job.run.resumed else Action.PLANNED, name=plan.name, spec=plan.spec_digest)
+        begun = Action.RESUMED if job.run.resumed else Action.PLANNED
+        job.record(begun, name=plan.name, spec=plan.spec_digest, started_by=started_by)
 
-        expectations = draw_up_expectations(job)  # derived from the columns, and the user's own
-        source = ingest(job)  # a reference: folder, digest, number of records
-        job.record(Action.INGESTED, source=source.digest, records=source.rows)
-
-        validated = validate(job, source, expectations)
-        job.record(Action.VALIDATED, expectations=len(validated))
-
-        staged = protect(job, source)  # the only step that draws; records PROTECTING just before
-        job.record(Action.PROTECTED, data=staged.digest)
-
-        decision = assess(job, source, staged)
-        job.record(Action.CHECKED, verdict=decision.verdict.name, gates=decision.public())
-        report(job, source, len(validated), decision)
-        require_pass(decision)
+        if not awaits_review(job):  # what reviewers were asked about is never made again
+            prepare(job)
+        approval = ask_reviewers(job)  # bound to the content; a deployment is suspended here
+        if approval is None:
+            return waiting_state(job)
 
         job.record(Action.PUBLISHING, destination=str(job.destination))
-        seal(job, source, staged, decision)
+        seal(job, approval)
         install(job)
         return conclude(job)
+
+
+def prepare(job: Job) -> None:
+    """From the source to a bundle that is staged on the confidential side, its report ready."""
+    expectations = draw_up_expectations(job)  # derived from the columns, and the user's own
+    source = ingest(job)  # a reference: folder, digest, number of records
+    job.record(Action.INGESTED, source=source.digest, records=source.rows)
+
+    validated = validate(job, source, expectations)
+    job.record(Action.VALIDATED, expectations=len(validated))
+
+    reserve(job, source)  # on record before the draw, never refunded after it
+    staged = protect(job, source)  # the only step that draws
+    job.record(Action.PROTECTED, data=staged.digest)
+
+    decision = assess(job, source, staged)
+    job.record(Action.CHECKED, verdict=decision.verdict.name, gates=decision.public())
+    report(job, source, len(validated), decision)
+    require_pass(job, decision)
+    stage(job, source, staged, decision)

@@ -16,7 +16,22 @@ from rich.table import Table
 
 __all__ = ["Screen"]
 
-_STEPS = ("expectations", "ingest", "validate", "protect", "assess", "report", "seal", "publish")
+WAITING_EXIT_CODE = 6
+_ACCOUNT_FIELDS = ("model", "adjacency", "unit", "partition", "limit", "spent", "left")
+_RELEASE_FIELDS = ("run", "occurred", "model", "epsilon", "part", "state")
+
+_STEPS = (
+    "expectations",
+    "ingest",
+    "validate",
+    "reserve",
+    "protect",
+    "assess",
+    "report",
+    "stage",
+    "seal",
+    "publish",
+)
 
 
 class Screen:
@@ -81,6 +96,28 @@ class Screen:
         ):
             self._out.print(f"  {label:20}{escape(value)}")
 
+    def show_result(self, result: Any) -> int:
+        """A receipt, or what the run waits for; the exit code."""
+        document = result.as_dict()
+        if "content" not in document:
+            self.show_receipt(document)
+            return 0
+        if self._as_json:
+            self.show("", {"waiting": document})
+        else:
+            self._out.print(f"[bold yellow]Waiting for approval[/bold yellow] {escape(document['name'])}")
+            for label, value in (
+                ("run", document["run"]),
+                ("content", document["content"]),
+                ("approvals missing", f"{document['missing']} of {document['required']}"),
+                ("may decide", ", ".join(document["allowed"])),
+                ("until", document["until"]),
+                ("confidential report", document["confidential_report"]),
+                ("decide", f"penstock approve {document['run']} --reviewer NAME --key FILE"),
+            ):
+                self._out.print(f"  {label:20}{escape(value)}")
+        return WAITING_EXIT_CODE
+
     def show_demo(self, receipt: Mapping[str, Any], spec: Path, events: int) -> None:
         if self._as_json:
             self.show("", {**receipt, "spec": str(spec), "log_events": events})
@@ -109,12 +146,55 @@ class Screen:
         if self._as_json:
             self.show("", {"events": list(events)})
             return
-        table = Table(box=None, pad_edge=False)
-        for title in ("", "when", "run", "what", "who"):
-            table.add_column(title, overflow="fold")
+        table = _table("", "when", "run", "what", "who")
         for event in events:
             when = event["occurred"][:19].replace("T", " ")
             table.add_row(str(event["seq"]), when, event["run"], event["action"], event["actor"])
+        self._out.print(table)
+
+    def show_audit(self, found: Mapping[str, Any]) -> None:
+        if self._as_json:
+            self.show("", found)
+            return
+        self._out.print(f"{found['events']} events, every one in its place and unaltered.")
+        for name, text in (
+            ("checkpoints", "signed checkpoints hold"),
+            ("ledger_events", "events of the ledger, none missing, no limit exceeded"),
+            ("decisions", "decisions of reviewers, their signatures hold"),
+            ("manifests", "published manifests agree with the log"),
+        ):
+            if name in found:
+                self._out.print(f"{found[name]} {text}.")
+        for place in found.get("not_reached", []):
+            self._out.print(f"[yellow]not reached[/yellow] {escape(place)}")
+
+    def show_budgets(self, books: Sequence[Mapping[str, Any]]) -> None:
+        if self._as_json:
+            self.show("", {"datasets": list(books)})
+            return
+        for book in books:
+            self._out.print(f"[bold]{escape(book['dataset'] or 'no data set named')}[/bold]")
+            accounts = _table(*_ACCOUNT_FIELDS)
+            for account in book["accounts"]:
+                accounts.add_row(*(str(account[name] or "") for name in _ACCOUNT_FIELDS))
+            releases = _table(*_RELEASE_FIELDS)
+            for cost in book["releases"]:
+                when = cost["occurred"][:19].replace("T", " ")
+                shown = {**cost, "occurred": when, "epsilon": cost["epsilon"] or "none", "part": cost["part"] or ""}
+                releases.add_row(*(escape(shown[name]) for name in _RELEASE_FIELDS))
+            if book["accounts"]:
+                self._out.print(accounts)
+            if book["releases"]:
+                self._out.print(releases)
+            self._out.print()
+
+    def show_people(self, people: Sequence[Mapping[str, str]]) -> None:
+        if self._as_json:
+            self.show("", {"people": list(people)})
+            return
+        table = _table("name", "key", "since")
+        for person in people:
+            table.add_row(escape(person["name"]), person["key_id"], person["since"][:19].replace("T", " "))
         self._out.print(table)
 
     def show_refusal(self, refusal: Mapping[str, Any]) -> None:
@@ -132,6 +212,13 @@ class Screen:
         for line in lines:
             self._out.print(f"  {escape(line)}")
         self._out.print()
+
+
+def _table(*titles: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    return table
 
 
 class _StepLine(logging.Handler):

@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
@@ -33,6 +34,7 @@ from measures.gates import Gate
 from mechanisms import probabilistic_k_anonymity
 from mechanisms.columns import Column
 from mechanisms.refusal import Fault, SpecRefused
+from records.approval import Rule, RuleRefused
 
 __all__ = [
     "Approve",
@@ -93,16 +95,51 @@ class Validate(_Section):
 
 
 class Budget(_Section):
-    """The privacy budget that the release draws on."""
+    """What the release spends, and of which data set. Limits are set by `penstock budget open`."""
 
-    dataset: str = Field(min_length=1, description="Name under which releases of the same records are counted.")
-    epsilon: ExactNumber = Field(description='Total epsilon of the data set, exact: "2" or "1/2".')
+    dataset: str | None = Field(
+        default=None, min_length=1, description="Name under which all releases about the same people are counted."
+    )
+    epsilon: ExactNumber | None = Field(
+        default=None, description='The most that this release may spend, exact: "2" or "1/2". k-anonymity spends none.'
+    )
+    part: str | None = Field(
+        default=None,
+        description="A column with one category: only records of that part are used, and other parts may "
+        "spend beside it, if the account was opened with this column as its partition.",
+    )
+    acknowledges: tuple[str, ...] = Field(
+        default=(),
+        description="Earlier releases of the same records, by id, which no common promise covers.",
+    )
 
 
 class Approve(_Section):
     """Who must agree before publication."""
 
-    reviewers: Literal[0] = Field(default=0, description="Number of reviewers. This version releases without review.")
+    reviewers: Literal[0, 1, 2] = Field(default=0, description="How many must approve. One refusal ends the run.")
+    allowed: tuple[str, ...] = Field(default=(), description="Who may: names whose keys are trusted.")
+    within: timedelta = Field(
+        default=timedelta(days=14), description="How long the run waits, such as P14D or PT12H; then it is refused."
+    )
+
+    @property
+    def rule(self) -> Rule | None:
+        """What the reviewers are asked; None where nobody is."""
+        return Rule(self.reviewers, self.allowed, self.within) if self.reviewers else None
+
+    @model_validator(mode="after")
+    def _can_be_given(self) -> Self:
+        faults: tuple[Fault, ...] = ()
+        if self.allowed and not self.reviewers:
+            faults = (Fault("reviewers", "0 asks nobody, but names are given", "Set it to 1 or 2.", "0"),)
+        try:
+            _ = self.rule
+        except RuleRefused as refusal:
+            faults = refusal.faults
+        if faults:
+            raise PydanticCustomError("faults", "cannot be given", {"faults": list(faults)})
+        return self
 
 
 class Publish(_Section):
@@ -131,7 +168,7 @@ class ReleaseSpec(_Section):
     validation: Validate = Field(
         default_factory=Validate, alias="validate", description="Checks beyond what the columns imply."
     )
-    budget: Budget | None = Field(default=None, description="Data set and its total epsilon; k-anonymity spends none.")
+    budget: Budget = Field(default_factory=Budget, description="What the release spends, and of which data set.")
     protect: tuple[probabilistic_k_anonymity.Params, ...] = Field(
         min_length=1, description="The mechanisms, in order. Each names its `mechanism`."
     )
@@ -160,9 +197,16 @@ class ReleaseSpec(_Section):
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
         faults = _disagreements(self.source.unit, self.columns, dict(enumerate(self.protect)))
+        faults += _part_faults(self.budget.part, self.columns)
         if faults:
             raise PydanticCustomError("faults", "sections disagree", {"faults": faults})
         return self
+
+    @property
+    def part(self) -> str | None:
+        """The part of the data set that this release is about, if it is about one."""
+        column = self.columns[self.budget.part] if self.budget.part is not None else None
+        return None if column is None or column.categories is None else str(column.categories[0])
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -308,7 +352,8 @@ def _faults_between(raw: object) -> list[Fault]:
     )
     if not columns or len(columns) < len(declared):
         return []
-    return _disagreements(source.get("unit"), columns, params)
+    part = _mapping(raw, "budget").get("part")
+    return _disagreements(source.get("unit"), columns, params) + _part_faults(part, columns)
 
 
 def _disagreements(
@@ -338,6 +383,14 @@ def _disagreements(
             )
         )
     return faults
+
+
+def _part_faults(part: object, columns: Mapping[str, Column]) -> list[Fault]:
+    """Parts are disjoint if each release reads the records of one category only; the domain check sees to that."""
+    if not isinstance(part, str) or (part in columns and len(columns[part].categories or ()) == 1):
+        return []
+    remedy = "Declare the column with the one category that this release is about."
+    return [Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))]
 
 
 def _mapping(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -1,42 +1,42 @@
 """The public bundle: sealed on the confidential side, installed whole or not at all, checked anywhere.
 
-    manifest.json   what it is, and SHA-256 and size of every other file
-    manifest.sig    {"algorithm", "key_id", "signature"}: Ed25519 over the bytes of manifest.json
+    manifest.json   what it is, and the SHA-256 of every other file, signed (see statement.py)
 
 Who trusts the public key and finds `check` silent has exactly the files that were sealed.
-Nothing secret is written here; the caller decides what the manifest says.
+Nothing secret is written here; the caller decides what the release part of the manifest says.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import errno
 import hashlib
-import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from mechanisms.refusal import Fault, Refusal
-from records import durable, signing
-from records.digest import canonical, plain_file
+from records import durable, statement
+from records.digest import plain_file
+from records.statement import MANIFEST, REMEDY, BundleAltered, BundleRefused, content_digest, fault
 
-__all__ = ["BundleAltered", "BundleExists", "BundleRefused", "check", "install", "seal"]
+__all__ = [
+    "BundleAltered",
+    "BundleExists",
+    "BundleRefused",
+    "alterations",
+    "check",
+    "content_digest",
+    "install",
+    "seal",
+    "statement_of",
+    "subjects",
+]
 
-_MANIFEST, _SIGNATURE = "manifest.json", "manifest.sig"
-_OWN = (_MANIFEST, _SIGNATURE)
-_REMEDY = "Do not use it; get the bundle again from its publisher."
-
-
-class BundleRefused(Refusal):
-    """The folder cannot become a bundle."""
-
-    code = "bundle-refused"
+_CHANGED = "Find out who changed it. This run ends here; the next one begins anew."
 
 
 class BundleExists(Refusal):
@@ -45,38 +45,38 @@ class BundleExists(Refusal):
     code = "bundle-exists"
 
 
-class BundleAltered(Refusal):
-    """The bundle is not what was signed."""
+def subjects(folder: Path) -> list[dict[str, Any]]:
+    """Every file of the folder but its manifest as an in-toto ResourceDescriptor, by name."""
+    return [{"name": name, "digest": {"sha256": plain_file(folder / name)}} for name in _require_plain(folder)]
 
-    code = "bundle-altered"
-    kind = "integrity"
+
+def alterations(folder: Path, subject: Sequence[Mapping[str, Any]]) -> list[Fault]:
+    """Where a staged folder differs from the subject it was staged with; empty if nowhere."""
+    names = _names(folder)
+    return [*_not_plain(names, _CHANGED), *_file_faults(folder, names, subject, _CHANGED)]
 
 
 def seal(
-    folder: Path, manifest: Mapping[str, Any], private_key: Ed25519PrivateKey, public_key: Ed25519PublicKey
+    folder: Path,
+    *,
+    subject: Sequence[Mapping[str, Any]],
+    release: Mapping[str, Any],
+    approval: Mapping[str, Any],
+    log_head: Mapping[str, Any],
+    key: Ed25519PrivateKey,
 ) -> str:
-    """Write the manifest and its signature into `folder`; return the SHA-256 of manifest.json.
+    """Write manifest.json into `folder`; return its SHA-256.
 
-    Sealing again after a kill writes both files anew.
+    Refused if the folder holds anything else than `subject`: what was approved would not be what is
+    signed. Sealing again after a kill writes it anew.
     """
-    if "files" in manifest:
-        raise BundleRefused.at("manifest.files", rule="is written by the seal", remedy="Leave it out.")
-    for name in _OWN:
-        (folder / name).unlink(missing_ok=True)
-    content = {**manifest, "files": {name: _described(folder / name) for name in _require_plain(folder)}}
-    canonical(content)  # refuses what JSON cannot carry exactly
-    encoded = (json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
-    signature = signing.sign(private_key, encoded)
-    signing.verify(public_key, encoded, signature)  # keys that do not belong together are noticed here
-    statement = {
-        "algorithm": "Ed25519",
-        "key_id": signing.key_id(public_key),
-        "signature": base64.b64encode(signature).decode(),
-    }
-    durable.write(folder / _MANIFEST, encoded)
-    durable.write(folder / _SIGNATURE, json.dumps(statement, indent=2).encode() + b"\n")
+    predicate = {"release": dict(release), "approval": dict(approval), "log_head": dict(log_head)}
+    manifest = statement.sealed(subject, predicate, key)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    BundleAltered.raise_for(alterations(folder, subject))
+    durable.write(folder / MANIFEST, manifest)
     durable.sync_tree(folder)
-    return hashlib.sha256(encoded).hexdigest()
+    return hashlib.sha256(manifest).hexdigest()
 
 
 def install(staged: Path, destination: Path) -> None:
@@ -86,11 +86,10 @@ def install(staged: Path, destination: Path) -> None:
     either nothing is there and this can be repeated, or the whole bundle is, and repeating is refused.
     """
     names = _require_plain(staged)
-    missing = [name for name in _OWN if name not in _names(staged)]
-    if missing:
-        raise BundleRefused.at("bundle", rule="must be sealed before it is installed", remedy="Seal it.", got=missing)
+    if not (staged / MANIFEST).exists():
+        raise BundleRefused.at("bundle", rule="must be sealed before it is installed", remedy="Seal it.")
     _make_folders(destination.parent)
-    _make_public(staged, [*names, *_OWN])
+    _make_public(staged, [*names, MANIFEST])
     durable.sync_tree(staged)
     incoming = destination.with_name(f".incoming-{destination.name}")
     if incoming.exists():
@@ -107,51 +106,62 @@ def install(staged: Path, destination: Path) -> None:
         shutil.rmtree(staged)
 
 
-def check(folder: Path, public_key: Ed25519PublicKey) -> dict[str, Any]:
-    """The manifest, if every byte of the bundle is as signed; else BundleAltered with all that is wrong.
+def statement_of(manifest: Path | bytes, public_key: Ed25519PublicKey) -> dict[str, Any]:
+    """The statement of a bundle, from its folder or from the bytes of its manifest; its files are not looked at."""
+    if isinstance(manifest, bytes):
+        return statement.opened(manifest, public_key)
+    path = manifest / MANIFEST
+    if not os.path.lexists(path):
+        raise BundleAltered(fault(MANIFEST, "missing"))
+    if path.is_symlink() or not path.is_file():
+        raise BundleAltered(fault(MANIFEST, "must be a plain file"))
+    return statement.opened(path.read_bytes(), public_key)
 
-    Only names found by listing the folder are opened, never a path that the manifest gives.
+
+def check(folder: Path, public_key: Ed25519PublicKey) -> dict[str, Any]:
+    """The statement, if every byte of the bundle is as signed; else BundleAltered with all that is wrong.
+
+    Only names found by listing the folder are opened, never a path that the manifest gives. What a
+    manifest lists counts only if its signature holds.
     """
     names = _names(folder)
-    faults = [_fault(name, "must be a plain file") for name, plain in names.items() if not plain]
-    faults += [_fault(name, "missing") for name in _OWN if name not in names]
-    manifest: dict[str, Any] = {}
-    if names.get(_MANIFEST):
-        encoded = (folder / _MANIFEST).read_bytes()
-        if names.get(_SIGNATURE):
-            faults += _signature_faults(encoded, (folder / _SIGNATURE).read_bytes(), public_key)
-        manifest = _object(encoded)
-        listed = manifest.get("files")
-        if not isinstance(listed, dict):
-            faults.append(_fault(_MANIFEST, "must be an object that lists its files"))
-        else:
-            faults += _file_faults(folder, names, listed)
-    BundleAltered.raise_for(faults)
-    return manifest
-
-
-def _signature_faults(encoded: bytes, stated: bytes, public_key: Ed25519PublicKey) -> Iterator[Fault]:
-    statement = _object(stated)
-    if statement.get("key_id") != signing.key_id(public_key):
-        yield _fault(f"{_SIGNATURE} key_id", f"must be {signing.key_id(public_key)}; it names another key")
+    faults = list(_not_plain(names))
+    stated: dict[str, Any] = {}
     try:
-        signing.verify(public_key, encoded, base64.b64decode(str(statement.get("signature")), validate=True))
-    except (signing.SignatureWrong, binascii.Error, ValueError):
-        yield _fault(_SIGNATURE, "must be made over manifest.json with the given key")
+        stated = statement_of(folder, public_key)
+        faults += _file_faults(folder, names, stated["subject"])
+    except BundleAltered as altered:
+        faults += altered.faults
+    BundleAltered.raise_for(faults)
+    return stated
 
 
-def _file_faults(folder: Path, names: Mapping[str, bool], listed: Mapping[str, Any]) -> Iterator[Fault]:
-    for name, described in listed.items():
+def _file_faults(
+    folder: Path, names: Mapping[str, bool], subject: Sequence[Mapping[str, Any]], remedy: str = REMEDY
+) -> Iterator[Fault]:
+    listed: set[str] = set()
+    for described in subject:
+        name = described["name"]
         path = PurePosixPath(name)
-        if path.is_absolute() or ".." in path.parts or str(path) != name or name in _OWN:
-            yield _fault(repr(name), "a listed file must lie inside the bundle")
+        if path.is_absolute() or ".." in path.parts or str(path) != name or name == MANIFEST:
+            yield fault(repr(name), "a listed file must lie inside the bundle", remedy)
+        elif name in listed:
+            yield fault(name, "listed more than once", remedy)
         elif name not in names:
-            yield _fault(name, "missing")
-        elif names[name] and described != _described(folder / name):
-            yield _fault(name, "altered: size or digest is not as listed")
+            yield fault(name, "missing", remedy)
+        elif names[name] and described["digest"]["sha256"] != plain_file(folder / name):
+            yield fault(name, "altered: its digest is not as listed", remedy)
+        listed.add(name)
     for name in names:
-        if name not in listed and name not in _OWN:
-            yield _fault(name, "additional: it is not listed")
+        if name not in listed and name != MANIFEST:
+            yield fault(name, "additional: it is not listed", remedy)
+
+
+def _not_plain(names: Mapping[str, bool], remedy: str = REMEDY) -> Iterator[Fault]:
+    """The manifest is left to `statement_of`."""
+    for name, plain in names.items():
+        if not plain and name != MANIFEST:
+            yield fault(name, "must be a plain file", remedy)
 
 
 def _names(folder: Path) -> dict[str, bool]:
@@ -170,19 +180,7 @@ def _require_plain(folder: Path) -> list[str]:
     BundleRefused.raise_for(
         Fault(name, "a bundle holds plain files only", "Remove it.") for name, plain in names.items() if not plain
     )
-    return [name for name in names if name not in _OWN]
-
-
-def _described(path: Path) -> dict[str, Any]:
-    return {"bytes": path.stat().st_size, "sha256": plain_file(path)}
-
-
-def _object(encoded: bytes) -> dict[str, Any]:
-    try:
-        content = json.loads(encoded)
-    except (ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    return [name for name in names if name != MANIFEST]
 
 
 def _exists(destination: Path) -> BundleExists:
@@ -219,8 +217,3 @@ def _make_public(folder: Path, names: list[str]) -> None:
         (folder / name).chmod(0o644)
     for parent, _, _ in os.walk(folder):
         Path(parent).chmod(0o755)
-
-
-def _fault(field: str, rule: str) -> Fault:
-    printable = field.encode(errors="backslashreplace").decode()  # file names need not be Unicode
-    return Fault(printable, rule, _REMEDY)

@@ -2,10 +2,11 @@
 
     d_0 = 64 zeros
     d_i = keyed(K, "event", canonical(event i: i, its content, d_(i-1)))       (1)
-    seal = keyed(K, "head", canonical([n, d_n]))                               (2)
+    seal = keyed(K, "head", canonical([n, d_n, L]))                            (2)
 
 (1) binds an event to its content, its number and everything before it; (2) binds the last number,
-so that removing the last events is noticed. Hash chain: Haber & Stornetta 1991; keyed, because who
+so that removing the last events is noticed, and L, which says where the ledger stands (ledger.py;
+left out while the ledger is empty). Hash chain: Haber & Stornetta 1991; keyed, because who
 writes to the database must not be able to recompute it (Bellare & Yee 1997, without key evolution).
 Limits: who has K, or puts back an older log together with its own head, is not noticed.
 """
@@ -19,7 +20,7 @@ from typing import NamedTuple
 from mechanisms.refusal import Fault
 from records.digest import NotCanonical, canonical, keyed
 
-__all__ = ["GENESIS", "Entry", "SealedHead", "digest_of", "find_faults", "head_holds", "seal"]
+__all__ = ["GENESIS", "Entry", "SealedHead", "digest_of", "find_faults", "head_holds", "is_genuine", "seal"]
 
 GENESIS = "0" * 64
 
@@ -41,10 +42,11 @@ class Entry(NamedTuple):
 
 
 class SealedHead(NamedTuple):
-    """Number and digest of the last event, with the seal (2)."""
+    """Number and digest of the last event, where the ledger stands, and the seal (2)."""
 
     seq: int
     digest: str
+    ledger: str
     seal: str
 
 
@@ -55,15 +57,20 @@ def digest_of(key: bytes, entry: Entry, seq: int) -> str:
     return keyed(key, "event", canonical(content))
 
 
-def seal(key: bytes, seq: int, digest: str) -> str:
+def is_genuine(key: bytes, entry: Entry) -> bool:
+    """Whether the entry was written by the log under its number."""
+    return _is_number(key, entry, entry.seq)
+
+
+def seal(key: bytes, seq: int, digest: str, ledger: str) -> str:
     """(2)."""
-    return keyed(key, "head", canonical([seq, digest]))
+    return keyed(key, "head", canonical([seq, digest, ledger] if ledger else [seq, digest]))
 
 
 def head_holds(key: bytes, head: SealedHead) -> bool:
     """Whether the head carries its seal."""
     try:
-        return head.seal == seal(key, head.seq, head.digest)
+        return head.seal == seal(key, head.seq, head.digest, head.ledger)
     except NotCanonical:
         return False
 

@@ -3,7 +3,8 @@
 SQLite: BEGIN IMMEDIATE takes the write lock before anything is read, so what was read still holds
 when it is written; others wait. synchronous=EXTRA also synchronises the folder after a commit, which
 FULL does not do for a rollback journal. PostgreSQL: an advisory lock held to the end of the
-transaction does the same, and readers see one snapshot.
+transaction does the same, and readers see one snapshot. A writer that is stuck is cut off after a
+while on both, so that no release waits for ever.
 """
 
 from __future__ import annotations
@@ -13,22 +14,28 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, MetaData, create_engine, event, func, inspect, make_url, select
+from sqlalchemy import URL, Connection, Engine, MetaData, create_engine, event, func, make_url, select, text
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from mechanisms.refusal import Refusal
 
-__all__ = ["SCHEMA", "DatabaseRefused", "RecordsUnavailable", "create_schema", "open_engine", "reading", "writing"]
+__all__ = ["SCHEMA", "DatabaseRefused", "RecordsUnavailable", "open_engine", "reading", "unavailable", "writing"]
 
 SCHEMA = MetaData()
 
 _BUSY_SECONDS = 30
+_CONNECT_SECONDS = 10
 _ADVISORY_LOCK = 0x50454E53  # "PENS"
 _WRITES = "penstock_writes"
+_POSTGRESQL = "postgresql+psycopg"
 _IN_MEMORY = (None, "", ":memory:")
+_POSTGRESQL_WRITER = (
+    "synchronous_commit = on",  # whatever the server's default: a commit is on disk
+    f"lock_timeout = '{_BUSY_SECONDS}s'",
+    f"idle_in_transaction_session_timeout = '{_BUSY_SECONDS}s'",
+)
 
 
 class DatabaseRefused(Refusal):
@@ -51,13 +58,8 @@ def open_engine(url: str, *, lasting: bool) -> Engine:
         raise _refused("must outlive the process", "a database in memory")
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
-    try:
-        engine = create_engine(parsed, poolclass=NullPool, hide_parameters=True)
-    except (ImportError, SQLAlchemyError):
-        engine = None
-    if engine is None or engine.dialect.is_async:
-        raise _refused("its driver must be installed and synchronous", parsed.drivername)
-    return engine
+    arguments = {"connect_timeout": _CONNECT_SECONDS}
+    return create_engine(parsed, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
 
 
 @contextmanager
@@ -65,6 +67,8 @@ def writing(engine: Engine) -> Iterator[Connection]:
     """One transaction, alone among all writers of all processes; committed on leaving."""
     with engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
         if engine.dialect.name == "postgresql":
+            for setting in _POSTGRESQL_WRITER:
+                connection.execute(text(f"SET LOCAL {setting}"))
             connection.execute(select(func.pg_advisory_xact_lock(_ADVISORY_LOCK)))
         yield connection
 
@@ -77,29 +81,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
         with engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
     except SQLAlchemyError:
-        raise _unavailable() from None
-
-
-def create_schema(engine: Engine, initial: dict[str, list[dict[str, Any]]]) -> None:
-    """Create the tables that are absent, each with its initial rows.
-
-    A table that exists gets no row, so that a deleted row stays noticed. Reading comes first, so
-    that records on a read-only copy can be opened.
-    """
-    with reading(engine) as connection:
-        absent = set(SCHEMA.tables) - set(inspect(connection).get_table_names())
-    if not absent:
-        return
-    try:
-        with writing(engine) as connection:
-            there = set(inspect(connection).get_table_names())
-            for table in SCHEMA.sorted_tables:
-                if table.name not in there:
-                    table.create(connection)
-                    if initial.get(table.name):
-                        connection.execute(table.insert(), initial[table.name])
-    except SQLAlchemyError:
-        raise _unavailable() from None
+        raise unavailable() from None
 
 
 def _parse(url: str) -> URL:
@@ -112,7 +94,9 @@ def _parse(url: str) -> URL:
         raise _refused("must be SQLite or PostgreSQL", parsed.drivername)
     if backend == "sqlite" and ("?" in url or parsed.drivername not in ("sqlite", "sqlite+pysqlite")):
         raise _refused("an SQLite URL is sqlite:/// and a plain path without '?'", parsed.drivername)
-    return parsed
+    if backend == "postgresql" and parsed.drivername not in ("postgresql", _POSTGRESQL):
+        raise _refused(f"the driver of PostgreSQL is {_POSTGRESQL.partition('+')[2]}", parsed.drivername)
+    return parsed.set(drivername=_POSTGRESQL) if backend == "postgresql" else parsed
 
 
 def _sqlite(url: URL) -> Engine:
@@ -157,7 +141,7 @@ def _make_private(path: Path) -> None:
         finally:
             os.close(descriptor)
     except OSError:
-        raise _unavailable() from None
+        raise unavailable() from None
 
 
 def _refused(rule: str, driver: str | None) -> DatabaseRefused:
@@ -167,7 +151,8 @@ def _refused(rule: str, driver: str | None) -> DatabaseRefused:
     return DatabaseRefused.at("database", rule=rule, got=driver, remedy=remedy)
 
 
-def _unavailable() -> RecordsUnavailable:
+def unavailable() -> RecordsUnavailable:
+    """What every failure of the database becomes."""
     # The database's own message can quote what is stored, so it is left out.
     return RecordsUnavailable.at(
         "database",

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import secrets
 import stat
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from mechanisms.refusal import Refusal
 from records import signing
 from records.keyfile import KeyDamaged, kept_key
 
-__all__ = ["Home", "HomeRefused"]
+__all__ = ["Home", "HomeRefused", "login"]
 
 _SECRET_BYTES = 32
 
@@ -84,6 +85,11 @@ class Home:
     def signing_key(self) -> Ed25519PrivateKey:
         """The key that signs bundles; `keys/signing.pub` is the public key for those who check them."""
         return signing.private_key(self.keys / "signing.pem")
+
+
+def login() -> str:
+    """Who runs this process, as the system knows them; no setting can say otherwise."""
+    return pwd.getpwuid(os.getuid()).pw_name
 
 
 def _make_private(folder: Path) -> None:

@@ -31,7 +31,7 @@ from records import durable
 from records.digest import canonical
 from records.home import Home
 
-__all__ = ["Run", "RunDamaged", "RunRefused"]
+__all__ = ["Run", "RunDamaged", "RunRefused", "outcomes", "unfinished"]
 
 _RUN, _LOCK, _OUTCOME, _RESTARTING, _SCRATCH = "run.json", "lock", "outcome.json", "restarting", "scratch"
 _RESERVED = (_RUN, _LOCK, _OUTCOME, _RESTARTING)
@@ -60,19 +60,34 @@ class Run:
         self._lock: int | None = lock
 
     @classmethod
-    def begin(cls, home: Home, key: str, *, now: datetime, run_id: str | None = None) -> Self:
+    def begin(
+        cls,
+        home: Home,
+        key: str,
+        *,
+        now: datetime,
+        run_id: str | None = None,
+        owner: str | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Resume the oldest unfinished run with this key whose process is dead, else begin a new one.
 
-        A live run with the same key is left alone. With `run_id` only that run is resumed or begun.
+        A live run with the same key is left alone. With `run_id` only that run is resumed or begun. An
+        owner that has begun or resumed a run before gets that one again, or is refused if it has ended:
+        whoever starts the same thing again does not want a second one. `about` is kept with a new run
+        until it ends, for whoever resumes it without the caller's files.
         """
         if now.tzinfo is None:
             raise RunRefused.at("now", rule="must carry its time zone", remedy="Pass datetime.now(UTC).")
         if run_id is not None:
             _require_name("run", run_id)
         with _alone(home.runs):
-            for folder in sorted(path for path in home.runs.iterdir() if path.is_dir()):
+            folders = sorted(path for path in home.runs.iterdir() if path.is_dir())
+            if run_id is None and owner is not None:
+                run_id = next((folder.name for folder in folders if owner in _owners(folder)), None)
+            for folder in folders:
                 if run_id in (None, folder.name):
-                    run = cls._resume(folder, key)
+                    run = cls._resume(folder, key, owner)
                     if run is not None:
                         return run
             folder = home.runs / (run_id if run_id is not None else _new_id(now))
@@ -83,10 +98,16 @@ class Run:
                     got=run_id,
                     remedy="Begin a new run without naming one.",
                 )
-            return cls._create(folder, {"begun": now.astimezone(UTC).isoformat(), "key": key})
+            begun = {
+                "begun": now.astimezone(UTC).isoformat(),
+                "key": key,
+                "owners": [] if owner is None else [owner],
+                "about": dict(about or {}),
+            }
+            return cls._create(folder, begun)
 
     @classmethod
-    def _create(cls, folder: Path, begun: Mapping[str, str]) -> Self:
+    def _create(cls, folder: Path, begun: Mapping[str, Any]) -> Self:
         folder.mkdir(mode=0o700)
         lock = _lock(folder, wait=True)
         with ExitStack() as undo:
@@ -98,7 +119,7 @@ class Run:
         return run
 
     @classmethod
-    def _resume(cls, folder: Path, key: str) -> Self | None:
+    def _resume(cls, folder: Path, key: str, owner: str | None) -> Self | None:
         """Take over a dead unfinished run with this key; clear away what a kill left of other ones."""
         outcome = _read(folder / _OUTCOME, "keep")
         if outcome is not None and {path.name for path in folder.iterdir()} <= {_OUTCOME, *outcome["keep"]}:
@@ -119,6 +140,9 @@ class Run:
             elif begun["key"] == key:
                 if (folder / _RESTARTING).exists():
                     run.restart()
+                owners = begun.get("owners", [])
+                if owner is not None and owner not in owners:
+                    durable.write_whole(folder / _RUN, canonical({**begun, "owners": [*owners, owner]}))
                 undo.pop_all()
                 return run
         return None
@@ -126,6 +150,11 @@ class Run:
     @property
     def id(self) -> str:
         return self.folder.name
+
+    @property
+    def owners(self) -> list[str]:
+        """Who has begun or resumed it, the last one last."""
+        return _owners(self.folder)
 
     def path(self, name: str) -> Path:
         """Where a working file of this run lies."""
@@ -168,7 +197,7 @@ class Run:
         self._require_open()
         for name in keep:
             _require_name("keep", name)
-        begun = _read(self.folder / _RUN) or {}
+        begun = {name: fact for name, fact in (_read(self.folder / _RUN) or {}).items() if name != "about"}
         content = {**begun, "keep": list(keep), "outcome": dict(outcome), "run": self.id}
         durable.sync_tree(self.folder, skip=_SCRATCH)
         durable.write_whole(self.folder / _OUTCOME, canonical(content))
@@ -193,6 +222,27 @@ class Run:
     def _require_open(self) -> None:
         if self._lock is None:
             raise RunRefused.at("run", rule="was let go", got=self.id, remedy="Begin it again.")
+
+
+def unfinished(home: Home) -> dict[str, dict[str, Any]]:
+    """Every run that has begun and not ended, and what it is about."""
+    found: dict[str, dict[str, Any]] = {}
+    for folder in sorted(path for path in home.runs.iterdir() if path.is_dir()):
+        begun = _read(folder / _RUN, "key")
+        if begun is not None and not (folder / _OUTCOME).exists():
+            found[folder.name] = begun.get("about", {})
+    return found
+
+
+def outcomes(home: Home) -> dict[str, dict[str, Any]]:
+    """How each finished run ended."""
+    read = {path.parent.name: _read(path, "outcome") for path in sorted(home.runs.glob(f"*/{_OUTCOME}"))}
+    return {name: content["outcome"] for name, content in read.items() if content is not None}
+
+
+def _owners(folder: Path) -> list[str]:
+    begun = _read(folder / _RUN) or _read(folder / _OUTCOME) or {}
+    return list(begun.get("owners", []))
 
 
 def _new_id(now: datetime) -> str:

@@ -6,6 +6,7 @@ key id = first 16 hexadecimal digits of SHA-256(raw public key)
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -23,7 +24,18 @@ from mechanisms.refusal import Refusal
 from records import durable
 from records.keyfile import KeyDamaged, kept_key
 
-__all__ = ["SignatureWrong", "key_id", "private_key", "public_key", "public_pem", "sign", "verify"]
+__all__ = [
+    "KeyNotMade",
+    "SignatureWrong",
+    "existing_private_key",
+    "key_id",
+    "new_key_pair",
+    "private_key",
+    "public_key",
+    "public_pem",
+    "sign",
+    "verify",
+]
 
 
 class SignatureWrong(Refusal):
@@ -33,24 +45,57 @@ class SignatureWrong(Refusal):
     kind = "integrity"
 
 
+class KeyNotMade(Refusal):
+    """A key pair cannot be made where it was asked for."""
+
+    code = "key-not-made"
+
+
 def private_key(path: Path) -> Ed25519PrivateKey:
     """The signing key kept at `path` (PEM, mode 0600), made on first use.
 
     Its public key lies beside it with the suffix `.pub`, to be handed to whoever checks bundles.
     """
-    content = kept_key(path, _new_private_pem)
-    try:
-        key = load_pem_private_key(content, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        key = None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise _damaged(path, "an unencrypted Ed25519 private key in PEM")
+    key = _read_private(path, kept_key(path, _new_private_pem))
     beside = path.with_suffix(".pub")
     pem = public_pem(key.public_key())
     if not beside.exists() or beside.read_bytes() != pem:
         beside.unlink(missing_ok=True)
         durable.create_once(beside, pem)
     return key
+
+
+def existing_private_key(path: Path) -> Ed25519PrivateKey:
+    """The private key in a person's own PEM file, which others cannot read. It is never made or changed here."""
+
+    def refuse_to_make() -> bytes:
+        raise _damaged(path, "a private key; it does not exist")
+
+    try:
+        pem = kept_key(path, refuse_to_make)
+    except OSError:
+        raise _damaged(path, "a private key that you can read") from None
+    return _read_private(path, pem)
+
+
+def new_key_pair(path: Path) -> Ed25519PublicKey:
+    """Make a person's key pair: `path` (PEM, mode 0600), and the public key in `path`.pub, for all to read."""
+    beside = path.with_name(f"{path.name}.pub")
+    pem = _new_private_pem()
+    public = _read_private(path, pem).public_key()
+    try:
+        made = not beside.exists() and durable.create_once(path, pem)
+    except OSError:
+        made = False
+    if not made:
+        raise KeyNotMade.at(
+            str(path),
+            rule="must lie in a folder that you can write to, and neither it nor its .pub may exist",
+            remedy="Choose another path; a key is never replaced.",
+        )
+    durable.write(beside, public_pem(public), flags=os.O_EXCL)
+    beside.chmod(0o644)
+    return public
 
 
 def public_key(path: Path) -> Ed25519PublicKey:
@@ -89,6 +134,16 @@ def verify(public: Ed25519PublicKey, content: bytes, signature: bytes) -> None:
             rule=f"must be made over this content with key {key_id(public)}",
             remedy="Do not use the content; get it again from its publisher.",
         ) from None
+
+
+def _read_private(path: Path, pem: bytes) -> Ed25519PrivateKey:
+    try:
+        key = load_pem_private_key(pem, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key = None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise _damaged(path, "an unencrypted Ed25519 private key in PEM")
+    return key
 
 
 def _new_private_pem() -> bytes:

@@ -9,9 +9,11 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from mechanisms.refusal import Refusal
-from records.database import create_schema, open_engine
+from records.database import open_engine
 from records.home import Home
+from records.ledger import Ledger
 from records.log import Log, first_rows
+from records.migrations import bring_up_to_date
 
 __all__ = ["Records", "RecordsAbsent", "existing_records", "open_records"]
 
@@ -29,6 +31,7 @@ class Records:
 
     engine: Engine
     log: Log
+    ledger: Ledger
 
 
 def open_records(url: str | None = None, home: Home | None = None) -> Records:
@@ -39,8 +42,9 @@ def open_records(url: str | None = None, home: Home | None = None) -> Records:
     home = home if home is not None else Home.open()
     engine = open_engine(url if url is not None else home.database_url, lasting=url is None)
     key = home.secret_key()
-    create_schema(engine, first_rows(key))
-    return Records(engine, Log(engine, key, version("penstock")))
+    bring_up_to_date(engine, first_rows(key))
+    log = Log(engine, key, home.signing_key(), version("penstock"))
+    return Records(engine, log, Ledger(log))
 
 
 def existing_records() -> Records:

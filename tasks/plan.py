@@ -11,13 +11,18 @@ from measures.gates import Gate
 from mechanisms.columns import Column
 from mechanisms.guarantee import Guarantee
 from mechanisms.probabilistic_k_anonymity import Params
+from records.approval import Rule
 
 __all__ = ["Plan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The resolved spec with its promise."""
+    """The resolved spec with its promise.
+
+    part: the column and the category that the release is about, if it is about a part of its data set.
+    rule: what reviewers are asked; None where nobody is.
+    """
 
     name: str
     source: str
@@ -29,6 +34,10 @@ class Plan:
     publish: Path
     formats: tuple[str, ...]
     guarantee: Guarantee
+    dataset: str | None
+    part: tuple[str, str] | None
+    acknowledges: tuple[str, ...]
+    rule: Rule | None
     spec: Mapping[str, Any]
     spec_digest: str
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from mechanisms import probabilistic_k_anonymity
@@ -58,7 +59,8 @@ def protect(job: Job, source: Ingested) -> Staged:
     randomness = system()
     require_system(randomness)
     plan = job.plan
-    job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))  # before the draw, never after
+    job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC))  # before the draw, never after
+    job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))
     data = job.run.path("protected.parquet")
     with ThreadPoolExecutor(1) as beside:
         shuffling = beside.submit(permutation, source.rows, randomness)

@@ -1,10 +1,16 @@
-"""Publish: the staged bundle is completed, signed, and appears at its destination whole or not at all."""
+"""Publish: the bundle is staged and settled, then sealed, then appears at its destination whole or not at all.
+
+Between stage and seal a reviewer may take days. What they approve is the content digest, settled when
+the bundle is staged; the seal refuses a bundle whose files are no longer those.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,14 +20,16 @@ from records import bundle
 from records.digest import plain_file
 from records.log import Action
 from records.pages import PublicReport, public_report
+from records.run import RunDamaged, RunRefused
 from tasks.ingest import Ingested
 from tasks.job import KEPT, Job
 from tasks.protect import Staged
 from tasks.report import versions
 from tasks.step import step
 from tasks.tables import write_csv
+from tasks.verification import FORMAT, ClaimBroken, approval_faults
 
-__all__ = ["Receipt", "already_published", "conclude", "install", "seal"]
+__all__ = ["Receipt", "already_published", "conclude", "install", "seal", "stage", "staged_content"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +50,12 @@ class Receipt:
         return asdict(self)
 
 
-@step("seal")
-def seal(job: Job, source: Ingested, staged: Staged, decision: Decision) -> None:
-    """Complete the bundle with its formats, public report, manifest and signature; once for each run."""
-    if job.run.committed("sealed") is not None:
+@step("stage")
+def stage(job: Job, source: Ingested, staged: Staged, decision: Decision) -> None:
+    """Write the files of the bundle and settle its content; once for each run."""
+    if job.run.committed("staged") is not None:
         return
-    plan, head = job.plan, job.log.head()
+    plan = job.plan
     shutil.rmtree(job.bundle, ignore_errors=not job.bundle.exists())
     job.bundle.mkdir(mode=0o700)
     if "parquet" in plan.formats:
@@ -55,31 +63,11 @@ def seal(job: Job, source: Ingested, staged: Staged, decision: Decision) -> None
     if "csv" in plan.formats:
         write_csv(staged.data, job.bundle / "data.csv")
     columns = _described_columns(job)
-    files = [
-        {
-            "name": path.name,
-            "bytes": path.stat().st_size,
-            "sha256": staged.digest if path.suffix == ".parquet" else plain_file(path),
-        }
-        for path in sorted(job.bundle.glob("data.*"))
-    ]
-    page = public_report(
-        PublicReport(
-            name=plan.name,
-            release=job.run.id,
-            date=job.started.date().isoformat(),
-            records=source.rows,
-            guarantee=plan.guarantee,
-            columns=columns,
-            gates=decision.public()["results"],
-            files=files,
-            usage=advice(plan.params),
-            log_head=f"{head.seq}:{head.digest}",
-        )
-    )
+    page = _page(job, source, decision, columns, bundle.subjects(job.bundle))
     (job.bundle / "report.html").write_text(page, encoding="utf-8")
-    manifest = {
-        "penstock": 1,
+    subject = bundle.subjects(job.bundle)
+    release = {
+        "penstock": FORMAT,
         "name": plan.name,
         "release": job.run.id,
         "created": job.started.isoformat(timespec="seconds"),
@@ -88,12 +76,45 @@ def seal(job: Job, source: Ingested, staged: Staged, decision: Decision) -> None
         "columns": columns,
         "gates": decision.public(),
         "spec_sha256": plan.spec_digest,
-        "log_head": {"seq": head.seq, "digest": head.digest},
-        "versions": versions(),
+        "bytes": {file["name"]: (job.bundle / file["name"]).stat().st_size for file in subject},
+        "environment": _environment(),
     }
-    key = job.home.signing_key()
-    digest = bundle.seal(job.bundle, manifest, key, key.public_key())
-    job.run.commit("sealed", {"manifest": digest, "destination": str(job.destination), "records": source.rows})
+    content = bundle.content_digest(subject, release)
+    job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": source.rows})
+
+
+def staged_content(job: Job) -> dict[str, Any] | None:
+    """What was staged: content, subject, release, records; None before. Refused if a file was changed since."""
+    settled = _settled(job)
+    if settled is not None:
+        RunDamaged.raise_for(bundle.alterations(job.bundle, settled["subject"]))
+    return settled
+
+
+@step("seal")
+def seal(job: Job, approval: Mapping[str, Any]) -> None:
+    """Sign what was staged, with its approval and the head of the log; once for each run.
+
+    approval: required, decisions [key_id, public_key, signature, reason].
+    """
+    if job.run.committed("sealed") is not None:
+        return
+    settled = _settled(job)
+    if settled is None:
+        raise RunRefused.at("bundle", rule="must be staged before it is sealed", remedy="Stage it.")
+    ClaimBroken.raise_for(approval_faults(approval, settled["content"]))
+    head = job.log.head()
+    digest = bundle.seal(
+        job.bundle,
+        subject=settled["subject"],
+        release=settled["release"],
+        approval=approval,
+        log_head={"seq": head.seq, "digest": head.digest},
+        key=job.home.signing_key(),
+    )
+    job.run.commit(
+        "sealed", {"manifest": digest, "destination": str(job.destination), "records": settled["release"]["records"]}
+    )
 
 
 @step("publish")
@@ -112,7 +133,9 @@ def already_published(job: Job) -> bool:
 def conclude(job: Job) -> Receipt:
     """Record the publication, remove the working files, hand out the receipt."""
     sealed = job.run.committed("sealed") or {}
+    job.settle("published")
     job.record(Action.PUBLISHED, manifest=sealed["manifest"], destination=str(job.destination))
+    head = job.log.head()
     receipt = Receipt(
         name=job.plan.name,
         run=job.run.id,
@@ -124,8 +147,71 @@ def conclude(job: Job) -> Receipt:
         confidential_report=str(job.run.path("report.html")),
         seconds=dict(job.seconds),
     )
-    job.run.finish({"outcome": "published", "manifest": sealed["manifest"]}, keep=KEPT)
+    outcome = {
+        "outcome": "published",
+        "manifest": sealed["manifest"],
+        "destination": str(job.destination),
+        "log_head": {"seq": head.seq, "digest": head.digest},
+    }
+    job.run.finish(outcome, keep=KEPT)
     return receipt
+
+
+def _settled(job: Job) -> dict[str, Any] | None:
+    """The facts of the staged bundle, if they still give the digest that they were committed with."""
+    facts = job.run.committed("staged")
+    if facts is None:
+        return None
+    needed = {"content", "subject", "release", "records"}
+    if facts.keys() != needed or facts["content"] != bundle.content_digest(facts["subject"], facts["release"]):
+        raise RunDamaged.at(
+            "staged.json",
+            rule="must be as it was written",
+            remedy="Find out who changed it. This run ends here; the next one begins anew.",
+        )
+    return facts
+
+
+def _page(
+    job: Job,
+    source: Ingested,
+    decision: Decision,
+    columns: Sequence[Mapping[str, Any]],
+    data: Sequence[Mapping[str, Any]],
+) -> str:
+    head = job.log.head()
+    return public_report(
+        PublicReport(
+            name=job.plan.name,
+            release=job.run.id,
+            date=job.started.date().isoformat(),
+            records=source.rows,
+            guarantee=job.plan.guarantee,
+            columns=columns,
+            gates=decision.public()["results"],
+            files=[
+                {
+                    "name": file["name"],
+                    "bytes": (job.bundle / file["name"]).stat().st_size,
+                    "sha256": file["digest"]["sha256"],
+                }
+                for file in data
+            ],
+            usage=advice(job.plan.params),
+            log_head=f"{head.seq}:{head.digest}",
+        )
+    )
+
+
+def _environment() -> dict[str, Any]:
+    """The software that made this release, and no more of the machine than its kind."""
+    packages = versions()
+    return {
+        "penstock": packages.pop("penstock"),
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "packages": packages,
+    }
 
 
 def _described_columns(job: Job) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.step import step
 
-__all__ = ["report", "require_pass", "versions"]
+__all__ = ["gate_table", "report", "require_pass", "versions"]
 
 _NAMED = ("penstock", "numpy", "pyarrow", "numba", "pydantic", "great-expectations", "prefect")
 
@@ -45,9 +45,10 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
     create_markdown_artifact(key="release-summary", markdown=_summary(job, decision.public()))
 
 
-def require_pass(decision: Decision) -> None:
-    """Only a decision without doubt goes on; without reviewers, doubt refuses."""
-    if decision.verdict is not Verdict.PASS:
+def require_pass(job: Job, decision: Decision) -> None:
+    """Only a decision without doubt goes on; doubt is for reviewers, and without them refuses."""
+    doubt_allowed = decision.verdict is Verdict.REVIEW and job.plan.rule is not None
+    if decision.verdict is not Verdict.PASS and not doubt_allowed:
         raise GateRefused.by(decision)
 
 
@@ -58,9 +59,13 @@ def versions() -> dict[str, str]:
 
 def _summary(job: Job, decision: Mapping[str, Any]) -> str:
     """What the run page may show: rules and verdicts, never a measured value."""
-    gates = "\n".join(f"| {r['gate']} | {r['rule']} | {r['verdict']} |" for r in decision["results"])
     return (
-        f"## {job.plan.name}: {decision['verdict']}\n\n{job.plan.guarantee.statement}\n\n"
-        f"| gate | rule | verdict |\n|---|---|---|\n{gates}\n\nRun `{job.run.id}`. "
-        "The confidential report lies in its run folder."
+        f"## {job.plan.name}: {decision['verdict']}\n\n{job.plan.guarantee.statement}\n\n{gate_table(decision)}\n\n"
+        f"Run `{job.run.id}`. The confidential report lies in its run folder."
     )
+
+
+def gate_table(decision: Mapping[str, Any]) -> str:
+    """Rules and verdicts as Markdown."""
+    gates = "\n".join(f"| {r['gate']} | {r['rule']} | {r['verdict']} |" for r in decision["results"])
+    return f"| gate | rule | verdict |\n|---|---|---|\n{gates}"

@@ -1,22 +1,43 @@
-"""Verification of a published bundle, offline: what is checked and, as plainly, what cannot be."""
+"""Verification of a published bundle, offline: what is checked and, as plainly, what cannot be.
+
+It needs the bundle and the publisher's public key, and neither a home, a database nor a network.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from mechanisms.guarantee import Guarantee
+from mechanisms.guarantee import Guarantee, Model
 from mechanisms.refusal import Fault, Refusal
 from records import bundle, signing
+from records.decision import APPROVE, DecisionRefused, verify_decision
 from tasks.tables import GUARANTEE_KEY
 
-__all__ = ["ClaimBroken", "Finding", "KeyMissing", "verify_bundle"]
+__all__ = ["FORMAT", "ClaimBroken", "Finding", "KeyMissing", "approval_faults", "verify_bundle"]
+
+FORMAT = 1  # of the release part of a manifest
+
+_NOISE = ("noise", "That noise of the promised size was drawn cannot be seen in the data.")
+# What each model promises and nobody outside can see; k-anonymity shows itself.
+_UNSEEN: dict[Model, tuple[str, str]] = {
+    "prob_k": ("swapping", "That values were swapped at random in groups cannot be seen in the data."),
+    "dp": _NOISE,
+    "idp": _NOISE,
+    "bdp": _NOISE,
+    "t_close": (
+        "closeness",
+        "How close the groups are to the whole cannot be recomputed: no table of buckets is here.",
+    ),
+}
 
 
 class KeyMissing(Refusal):
@@ -27,7 +48,7 @@ class KeyMissing(Refusal):
 
 
 class ClaimBroken(Refusal):
-    """The released data contradict the promise in the manifest."""
+    """The released data, or the approvals, do not bear out what the manifest says."""
 
     code = "claim-broken"
     kind = "integrity"
@@ -46,65 +67,152 @@ class Finding:
 
 
 def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
-    """Check signature, digests, record counts and what the promise shows of itself; raise on the first that fails."""
+    """Check signature, digests, approvals, record counts and what the promise shows of itself; list all that fails.
+
+    A bundle that is not as signed is refused before anything in it is believed.
+    """
     if not public_key.is_file():
         raise KeyMissing.at(
             "--key", rule="must be the publisher's public key file", got=str(public_key), remedy="Ask the publisher."
         )
     key = signing.public_key(public_key)
-    manifest = bundle.check(folder, key)
-    claims = _claims(manifest)
-    findings = [
-        Finding("signature", True, f"The manifest is signed with key {signing.key_id(key)}."),
-        Finding("digests", True, f"All {len(manifest['files'])} files are as listed, and there is no other."),
-    ]
-    tables, faults = _tables(folder, claims)
+    statement = bundle.check(folder, key)
+    subject, predicate = statement["subject"], statement["predicate"]
+    content = bundle.content_digest(subject, predicate["release"])
+    claims = _claims(predicate["release"])
+    faults = approval_faults(predicate["approval"], content)
+    names = [file["name"] for file in subject]
+    if claims.bytes != {name: (folder / name).stat().st_size for name in names}:
+        faults.append(_fault("manifest.json", "states other sizes than the files have"))
+    tables, unreadable = _tables(folder, names, claims)
+    faults += unreadable
     for name, table in tables.items():
         faults += [_fault(name, rule) for rule in _broken(name, table, claims)]
-    findings.append(
+    ClaimBroken.raise_for(faults)
+    return [
+        Finding("signature", True, f"The manifest is signed with key {signing.key_id(key)}."),
+        Finding("digests", True, f"All {len(names)} files are as listed, and there is no other."),
+        _approved(predicate["approval"], content),
         Finding(
             "records", True, f"Every file has {claims.records:,} records, the listed columns and the stated promise."
-        )
-    )
-    if claims.guarantee.model == "k_anon":
-        text = f"Every combination of quasi-identifiers occurs at least {claims.k} times."
-        findings.append(Finding("k-anonymity", True, text))
-    else:
-        findings.append(
-            Finding("swapping", False, "That values were swapped at random in groups cannot be seen in the data.")
-        )
-    ClaimBroken.raise_for(faults)
-    findings.append(
+        ),
+        _promised(claims),
         Finding(
             "gates",
             False,
             "The verdicts of the gates rest on confidential measurements; the signature vouches for them.",
-        )
-    )
-    return findings
+        ),
+        Finding(
+            "log head",
+            False,
+            f"The manifest names event {predicate['log_head']['seq']} of the publisher's audit log; "
+            "only that log can confirm it.",
+        ),
+        Finding(
+            "environment", False, "Which software made the release is stated by the publisher; nothing here shows it."
+        ),
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Claims:
-    """What the manifest states; `roles` by column, `k` where k-anonymity is promised."""
+def approval_faults(approval: Mapping[str, Any], content: str) -> list[Fault]:
+    """What is wrong with the approvals of this content: required, decisions [key_id, public_key, signature, reason].
 
-    guarantee: Guarantee
-    records: int
-    roles: dict[str, str]
-    k: int
+    Every decision must hold, also beyond the number required, and one key counts once.
+    """
+    faults: list[Fault] = []
+    held: set[bytes] = set()
+    for place, decision in enumerate(approval["decisions"], start=1):
+        field = f"approval {place}"
+        key = _raw_key(decision["public_key"])
+        if key is None or signing.key_id(key) != decision["key_id"]:
+            faults.append(_fault(field, "must name an Ed25519 public key and its id"))
+        elif key.public_bytes_raw() in held:
+            faults.append(_fault(field, "is made with a key that approved before; each reviewer counts once"))
+        elif not _holds(key, decision, content):
+            faults.append(_fault(field, "must be signed over exactly this content and reason with its stated key"))
+        else:
+            held.add(key.public_bytes_raw())
+    if len(held) < approval["required"]:
+        faults.append(_fault("approval", "fewer reviewers approved this content than were required"))
+    return faults
 
 
-def _claims(manifest: Mapping[str, Any]) -> _Claims:
+def _holds(key: Ed25519PublicKey, decision: Mapping[str, Any], content: str) -> bool:
+    reason, signature = decision["reason"], decision["signature"]
     try:
-        guarantee = Guarantee.model_validate(manifest["guarantee"])
-        roles = {column["name"]: column["role"] for column in manifest["columns"]}
-        k = int(guarantee.parameters["k"]) if guarantee.model == "k_anon" else 0
-        return _Claims(guarantee, int(manifest["records"]), roles, k)
-    except (KeyError, TypeError, ValueError):
-        raise ClaimBroken(_fault("manifest.json", "must state guarantee, records and columns")) from None
+        verify_decision(key, content=content, decision=APPROVE, reason=reason, signature=signature)
+    except DecisionRefused:
+        return False
+    return True
 
 
-def _tables(folder: Path, claims: _Claims) -> tuple[dict[str, pa.Table], list[Fault]]:
+def _raw_key(text: str) -> Ed25519PublicKey | None:
+    try:
+        return Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
+    except ValueError:
+        return None
+
+
+def _approved(approval: Mapping[str, Any], content: str) -> Finding:
+    """Of approvals without fault."""
+    keys = [decision["key_id"] for decision in approval["decisions"]]
+    if not keys:
+        return Finding("approval", False, "No review was asked for.")
+    reviewers = "1 reviewer" if len(keys) == 1 else f"{len(keys)} reviewers"
+    return Finding(
+        "approval",
+        True,
+        f"{reviewers} approved exactly this content ({content}), {approval['required']} required: "
+        f"{', '.join(keys)}. Who they are is vouched for by the publisher's signature.",
+    )
+
+
+def _promised(claims: _Claims) -> Finding:
+    if claims.guarantee.model == "k_anon":
+        return Finding("k-anonymity", True, f"Every combination of quasi-identifiers occurs at least {claims.k} times.")
+    name, text = _UNSEEN[claims.guarantee.model]
+    return Finding(name, False, text)
+
+
+class _ColumnClaim(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    role: str
+
+
+class _Claims(BaseModel):
+    """What the release part states about files that can be looked at."""
+
+    penstock: Literal[1]
+    guarantee: Guarantee
+    records: Annotated[int, Field(strict=True, ge=0)]
+    columns: list[_ColumnClaim]
+    bytes: dict[str, int]
+
+    @property
+    def roles(self) -> dict[str, str]:
+        return {column.name: column.role for column in self.columns}
+
+    @property
+    def k(self) -> int:
+        """Where k-anonymity is promised, else 0."""
+        return int(self.guarantee.parameters["k"]) if self.guarantee.model == "k_anon" else 0
+
+
+def _claims(release: Mapping[str, Any]) -> _Claims:
+    try:
+        claims = _Claims.model_validate(release)
+        sound = claims.guarantee.model != "k_anon" or claims.k > 0
+    except (ValidationError, KeyError, TypeError, ValueError):
+        sound = False
+    if not sound:
+        rule = f"must state guarantee, records, columns and bytes in format {FORMAT}"
+        raise ClaimBroken(_fault("manifest.json", rule))
+    return claims
+
+
+def _tables(folder: Path, names: list[str], claims: _Claims) -> tuple[dict[str, pa.Table], list[Fault]]:
     """The data files; those that cannot be read are faults. CSV is read as text, so that nothing is guessed."""
 
     def read_csv(path: Path) -> pa.Table:
@@ -117,7 +225,7 @@ def _tables(folder: Path, claims: _Claims) -> tuple[dict[str, pa.Table], list[Fa
     tables: dict[str, pa.Table] = {}
     faults: list[Fault] = []
     for name, read in (("data.parquet", pq.read_table), ("data.csv", read_csv)):
-        if (folder / name).exists():
+        if name in names:
             try:
                 tables[name] = read(folder / name)
             except (pa.ArrowException, OSError):

@@ -1,4 +1,4 @@
-"""What tests of the whole line share: one Prefect server, and a workplace with a small survey."""
+"""What tests share: one Prefect server, one PostgreSQL server, and a workplace with a small survey."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from postgres import PostgresServer, running_server
 from workplace import Workplace
 
 from flows.local_server import prefect_server
@@ -25,6 +26,13 @@ def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     home = tmp_path_factory.mktemp("prefect-server")
     with prefect_server(home):
         yield home / "prefect"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for all tests; that it cannot start is a failure, never a reason to skip."""
+    with running_server() as server:
+        yield server
 
 
 @pytest.fixture

@@ -18,12 +18,21 @@ from kill_points import kill_points
 
 from records import bundle, signing
 from records.bundle import BundleAltered, BundleExists, BundleRefused
-from records.digest import NotCanonical
+from records.digest import NotCanonical, canonical
+from records.envelope import sealed as sealed_envelope
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = PRIVATE.public_key()
-FACTS = {"name": "income", "guarantee": {"model": "dp", "parameters": {"epsilon": "1/2"}}, "log_head": 7}
 FILES = {"data.parquet": b"PAR1" * 100, "report.html": b"<p>", "tables/age.parquet": b"PAR1"}
+SUBJECT = [{"name": name, "digest": {"sha256": hashlib.sha256(content).hexdigest()}} for name, content in FILES.items()]
+RELEASE = {"name": "income", "guarantee": {"model": "dp", "parameters": {"epsilon": "1/2"}}, "records": 7}
+APPROVAL: dict[str, Any] = {"required": 0, "decisions": []}
+LOG_HEAD = {"seq": 7, "digest": "d"}
+
+
+def seal(folder: Path, **changes: Any) -> str:
+    facts = {"subject": SUBJECT, "release": RELEASE, "approval": APPROVAL, "log_head": LOG_HEAD, **changes}
+    return bundle.seal(folder, **facts, key=PRIVATE)
 
 
 def stage(folder: Path) -> Path:
@@ -32,7 +41,7 @@ def stage(folder: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         path.chmod(0o600)
-    bundle.seal(folder, FACTS, PRIVATE, PUBLIC)
+    seal(folder)
     return folder
 
 
@@ -45,67 +54,93 @@ def sealed(tmp_path: Path) -> Path:
     return stage(tmp_path / "staged")
 
 
+def found(refusal: BundleAltered) -> list[tuple[str, str]]:
+    assert (refusal.code, refusal.kind) == ("bundle-altered", "integrity")
+    return [(fault.field, fault.rule.split(":")[0]) for fault in refusal.faults]
+
+
 def faults(folder: Path, key: Ed25519PrivateKey = PRIVATE) -> list[tuple[str, str]]:
     with pytest.raises(BundleAltered) as caught:
         bundle.check(folder, key.public_key())
-    assert (caught.value.code, caught.value.kind) == ("bundle-altered", "integrity")
-    return [(fault.field, fault.rule.split(":")[0]) for fault in caught.value.faults]
+    return found(caught.value)
 
 
-def sign_again(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """A manifest that the publisher did sign, with something in it that no publisher should."""
-    manifest = json.loads((folder / "manifest.json").read_bytes())
-    change(manifest)
-    encoded = json.dumps(manifest).encode()
-    (folder / "manifest.json").write_bytes(encoded)
-    signature = base64.b64encode(signing.sign(PRIVATE, encoded)).decode()
-    statement = {"key_id": signing.key_id(PUBLIC), "signature": signature}
-    (folder / "manifest.sig").write_text(json.dumps(statement))
+def not_sealed(folder: Path) -> list[tuple[str, str]]:
+    with pytest.raises(BundleAltered, match="Find out who changed it") as caught:
+        seal(folder)
+    assert not (folder / "manifest.json").exists()
+    return found(caught.value)
 
 
-def test_a_sealed_bundle_checks_and_its_manifest_lists_every_file(sealed: Path) -> None:
-    manifest = bundle.check(sealed, PUBLIC)
-    listed = {name: {"bytes": len(c), "sha256": hashlib.sha256(c).hexdigest()} for name, c in FILES.items()}
-    assert manifest == {**FACTS, "files": listed}
+def sign_again(folder: Path, *more: object) -> None:
+    """A manifest that the publisher did sign, with a subject in it that no publisher should list."""
+    stated = bundle.statement_of(folder, PUBLIC)
+    stated["subject"] += more
+    envelope = sealed_envelope(canonical(stated), "application/vnd.in-toto+json", PRIVATE)
+    (folder / "manifest.json").write_text(json.dumps(envelope))
 
 
-def test_the_seal_returns_the_digest_of_a_manifest_that_people_can_read(sealed: Path) -> None:
-    digest = bundle.seal(sealed, FACTS, PRIVATE, PUBLIC)
+def test_a_sealed_bundle_checks_and_its_statement_lists_every_file(sealed: Path) -> None:
+    stated = {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": SUBJECT,
+        "predicateType": "urn:penstock:release:v1",
+        "predicate": {"release": RELEASE, "approval": APPROVAL, "log_head": LOG_HEAD},
+    }
+    assert bundle.subjects(sealed) == SUBJECT
+    assert bundle.check(sealed, PUBLIC) == stated
+    assert bundle.statement_of(sealed, PUBLIC) == stated
+    assert bundle.statement_of((sealed / "manifest.json").read_bytes(), PUBLIC) == stated
+
+
+def test_the_seal_returns_the_digest_of_the_manifest(sealed: Path) -> None:
+    digest = seal(sealed)
     content = (sealed / "manifest.json").read_bytes()
     assert digest == hashlib.sha256(content).hexdigest()
-    assert content.startswith(b'{\n  "files": {\n    "data.parquet": {\n      "bytes": 400,')
-    assert set(json.loads((sealed / "manifest.sig").read_bytes())) == {"algorithm", "key_id", "signature"}
+    assert content.startswith(b'{\n  "payload": "')
 
 
 def test_sealing_again_replaces_the_seal(sealed: Path) -> None:
-    (sealed / "more.csv").write_bytes(b"x")
     (sealed / "manifest.json").write_bytes(b"half")
-    bundle.seal(sealed, FACTS, PRIVATE, PUBLIC)
-    assert set(bundle.check(sealed, PUBLIC)["files"]) == {*FILES, "more.csv"}
+    seal(sealed, log_head={"seq": 8, "digest": "e"})
+    assert bundle.check(sealed, PUBLIC)["predicate"]["log_head"]["seq"] == 8
 
 
-def test_a_manifest_that_lists_files_itself_is_refused(sealed: Path) -> None:
-    with pytest.raises(BundleRefused, match="written by the seal") as caught:
-        bundle.seal(sealed, {"files": {}}, PRIVATE, PUBLIC)
-    assert caught.value.code == "bundle-refused"
+@pytest.mark.parametrize("name", FILES)
+def test_what_was_changed_after_it_was_staged_is_not_sealed(sealed: Path, name: str) -> None:
+    content = (sealed / name).read_bytes()
+    (sealed / name).write_bytes(content + b"x")
+    assert not_sealed(sealed) == [(name, "altered")]
+    (sealed / name).unlink()
+    assert not_sealed(sealed) == [(name, "missing")]
+    (sealed / name).write_bytes(content)
+    (sealed / "more.csv").write_bytes(b"x")
+    assert not_sealed(sealed) == [("more.csv", "additional")]
 
 
-def test_a_manifest_that_is_not_json_is_refused(sealed: Path) -> None:
+def test_a_symbolic_link_to_the_same_content_is_not_sealed(sealed: Path) -> None:
+    (sealed / "report.html").rename(sealed.parent / "moved")
+    (sealed / "report.html").symlink_to(sealed.parent / "moved")
+    assert not_sealed(sealed) == [("report.html", "must be a plain file")]
+
+
+def test_nothing_is_written_where_the_statement_is_refused(sealed: Path) -> None:
+    (sealed / "manifest.json").unlink()
+    with pytest.raises(BundleRefused, match=r"manifest\.json predicate\.log_head\.seq refused"):
+        seal(sealed, log_head={"digest": "d"})
     with pytest.raises(NotCanonical):
-        bundle.seal(sealed, {"x": float("nan")}, PRIVATE, PUBLIC)
-    (sealed / os.fsdecode(b"\xff")).write_bytes(b"a name that is not Unicode")
-    with pytest.raises(NotCanonical):
-        bundle.seal(sealed, FACTS, PRIVATE, PUBLIC)
-
-
-def test_keys_that_do_not_belong_together_seal_nothing(sealed: Path) -> None:
-    with pytest.raises(signing.SignatureWrong):
-        bundle.seal(sealed, FACTS, Ed25519PrivateKey.generate(), PUBLIC)
+        seal(sealed, release={"x": float("nan")})
     assert not (sealed / "manifest.json").exists()
 
 
+def test_a_name_that_is_not_unicode_has_no_content_digest(sealed: Path) -> None:
+    (sealed / os.fsdecode(b"\xff")).write_bytes(b"")
+    with pytest.raises(NotCanonical):
+        bundle.content_digest(bundle.subjects(sealed), RELEASE)
+
+
 @pytest.mark.parametrize("make", [lambda p: p.symlink_to("data.parquet"), lambda p: p.symlink_to("/etc"), os.mkfifo])
-def test_only_plain_files_are_sealed_installed_or_checked(
+def test_only_plain_files_are_staged_installed_or_checked(
     sealed: Path, tmp_path: Path, make: Callable[[Path], object]
 ) -> None:
     make(sealed / "tables" / "odd")
@@ -113,7 +148,7 @@ def test_only_plain_files_are_sealed_installed_or_checked(
         bundle.install(sealed, tmp_path / "public")
     assert faults(sealed) == [("tables/odd", "must be a plain file"), ("tables/odd", "additional")]
     with pytest.raises(BundleRefused, match="plain files only"):
-        bundle.seal(sealed, FACTS, PRIVATE, PUBLIC)
+        bundle.subjects(sealed)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -128,7 +163,7 @@ def test_each_altered_cut_or_missing_file_is_found(sealed: Path, name: str) -> N
     assert faults(sealed) == [(name, "missing")]
 
 
-@pytest.mark.parametrize("name", ["extra.csv", "tables/extra.csv", ".hidden", os.fsdecode(b"\xff")])
+@pytest.mark.parametrize("name", ["extra.csv", "tables/extra.csv", ".hidden", "manifest.sig", os.fsdecode(b"\xff")])
 def test_an_additional_file_is_found(sealed: Path, name: str) -> None:
     (sealed / name).write_bytes(b"")
     printable = name.encode(errors="backslashreplace").decode()
@@ -139,69 +174,92 @@ def test_all_faults_are_listed(sealed: Path) -> None:
     (sealed / "data.parquet").unlink()
     (sealed / "extra").write_bytes(b"")
     (sealed / "report.html").write_bytes(b"other")
-    (sealed / "manifest.sig").unlink()
+    os.mkfifo(sealed / "pipe")
     assert sorted(faults(sealed)) == [
         ("data.parquet", "missing"),
         ("extra", "additional"),
-        ("manifest.sig", "missing"),
+        ("pipe", "additional"),
+        ("pipe", "must be a plain file"),
         ("report.html", "altered"),
     ]
 
 
 def test_a_missing_manifest_or_folder_is_found(sealed: Path, tmp_path: Path) -> None:
-    assert faults(tmp_path / "nothing") == [("manifest.json", "missing"), ("manifest.sig", "missing")]
+    assert faults(tmp_path / "nothing") == [("manifest.json", "missing")]
     (sealed / "manifest.json").unlink()
-    assert faults(sealed) == [("manifest.json", "missing")]
+    os.mkfifo(sealed / "pipe")
+    assert faults(sealed) == [("pipe", "must be a plain file"), ("manifest.json", "missing")]
 
 
-WRONG = ("manifest.sig", "must be made over manifest.json with the given key")
+WRONG = (
+    "manifest.json",
+    f"must be signed over its content, as application/vnd.in-toto+json, with key {signing.key_id(PUBLIC)}",
+)
 
 
-def test_an_altered_manifest_is_found_by_its_signature(sealed: Path) -> None:
-    path = sealed / "manifest.json"
-    path.write_bytes(path.read_bytes().replace(b"1/2", b"9/2"))
+def test_an_altered_manifest_is_found_by_its_signature_and_its_list_is_not_believed(sealed: Path) -> None:
+    manifest = json.loads((sealed / "manifest.json").read_bytes())
+    payload = base64.b64decode(manifest["payload"]).replace(b"1/2", b"9/2").replace(b"report.html", b"report.exe")
+    manifest["payload"] = base64.b64encode(payload).decode()
+    (sealed / "manifest.json").write_text(json.dumps(manifest))
     assert faults(sealed) == [WRONG]
 
 
 def test_another_key_is_found(sealed: Path) -> None:
     other = Ed25519PrivateKey.generate()
-    identity = f"must be {signing.key_id(other.public_key())}; it names another key"
-    assert faults(sealed, other) == [("manifest.sig key_id", identity), WRONG]
+    identity = f"must be signed with key {signing.key_id(other.public_key())}; it names another key"
+    assert faults(sealed, other) == [("manifest.json", identity)]
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"signature": "?"}', b"[" * 100_000, b'{"signature": "\xc3\xbc"}'])
-def test_what_is_no_signature_file_is_found(sealed: Path, content: bytes) -> None:
-    (sealed / "manifest.sig").write_bytes(content)
-    assert [fault[0] for fault in faults(sealed)] == ["manifest.sig key_id", "manifest.sig"]
-
-
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"files": []}', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"[" * 100_000, b"\xff"], ids=lambda content: repr(content[:4]))
 def test_what_is_no_manifest_is_found(sealed: Path, content: bytes) -> None:
     (sealed / "manifest.json").write_bytes(content)
-    assert faults(sealed) == [WRONG, ("manifest.json", "must be an object that lists its files")]
+    assert faults(sealed) == [("manifest.json", "must be a DSSE envelope")]
 
 
 @pytest.mark.parametrize(
-    "name", ["../outside", "/etc/passwd", "tables/../data.parquet", "./data.parquet", "tables//x", "", "manifest.json"]
+    "name",
+    [
+        "../outside",
+        "/etc/passwd",
+        "tables/../data.parquet",
+        "./data.parquet",
+        "tables//x",
+        "",
+        "manifest.json",
+        "a\0/..",
+    ],
 )
 def test_a_listed_path_that_leaves_the_bundle_is_found(sealed: Path, name: str) -> None:
     (sealed.parent / "outside").write_bytes(b"outside")
-    described = {"bytes": 7, "sha256": hashlib.sha256(b"outside").hexdigest()}
-    sign_again(sealed, lambda manifest: manifest["files"].update({name: described}))
+    sign_again(sealed, {"name": name, "digest": {"sha256": hashlib.sha256(b"outside").hexdigest()}})
     assert faults(sealed) == [(repr(name), "a listed file must lie inside the bundle")]
 
 
-@pytest.mark.parametrize("name", ["data.parquet", "tables", "manifest.json", "manifest.sig"])
+def test_a_file_listed_twice_is_found_whether_the_digests_agree_or_not(sealed: Path) -> None:
+    sign_again(sealed, SUBJECT[0], {"name": "data.parquet", "digest": {"sha256": "0" * 64}})
+    assert faults(sealed) == [("data.parquet", "listed more than once")] * 2
+
+
+def test_a_folder_that_is_listed_as_a_file_is_found(sealed: Path) -> None:
+    sign_again(sealed, {"name": "tables", "digest": {"sha256": "0" * 64}})
+    assert faults(sealed) == [("tables", "missing")]
+
+
+@pytest.mark.parametrize("name", ["data.parquet", "tables", "manifest.json"])
 def test_a_symbolic_link_in_the_place_of_a_file_is_found(sealed: Path, name: str) -> None:
     (sealed / name).rename(sealed.parent / "moved")
     (sealed / name).symlink_to(sealed.parent / "moved")
     assert (name, "must be a plain file") in faults(sealed)
 
 
-@pytest.mark.parametrize("described", [None, "text", {}, {"sha256": "x", "bytes": 400}])
-def test_a_listing_without_digest_is_found(sealed: Path, described: object) -> None:
-    sign_again(sealed, lambda manifest: manifest["files"].update({"data.parquet": described}))
-    assert faults(sealed) == [("data.parquet", "altered")]
+def test_a_manifest_that_is_a_pipe_or_a_folder_is_not_opened(sealed: Path) -> None:
+    (sealed / "manifest.json").unlink()
+    os.mkfifo(sealed / "manifest.json")
+    assert faults(sealed) == [("manifest.json", "must be a plain file")]
+    (sealed / "manifest.json").unlink()
+    (sealed / "manifest.json").mkdir()
+    assert faults(sealed) == [("manifest.json", "must be a plain file")]
 
 
 def modes(folder: Path) -> set[int]:
@@ -224,7 +282,7 @@ def test_an_installed_bundle_is_whole_public_and_gone_from_staging(sealed: Path,
     destination = public / "income" / "release-1"
     sealed.chmod(0o700)
     bundle.install(sealed, destination)
-    assert bundle.check(destination, PUBLIC)["name"] == "income"
+    assert bundle.check(destination, PUBLIC)["predicate"]["release"] == RELEASE
     assert not sealed.exists()
     assert [path.name for path in destination.parent.iterdir()] == ["release-1"]
     assert {stat.S_IMODE(p.stat().st_mode) for p in destination.rglob("*") if p.is_file()} == {0o644}
@@ -261,10 +319,9 @@ def test_a_destination_taken_at_the_last_moment_is_refused(
     assert [path.name for path in destination.iterdir()] == ["theirs"]
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "manifest.sig"])
-def test_what_is_not_sealed_is_not_installed(sealed: Path, tmp_path: Path, name: str) -> None:
-    (sealed / name).unlink()
-    with pytest.raises(BundleRefused, match=f"must be sealed before it is installed, got .'{name}'"):
+def test_what_is_not_sealed_is_not_installed(sealed: Path, tmp_path: Path) -> None:
+    (sealed / "manifest.json").unlink()
+    with pytest.raises(BundleRefused, match="must be sealed before it is installed"):
         bundle.install(sealed, tmp_path / "public")
     assert not (tmp_path / "public").exists()
 
@@ -303,7 +360,7 @@ def test_the_kill_test_notices_an_install_that_copies_in_place(tmp_path: Path) -
 
     def careless(at: int) -> None:
         destination = tmp_path / f"public-{at}"
-        for name in ["manifest.json", "manifest.sig", *FILES]:
+        for name in ["manifest.json", *FILES]:
             (destination / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(staged / name, destination / name)
             os.chmod(destination / name, 0o644)
@@ -320,8 +377,8 @@ def test_the_kill_test_notices_an_install_that_copies_in_place(tmp_path: Path) -
 def test_a_seal_killed_at_any_point_can_be_made_again(sealed: Path) -> None:
     staged = copies(sealed, 40)
     points = 0
-    for point in kill_points(lambda at: bundle.seal(staged[at], FACTS, PRIVATE, PUBLIC)):
-        bundle.seal(staged[point], FACTS, PRIVATE, PUBLIC)
+    for point in kill_points(lambda at: seal(staged[at])):
+        seal(staged[point])
         bundle.check(staged[point], PUBLIC)
         points += 1
     assert points > 5

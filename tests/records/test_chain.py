@@ -19,7 +19,7 @@ def history(count: int, *, key: bytes = KEY, mark: str = "") -> tuple[list[Entry
         )
         previous = digest_of(key, draft, seq)
         entries.append(draft._replace(digest=previous))
-    return entries, SealedHead(count, previous, seal(key, count, previous))
+    return entries, SealedHead(count, previous, "", seal(key, count, previous, ""))
 
 
 def found(entries: list[Entry], head: SealedHead | None, key: bytes = KEY) -> list[tuple[str, str]]:
@@ -124,7 +124,7 @@ def test_a_head_that_is_gone_altered_old_or_foreign_is_named() -> None:
     assert found(entries, head._replace(digest=b"\x00")) == [("head", "altered")]
     assert found(entries, history(3)[1]) == [("head", "replaced")]
     assert found(entries, history(4, mark="other")[1]) == [("head", "replaced")]
-    assert found([], SealedHead(0, "x", seal(KEY, 0, "x"))) == [("head", "replaced")]
+    assert found([], SealedHead(0, "x", "", seal(KEY, 0, "x", ""))) == [("head", "replaced")]
 
 
 def test_another_key_is_named_as_such_and_not_as_a_thousand_faults() -> None:

@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from records import signing
-from records.keyfile import KeyDamaged
-from records.signing import SignatureWrong
+from records.keyfile import KeyDamaged, KeyExposed
+from records.signing import KeyNotMade, SignatureWrong
 
 UNTIMED = settings(deadline=None)  # a busy machine is no fault
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -113,3 +113,58 @@ def test_a_file_that_holds_no_ed25519_public_key_is_refused(tmp_path: Path, cont
     (tmp_path / "key.pub").write_bytes(content)
     with pytest.raises(KeyDamaged, match="an Ed25519 public key"):
         signing.public_key(tmp_path / "key.pub")
+
+
+def test_a_new_key_pair_is_private_and_its_public_half_is_for_all(tmp_path: Path) -> None:
+    public = signing.new_key_pair(tmp_path / "anna.b")
+    assert stat.S_IMODE((tmp_path / "anna.b").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "anna.b.pub").stat().st_mode) == 0o644
+    assert signing.public_key(tmp_path / "anna.b.pub") == public
+    assert signing.existing_private_key(tmp_path / "anna.b").public_key() == public
+
+
+@pytest.mark.parametrize("taken", ["anna", "anna.pub"])
+def test_a_new_key_pair_replaces_nothing(tmp_path: Path, taken: str) -> None:
+    (tmp_path / taken).write_bytes(b"kept")
+    with pytest.raises(KeyNotMade, match="neither it nor its") as caught:
+        signing.new_key_pair(tmp_path / "anna")
+    assert (caught.value.code, caught.value.kind) == ("key-not-made", "failure")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [(taken, b"kept")]
+
+
+def test_a_key_pair_is_made_in_a_folder_that_exists(tmp_path: Path) -> None:
+    with pytest.raises(KeyNotMade, match="folder that you can write to"):
+        signing.new_key_pair(tmp_path / "no" / "anna")
+
+
+def test_a_private_key_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(KeyDamaged, match="it does not exist"):
+        signing.existing_private_key(tmp_path / "anna")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_private_key_that_is_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeyDamaged, match="that you can read"):
+        signing.existing_private_key(tmp_path)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+def test_a_private_key_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+    signing.new_key_pair(tmp_path / "anna")
+    (tmp_path / "anna").chmod(mode)
+    with pytest.raises(KeyExposed, match="readable by its owner only"):
+        signing.existing_private_key(tmp_path / "anna")
+
+
+def test_reading_a_private_key_leaves_the_files_beside_it_alone(tmp_path: Path) -> None:
+    signing.new_key_pair(tmp_path / "anna")
+    (tmp_path / "anna.pub").unlink()
+    signing.existing_private_key(tmp_path / "anna")
+    assert [path.name for path in tmp_path.iterdir()] == ["anna"]
+
+
+def test_a_public_key_is_no_private_key(tmp_path: Path) -> None:
+    signing.new_key_pair(tmp_path / "anna")
+    (tmp_path / "anna.pub").chmod(0o600)
+    with pytest.raises(KeyDamaged, match="unencrypted Ed25519 private key"):
+        signing.existing_private_key(tmp_path / "anna.pub")

@@ -1,0 +1,69 @@
+"""`penstock audit`: the audit log, shown, checked and exported."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flows.options import AsJson, OutputFile, new_file
+from flows.screen import Screen
+
+__all__ = ["audit"]
+
+audit = typer.Typer(help="The audit log: show it, check it, export it.", no_args_is_help=True)
+
+
+@audit.command("show")
+def show(
+    run_id: Annotated[str | None, typer.Option("--run", help="Only this run.")] = None, as_json: AsJson = False
+) -> None:
+    """The events of the log, oldest first."""
+    from records import existing_records
+
+    Screen(as_json).show_events([asdict(event) for event in existing_records().log.events(run_id)])
+
+
+@audit.command("verify")
+def verify(
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Check this exported log instead, without any database.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", help="The agency's public key; default: the one of this home.")
+    ] = None,
+    bundles: Annotated[
+        list[Path] | None, typer.Option("--bundles", help="Also check every manifest below this folder.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check log, ledger, signatures, and every manifest that can be reached."""
+    from records.audit import verify_everything
+    from records.export import verify_export
+    from records.home import Home
+
+    if export is not None:
+        found = verify_export(export, key if key is not None else Home.located().public_key_path)
+        Screen(as_json).show_audit(found)
+        return
+    Screen(as_json).show_audit(verify_everything(bundles or []))
+
+
+@audit.command("export")
+def export(output: OutputFile = None, as_json: AsJson = False) -> None:
+    """The log as JSON Lines, one event a line; the last line is signed, so that it can be checked anywhere."""
+    from records import existing_records
+    from records.export import write_export
+
+    log, screen = existing_records().log, Screen(as_json)
+    if output is not None:
+        with new_file(output) as file:
+            write_export(log, file)
+        screen.show(f"Exported to {output}.", {"path": str(output)})
+    elif as_json:
+        screen.show_events([asdict(event) for event in log.events()])
+    else:
+        write_export(log, sys.stdout)

@@ -1,0 +1,105 @@
+"""`penstock budget`: the accounts of each data set, and what each release cost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Annotated
+
+import typer
+
+from flows.options import AsJson, KeyFile, Reason
+from flows.screen import Screen
+from mechanisms.refusal import SpecRefused
+from records.accounts import Budgeted
+
+__all__ = ["budget"]
+
+budget = typer.Typer(help="Privacy budgets: open one, show what was spent, raise a limit.", no_args_is_help=True)
+
+Dataset = Annotated[str, typer.Argument(help="The data set, as specs name it in budget.dataset.")]
+ModelOption = Annotated[Budgeted, typer.Option("--model", help="The model whose epsilon is counted.")]
+Epsilon = Annotated[str, typer.Option("--epsilon", help='The limit, exact: "2" or "1/2".')]
+OfficerOption = Annotated[str, typer.Option("--officer", help="Your name, as your key is trusted.")]
+
+
+@budget.command("open")
+def open_(
+    dataset: Dataset,
+    model: ModelOption,
+    epsilon: Epsilon,
+    adjacency: Annotated[str, typer.Option(help="What one unit may change: replace, add_remove, ...")],
+    unit: Annotated[str, typer.Option(help="Whose privacy is counted: row or individual.")],
+    officer: OfficerOption,
+    key: KeyFile,
+    reason: Reason,
+    partition: Annotated[
+        str | None, typer.Option(help="A column whose categories split the data set into parts.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Open an account; from then on releases of the data set can spend it. Signed, with a reason."""
+    from records import open_records
+    from records.accounts import Account
+    from records.home import login
+    from records.limits import Officer, open_account
+    from records.signing import existing_private_key
+
+    account = Account(
+        dataset=dataset,
+        model=model,
+        limit=_exact(epsilon),
+        adjacency=adjacency,
+        unit=unit,
+        partition=partition,
+    )
+    signer = Officer(officer, existing_private_key(key), reason)
+    open_account(open_records().log, account, signer, actor=login(), now=datetime.now(UTC))
+    Screen(as_json).show(f"Opened: {dataset} may spend {account.limit} under {model}, {adjacency}.", account.as_dict())
+
+
+@budget.command("raise")
+def raise_(
+    dataset: Dataset,
+    model: ModelOption,
+    epsilon: Epsilon,
+    officer: OfficerOption,
+    key: KeyFile,
+    reason: Reason,
+    as_json: AsJson = False,
+) -> None:
+    """Raise the limit of an account. Signed, with a reason."""
+    from records import existing_records
+    from records.home import login
+    from records.limits import Officer, raise_limit
+    from records.signing import existing_private_key
+
+    signer = Officer(officer, existing_private_key(key), reason)
+    account = raise_limit(
+        existing_records().log, dataset, model, _exact(epsilon), signer, actor=login(), now=datetime.now(UTC)
+    )
+    Screen(as_json).show(f"Raised: {dataset} may spend {account.limit} under {model}.", account.as_dict())
+
+
+@budget.command("show")
+def show(
+    dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None, as_json: AsJson = False
+) -> None:
+    """What each data set may spend, has spent, and what each release cost."""
+    from records import existing_records
+
+    ledger = existing_records().ledger
+    books = ledger.books() if dataset is None else {dataset: ledger.book(dataset)}
+    Screen(as_json).show_budgets([book.as_dict(name) for name, book in books.items()])
+
+
+def _exact(text: str) -> Fraction:
+    try:
+        limit = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        limit = Fraction(0)
+    if limit <= 0:
+        raise SpecRefused.at(
+            "--epsilon", rule='must be an exact number above 0, such as "1/2" or "0.5"', got=text, remedy="Correct it."
+        )
+    return limit

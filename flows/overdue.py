@@ -1,0 +1,32 @@
+"""Runs whose reviewers did not decide in time end refused. Every release and every decision looks for them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from flows.plan import draw_up_plan
+from flows.spec import parse_spec
+from records import Home, open_records
+from records.approval import standing
+from records.run import RunRefused, unfinished
+from tasks.approve import ApprovalExpired, ask_reviewers
+from tasks.job import begin
+
+__all__ = ["end_overdue"]
+
+
+def end_overdue() -> list[str]:
+    """End every run that waited too long; return which."""
+    home = Home.open()
+    log = open_records(home=home).log
+    ended = []
+    for run, spec in unfinished(home).items():
+        if standing(log, run, datetime.now(UTC)).state == "expired":
+            try:
+                with begin(draw_up_plan(parse_spec(spec)), run=run) as job:
+                    ask_reviewers(job)
+            except ApprovalExpired:
+                ended.append(run)
+            except RunRefused:
+                continue  # another process is at it
+    return ended

@@ -1,0 +1,217 @@
+"""What all releases from one data set cost together.
+
+    total = Σ_g c_g · (ε_all + Σ of the t_g largest of {ε_p : p a part})                        (1)
+
+The groups g are the charges of one model and adjacency. Inside a group ε_all adds up the charges on
+all records and ε_p those on the records of part p alone; t_g is the number of parts that one change
+can touch, c_g the factor with which the group counts in the account that is asked for.
+
+Why it holds. Fix two adjacent data sets and one sequence of outputs. The log likelihood ratio is the
+sum of those of the single releases; a release changes it by at most its ε, and not at all if no
+record that it used was changed. This holds for every sequence of outputs, so also where a later
+release was chosen after seeing earlier outputs.
+
+Sources: adding up, Dwork & Roth 2014, Th. 3.14 and Cor. 3.15; parts, McSherry 2009, Th. 4, who adds
+and removes records. Individual: Soria-Comas et al. 2017, Th. 3. Bootstrap: O'Keefe & Charest 2019,
+Res. 7. We depart from Soria-Comas et al., Th. 4, and O'Keefe & Charest, Res. 8: there the largest
+part counts also for a replaced record, which fails when the replacement falls in another part.
+
+Taken as given, because a charge does not carry it:
+
+* the partition is one per data set, declared in advance, and a record's part follows from its values;
+* ε is promised for the whole data set, also where only a part is used: the size of a part is no
+  public fact, or a record that moves between parts would cost more than was charged;
+* all promises within cells mean the same cells;
+* individual and bootstrap promises are about one and the same actual data set.
+
+All numbers are exact fractions: nothing is rounded.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from mechanisms.guarantee import Model
+from mechanisms.refusal import Fault, Refusal
+
+__all__ = ["Charge", "NotCountable", "composed", "counts_as"]
+
+# An outer key promises its epsilon, times the number, under every inner key. What is absent is not implied:
+# some release keeps the promise of the outer key with epsilon as small as you like and breaks the inner one.
+# counts_as gives the reasons.
+_COUNTS_AS: Mapping[tuple[Model, str], Mapping[tuple[Model, str], int]] = {
+    ("dp", "add_remove"): {
+        ("dp", "add_remove"): 1,
+        ("dp", "presence"): 1,
+        ("dp", "replace"): 2,
+        ("dp", "replace_within_cell"): 2,
+        ("idp", "from_D"): 2,
+        ("bdp", "bootstrap_add_remove"): 1,
+        ("bdp", "bootstrap_replace"): 2,
+        ("bdp", "bootstrap_within_cell"): 2,
+    },
+    ("dp", "replace"): {
+        ("dp", "replace"): 1,
+        ("dp", "replace_within_cell"): 1,
+        ("idp", "from_D"): 1,
+        ("bdp", "bootstrap_replace"): 1,
+        ("bdp", "bootstrap_within_cell"): 1,
+    },
+    ("dp", "replace_within_cell"): {
+        ("dp", "replace_within_cell"): 1,
+        ("bdp", "bootstrap_within_cell"): 1,
+    },
+    ("dp", "presence"): {
+        ("dp", "presence"): 1,
+    },
+    ("idp", "from_D"): {
+        ("idp", "from_D"): 1,
+    },
+    ("bdp", "bootstrap_add_remove"): {
+        ("bdp", "bootstrap_add_remove"): 1,
+        ("bdp", "bootstrap_replace"): 2,
+        ("bdp", "bootstrap_within_cell"): 2,
+    },
+    ("bdp", "bootstrap_replace"): {
+        ("bdp", "bootstrap_replace"): 1,
+        ("bdp", "bootstrap_within_cell"): 1,
+    },
+    ("bdp", "bootstrap_within_cell"): {
+        ("bdp", "bootstrap_within_cell"): 1,
+    },
+}
+
+# How many parts one change of one row can touch. A row that is added or removed, or present or absent, lies in
+# one part. A replaced row leaves one part and may enter another. A replacement within its cell may do so too,
+# unless every cell lies inside one part; a charge does not say how cells and parts lie, so two.
+_PARTS_TOUCHED: Mapping[str, int] = {
+    "add_remove": 1,
+    "presence": 1,
+    "bootstrap_add_remove": 1,
+    "replace": 2,
+    "replace_within_cell": 2,
+    "from_D": 2,
+    "bootstrap_replace": 2,
+    "bootstrap_within_cell": 2,
+}
+
+
+class NotCountable(Refusal):
+    """A promise cannot be counted in the account that was asked for."""
+
+    code = "not-countable"
+    kind = "budget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What one release cost.
+
+    part: the part of the declared partition whose records alone were used; None: all records.
+    """
+
+    model: Model
+    epsilon: Fraction
+    adjacency: str
+    unit: str
+    part: str | None = None
+
+    def __post_init__(self) -> None:
+        NotCountable.raise_for(self._faults())
+
+    def _faults(self) -> Iterator[Fault]:
+        yield from _unknown("charge", self.model, self.adjacency)
+        if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0:
+            yield Fault(
+                "charge.epsilon", "a fraction above 0", "Give the epsilon of the guarantee.", repr(self.epsilon)
+            )
+        if self.part == "":
+            yield Fault("charge.part", "the name of a part, or none for all records", "Name the part.", "''")
+
+
+def counts_as(model: Model, adjacency: str, *, in_model: Model, in_adjacency: str) -> Fraction | None:
+    """The factor with which an epsilon promised under (model, adjacency) counts under (in_model, in_adjacency).
+
+    None where it implies nothing there. A factor c holds when every pair of data sets that the second promise
+    is about is joined by at most c steps between pairs that the first is about, because the likelihood ratios
+    multiply along the way (group privacy, Dwork & Roth 2014, Th. 2.2):
+
+    * add_remove → replace: 2, remove the old record and add the new one. A replacement within a cell, from D,
+      or among rows of D is a replacement, so 2 as well.
+    * add_remove → presence: 1, the named one is one of those who may be added or removed.
+    * replace → replace_within_cell, from_D (neighbours of D by replacement): 1, they are some of its pairs.
+    * dp → bdp, the bootstrap adjacency of the same kind: 1, rows of D are rows of the domain, and a scale that
+      does not depend on the data is the scale of D.
+    * bootstrap_replace → bootstrap_within_cell: 1, some of its pairs.
+    * bootstrap_add_remove → bootstrap_replace, bootstrap_within_cell: 2. The data set between the two has n − 1
+      rows (or n + 1), all of them rows of D, and the scale of D serves all three; so both steps are pairs of
+      the promise, whether it covers n and n − 1 rows, n and n + 1, or every size.
+
+    Nothing else is implied. A replacement keeps n, so it says nothing about a record added or removed; a
+    replacement within cells says nothing about a change of cell; one named individual says nothing about
+    others; from D and among rows of D, most pairs of the other models never occur.
+    """
+    NotCountable.raise_for((*_unknown("charge", model, adjacency), *_unknown("budget", in_model, in_adjacency)))
+    factor = _COUNTS_AS[model, adjacency].get((in_model, in_adjacency))
+    return None if factor is None else Fraction(factor)
+
+
+def composed(charges: Iterable[Charge], *, model: Model, adjacency: str, unit: str) -> Fraction:
+    """The epsilon (1) that all charges together promise under one model, adjacency and unit.
+
+    Charges of another model do not count, except those of dp, which count everywhere. What counts but cannot
+    be converted into the account's adjacency, or has another unit, is refused.
+    """
+    NotCountable.raise_for(_unknown("budget", model, adjacency))
+    faults: dict[Fault, None] = {}
+    groups: dict[tuple[Model, str], dict[str | None, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    for charge in charges:
+        if charge.model in (model, "dp"):
+            faults.update(dict.fromkeys(_uncountable(charge, model, adjacency, unit)))
+            groups[charge.model, charge.adjacency][charge.part] += charge.epsilon
+    NotCountable.raise_for(faults)
+    return sum(
+        (
+            _COUNTS_AS[group][model, adjacency] * _within_group(by_part, adjacency=group[1], unit=unit)
+            for group, by_part in groups.items()
+        ),
+        Fraction(0),
+    )
+
+
+def _within_group(by_part: Mapping[str | None, Fraction], *, adjacency: str, unit: str) -> Fraction:
+    """The bracket in (1)."""
+    # An individual may have rows in any number of parts, so only for rows is it known how many a change touches.
+    touched = _PARTS_TOUCHED[adjacency] if unit == "row" else None
+    largest_first = sorted((epsilon for part, epsilon in by_part.items() if part is not None), reverse=True)
+    return sum(largest_first[:touched], by_part.get(None, Fraction(0)))
+
+
+def _unknown(owner: str, model: Model, adjacency: str) -> Iterator[Fault]:
+    if (model, adjacency) not in _COUNTS_AS:
+        yield Fault(
+            f"{owner}.adjacency",
+            "one of " + ", ".join(f"{known} {word}" for known, word in _COUNTS_AS),
+            "Name a model whose promises add up and one of its adjacencies.",
+            repr(f"{model} {adjacency}"),
+        )
+
+
+def _uncountable(charge: Charge, model: Model, adjacency: str, unit: str) -> Iterator[Fault]:
+    if (model, adjacency) not in _COUNTS_AS[charge.model, charge.adjacency]:
+        yield Fault(
+            "charge.adjacency",
+            f"a promise that says something under {model} {adjacency}",
+            "Release under an adjacency that the account can count, or open an account that counts this one.",
+            repr(f"{charge.model} {charge.adjacency}"),
+        )
+    if charge.unit != unit:
+        yield Fault(
+            "charge.unit",
+            f"the unit of the account, {unit}",
+            "Release for the unit of the account, or open an account for this one.",
+            repr(charge.unit),
+        )

@@ -1,0 +1,251 @@
+"""The budget ledger: what the releases of each data set may spend, and what they have spent.
+
+Check and reservation are one transaction, alone among all writers: two releases never spend the same
+budget. What was reserved counts, whatever becomes of the run (accounts.py). Its truth is the audit
+log (sheet.py). Composition: mechanisms/composition.py; a filter over pure epsilon is safe for
+adaptive choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Literal
+
+from mechanisms.refusal import Fault, Refusal
+from records.accounts import ADDS_UP, Book, Claim, Cost, LedgerAltered, dataset_subject
+from records.limits import limit_faults
+from records.log import Action, Log
+from records.people import REGISTER
+from records.sheet import Sheet, WritingSheet
+
+__all__ = [
+    "AccountMissing",
+    "BudgetExceeded",
+    "ClaimRefused",
+    "Ledger",
+    "ReservationMissing",
+    "SecondRelease",
+    "SourceElsewhere",
+]
+
+
+# Elsewhere the number of records of a part would be taken as public, and a record that moves would show in it.
+_PARTS_APART = ("add_remove", "presence", "bootstrap_add_remove")
+
+
+class ClaimRefused(Refusal):
+    """The claim is not one that the ledger can count."""
+
+    code = "claim-refused"
+    kind = "budget"
+
+
+class AccountMissing(Refusal):
+    """The data set has no account of the model."""
+
+    code = "account-missing"
+    kind = "budget"
+
+
+class BudgetExceeded(Refusal):
+    """The release would spend more than is left."""
+
+    code = "budget-exceeded"
+    kind = "budget"
+
+
+class SecondRelease(Refusal):
+    """The same records were released before, and no theorem says what both releases together promise."""
+
+    code = "second-release"
+    kind = "budget"
+
+
+class SourceElsewhere(Refusal):
+    """The same records are counted under another data set."""
+
+    code = "source-elsewhere"
+    kind = "budget"
+
+
+class ReservationMissing(Refusal):
+    """A draw was to begin that nothing was reserved for."""
+
+    code = "reservation-missing"
+    kind = "failure"
+
+
+class Ledger:
+    """The ledger in the database of the log."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def reserve(self, claim: Claim, *, run: str, actor: str, now: datetime) -> Cost:
+        """Reserve what the release will cost; when this returns, it is on disk and counts.
+
+        A run that was killed before its draw finds its reservation again. A run whose draw was lost
+        reserves anew: what was drawn is spent.
+        """
+        _require_countable(claim)
+        with self._log.transaction() as pen:
+            sheet = WritingSheet(pen, actor=actor, now=now)
+            mine = sheet.costs_of(run)
+            waiting = next((cost for cost in mine if cost.state == "reserved"), None)
+            if waiting is not None and waiting.claim == claim:
+                return waiting
+            if waiting is not None:  # the source changed before anything was drawn
+                facts = {"attempt": waiting.attempt}
+                sheet.write(Action.RETURNED, run=run, facts=facts, subjects=waiting.claim.subjects)
+            books = [sheet.book(subject) for subject in claim.subjects]
+            costs = {(cost.run, cost.attempt): cost for book in books for cost in book.costs}.values()
+            _require_one_dataset(claim, costs)
+            _require_acknowledged(claim, [cost for cost in costs if cost.run != run])
+            attempt = 1 + max((cost.attempt for cost in mine), default=0)
+            cost = Cost(
+                run=run, attempt=attempt, claim=claim, state="reserved", occurred=now.astimezone(UTC).isoformat()
+            )
+            if claim.epsilon is not None:
+                _require_budget(books[0], cost)
+            facts = {**claim.facts(), "attempt": attempt}
+            sheet.write(Action.RESERVED, run=run, facts=facts, subjects=claim.subjects)
+            return cost
+
+    def spend(self, run: str, *, actor: str, now: datetime) -> None:
+        """Say that the draw begins; from here on nothing is given back."""
+        with self._log.transaction() as pen:
+            sheet = WritingSheet(pen, actor=actor, now=now)
+            reserved = [cost for cost in sheet.costs_of(run) if cost.state == "reserved"]
+            if not reserved:
+                raise ReservationMissing.at(
+                    "protect", rule="a draw needs a reservation", got=run, remedy="Reserve before drawing."
+                )
+            facts = {"attempt": reserved[-1].attempt}
+            sheet.write(Action.SPENT, run=run, facts=facts, subjects=reserved[-1].claim.subjects)
+
+    def settle(self, run: str, outcome: Literal["published", "refused"], *, actor: str, now: datetime) -> None:
+        """Say how the run ended. What was drawn stays spent; a reservation without a draw is given back."""
+        with self._log.transaction() as pen:
+            sheet = WritingSheet(pen, actor=actor, now=now)
+            costs = sheet.costs_of(run)
+            drawn = [cost for cost in costs if cost.state == "spent"]
+            for cost in costs:
+                facts: dict[str, int | str] = {"attempt": cost.attempt}
+                if cost.state == "reserved":
+                    sheet.write(Action.RETURNED, run=run, facts=facts, subjects=cost.claim.subjects)
+                elif cost.state == "spent":
+                    # Of several draws of one run the last one was staged; the others were lost in a crash.
+                    facts["outcome"] = outcome if cost is drawn[-1] else "refused"
+                    sheet.write(Action.SETTLED, run=run, facts=facts, subjects=cost.claim.subjects)
+
+    def book(self, dataset: str) -> Book:
+        """Accounts and costs of one data set."""
+        with self._log.page() as page:
+            return Sheet(page).book(dataset_subject(dataset))
+
+    def books(self) -> dict[str, Book]:
+        """Every data set by name, and under "" what was released without one."""
+        named, unnamed = dataset_subject(""), []
+        found: dict[str, Book] = {}
+        with self._log.page() as page:
+            sheet = Sheet(page)
+            for subject in sorted(sheet.tails):
+                book = sheet.book(subject)
+                if subject.startswith(named):
+                    found[subject.removeprefix(named)] = book
+                else:
+                    unnamed += [cost for cost in book.costs if cost.claim.dataset is None]
+        return {**found, "": Book({}, tuple(unnamed))} if unnamed else found
+
+    def verify(self) -> int:
+        """Check every event of the ledger, its signatures, and that no limit is exceeded; return how many events."""
+        with self._log.page() as page:
+            histories, register = Sheet(page).histories(), page.events(REGISTER)
+        faults = [fault for events in histories.values() for fault in limit_faults(events, register)]
+        LedgerAltered.raise_for(dict.fromkeys(faults))
+        return len({event.seq for events in histories.values() for event in events})
+
+
+def _require_countable(claim: Claim) -> None:
+    if claim.model not in ADDS_UP:
+        if claim.epsilon is not None:
+            raise ClaimRefused.at(
+                "epsilon",
+                rule=f"a release under {claim.model} has none",
+                got=str(claim.epsilon),
+                remedy="Leave it out.",
+            )
+        return
+    if claim.dataset is None:
+        raise ClaimRefused.at(
+            "budget.dataset",
+            rule=f"a release under {claim.model} spends the budget of a data set",
+            remedy="Name the data set.",
+        )
+    if claim.part is not None and claim.adjacency not in _PARTS_APART:
+        raise ClaimRefused.at(
+            "budget.part",
+            rule="parts add up apart only where a record comes or goes: one that moves would change both sizes",
+            got=claim.adjacency,
+            remedy=f"Use one of {', '.join(_PARTS_APART)}, or spend for the whole data set.",
+        )
+    if claim.epsilon is None or claim.epsilon <= 0:
+        raise ClaimRefused.at(
+            "epsilon", rule="must be above 0", got=str(claim.epsilon), remedy="Set it in the mechanism."
+        )
+
+
+def _require_one_dataset(claim: Claim, costs: Iterable[Cost]) -> None:
+    """What was spent under one name binds the records to it, also if nothing came out."""
+    binding = [cost for cost in costs if cost.blocks or cost.claim.epsilon is not None]
+    names = {cost.claim.dataset for cost in binding if cost.claim.source == claim.source} - {None, claim.dataset}
+    if claim.dataset is not None and names:
+        raise SourceElsewhere.at(
+            "budget.dataset",
+            rule=f"these records are counted under {', '.join(sorted(map(str, names)))}",
+            got=claim.dataset,
+            remedy="Use that name: a second name would give the same people a second budget.",
+        )
+
+
+def _require_acknowledged(claim: Claim, others: Iterable[Cost]) -> None:
+    blocking = {
+        other.run
+        for other in others
+        if other.blocks and not {claim.model, other.claim.model} <= ADDS_UP and not claim.is_apart_from(other.claim)
+    }
+    missing = sorted(blocking - set(claim.acknowledges))
+    if missing:
+        raise SecondRelease.at(
+            "budget.acknowledges",
+            rule="the same records were released before, and no theorem covers both releases",
+            got=list(claim.acknowledges),
+            remedy=f"If you accept that, list the earlier ones: {', '.join(missing)}.",
+        )
+
+
+def _require_budget(book: Book, cost: Cost) -> None:
+    """The cost must fit into its own account, and a dp cost into the idp and bdp accounts as well."""
+    model = cost.claim.model
+    if model not in book.accounts:
+        raise AccountMissing.at(
+            "budget.dataset",
+            rule=f"has no account of model {model}",
+            got=cost.claim.dataset,
+            remedy=f"Open one: penstock budget open {cost.claim.dataset} --model {model} ...",
+        )
+    faults = []
+    for account in book.accounts.values():
+        if account.model == model or model == "dp":
+            left = account.limit - account.spent(book.costs)
+            if account.spent([*book.costs, cost]) > account.limit:
+                faults.append(
+                    Fault(
+                        "epsilon",
+                        f"the {account.model} account of {account.dataset} has {left} of {account.limit} left",
+                        "Spend less, or have the limit raised.",
+                        str(cost.claim.epsilon),
+                    )
+                )
+    BudgetExceeded.raise_for(faults)

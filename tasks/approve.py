@@ -1,0 +1,220 @@
+"""Approve: the run waits until its reviewers have decided about exactly what was staged.
+
+In a deployment the flow run is suspended, and its form takes a decision; elsewhere the run ends in the
+state WaitingForApproval, and `penstock approve` wakes it. Either way it starts again from the top:
+everything before the question was settled when the question was asked, so nothing is done again.
+The decisions themselves are in the audit log (records/approval.py); Prefect only carries them here.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, cast
+
+from prefect import suspend_flow_run
+from prefect.context import FlowRunContext
+from prefect.input import RunInput
+from prefect.states import Completed
+from pydantic import Field
+
+from mechanisms.refusal import Refusal
+from records.approval import DecisionRefused, Standing, approval_record, decide, standing, wait
+from records.log import Action
+from tasks.job import Job
+from tasks.publish import staged_content
+from tasks.report import gate_table
+
+__all__ = [
+    "ApprovalExpired",
+    "ReviewForm",
+    "ReviewerDeclined",
+    "Waiting",
+    "ask_reviewers",
+    "awaits_review",
+    "take_decision",
+    "waiting_state",
+]
+
+NOBODY_ASKED: Mapping[str, Any] = {"required": 0, "decisions": []}
+WAITING_STATE = "WaitingForApproval"
+_DECISIONS = (Action.APPROVED, Action.DECLINED, Action.DECISION_REFUSED)
+# A waiting run keeps what it will publish and its report; the confidential copies can go.
+_NOT_NEEDED_ANY_MORE = ("scratch", "secrets")
+
+
+class ReviewerDeclined(Refusal):
+    """A reviewer refused the release."""
+
+    code = "reviewer-declined"
+    kind = "approval"
+
+
+class ApprovalExpired(Refusal):
+    """The reviewers did not decide in time."""
+
+    code = "approval-expired"
+    kind = "approval"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A run that waits for reviewers: what they are asked, and until when."""
+
+    name: str
+    run: str
+    content: str
+    required: int
+    missing: int
+    allowed: tuple[str, ...]
+    until: str
+    confidential_report: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class ReviewForm(RunInput):
+    """What the form of a suspended run asks."""
+
+    decision: Literal["approve", "refuse"] = Field(description="Your decision about exactly this content.")
+    reviewer: str = Field(min_length=1, description="Your name, as your key is trusted.")
+    signature: str = Field(min_length=1, description="The text that `penstock sign` printed.")
+    reason: str = Field(default="", description="The reason that you signed; needed to refuse. Never quote a value.")
+
+
+def awaits_review(job: Job) -> bool:
+    """Whether reviewers were asked about what this run has staged; then nothing before that is done again."""
+    settled = staged_content(job)
+    return settled is not None and _standing(job).content == settled["content"]
+
+
+def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
+    """The approval for the manifest; None if the run has to end here and wait; refused if it was refused."""
+    rule, settled = job.plan.rule, staged_content(job)
+    if rule is None or settled is None:
+        return NOBODY_ASKED
+    content = settled["content"]
+    wait(
+        job.log,
+        run=job.run.id,
+        content=content,
+        rule=rule,
+        started_by=_starters(job),
+        actor=job.actor,
+        now=datetime.now(UTC),
+    )
+    for name in _NOT_NEEDED_ANY_MORE:
+        shutil.rmtree(job.run.path(name), ignore_errors=not job.run.path(name).exists())
+    while True:
+        stands = _standing(job)
+        if stands.state == "approved":
+            return approval_record(stands)
+        _require_no_refusal(stands)
+        if not _can_be_suspended():
+            return None
+        _take_from_form(job, content, stands)
+
+
+def take_decision(job: Job, *, reviewer: str, decision: str, reason: str, signature: str) -> Standing:
+    """Put a decision about what is staged now on record; refused if it does not count, or if that was changed."""
+    settled = staged_content(job) or {"content": ""}
+    return decide(
+        job.log,
+        run=job.run.id,
+        content=settled["content"],
+        reviewer=reviewer,
+        decision=decision,
+        signature=signature,
+        reason=reason,
+        actor=job.actor,
+        now=datetime.now(UTC),
+    )
+
+
+def waiting_state(job: Job) -> Waiting:
+    """The end of a flow run whose release waits: Prefect shows its name, and the caller gets what it holds."""
+    waiting = describe_waiting(job)
+    message = f"Run {waiting.run} waits until {waiting.until}."
+    return cast(Waiting, Completed(name=WAITING_STATE, message=message, data=waiting))
+
+
+def describe_waiting(job: Job) -> Waiting:
+    """What to tell whoever started the run."""
+    stands = _standing(job)
+    return Waiting(
+        name=job.plan.name,
+        run=job.run.id,
+        content=stands.content,
+        required=stands.required,
+        missing=stands.missing,
+        allowed=stands.allowed,
+        until="" if stands.until is None else stands.until.isoformat(timespec="seconds"),
+        confidential_report=str(job.run.path("report.html")),
+    )
+
+
+def _standing(job: Job) -> Standing:
+    return standing(job.log, job.run.id, datetime.now(UTC))
+
+
+def _starters(job: Job) -> list[str]:
+    """Everybody who had a hand in starting the run, by login and by the name that they gave."""
+    events = [e for e in job.log.events(job.run.id) if e.action in (Action.PLANNED, Action.RESUMED)]
+    names = [job.actor, *(event.actor for event in events), *(event.facts.get("started_by") or "" for event in events)]
+    return sorted(set(filter(None, names)))
+
+
+def _require_no_refusal(stands: Standing) -> None:
+    if stands.state == "declined":
+        names = [given.reviewer for given in stands.decisions if given.decision == "refuse"]
+        raise ReviewerDeclined.at(
+            "approve",
+            rule=f"refused by {', '.join(names)}",
+            remedy="The reason is in the audit log; mend it, run anew.",
+        )
+    if stands.state == "expired":
+        raise ApprovalExpired.at(
+            "approve.within", rule="the reviewers did not decide in time", remedy="Run again, and tell them."
+        )
+
+
+def _can_be_suspended() -> bool:
+    """Prefect starts a suspended run again only if it knows how: from a deployment."""
+    context = FlowRunContext.get()
+    return context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
+
+
+def _take_from_form(job: Job, content: str, stands: Standing) -> None:
+    """Suspend the flow run until the form is sent; then take what it says. A decision that does not count is on
+    record, and the form is shown again."""
+    answered = [event for event in job.log.events(job.run.id) if event.action in _DECISIONS]
+    last_refused = answered and answered[-1].action is Action.DECISION_REFUSED
+    note = f"The last decision did not count: {answered[-1].facts['code']}.\n\n" if last_refused else ""
+    seconds = 1.0 if stands.until is None else (stands.until - datetime.now(UTC)).total_seconds()
+    given = suspend_flow_run(
+        wait_for_input=ReviewForm.with_initial_data(description=note + _question(job, content, stands)),
+        timeout=max(1, math.ceil(seconds)),
+        key=f"{job.run.id}-{len(answered)}",  # each answer is asked for once, also when the flow starts again
+    )
+    try:
+        take_decision(
+            job, reviewer=given.reviewer, decision=given.decision, reason=given.reason, signature=given.signature
+        )
+    except DecisionRefused:
+        return
+
+
+def _question(job: Job, content: str, stands: Standing) -> str:
+    release = (staged_content(job) or {})["release"]
+    until = "" if stands.until is None else stands.until.isoformat(timespec="minutes")
+    return (
+        f"## Publish {job.plan.name}?\n\n{job.plan.guarantee.statement}\n\n{gate_table(release['gates'])}\n\n"
+        f"Read the confidential report of run `{job.run.id}`. Then sign exactly this content:\n\n"
+        f"`penstock sign {content} --key YOUR.pem` (to refuse: `--refuse --reason TEXT`)\n\n"
+        f"{stands.missing} of {stands.required} approvals are missing. "
+        f"May decide: {', '.join(stands.allowed)}. Until {until}."
+    )

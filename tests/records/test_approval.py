@@ -1,0 +1,478 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reviewers import CONTENT, OLD, OTHER, REASON, private, public
+
+from records import Action, Home, Log, LogAltered, open_records, signing
+from records.approval import (
+    ApprovalClosed,
+    ContentChanged,
+    DeadlinePassed,
+    DecidedTwice,
+    DecisionRefused,
+    DecisionSignatureWrong,
+    NotApproved,
+    NothingWaits,
+    OwnRun,
+    ReviewerNotAllowed,
+    ReviewerNotTrusted,
+    Rule,
+    RuleRefused,
+    Standing,
+    WaitRefused,
+    approval_record,
+    decide,
+    standing,
+    wait,
+)
+from records.decision import sign_decision, verify_decision
+from records.log import EventRefused
+from records.people import trust, withdraw
+
+RUN = "run-1"
+WEEK = timedelta(days=7)
+ONE = Rule(1, ("anna", "bert", "carla"), WEEK)
+TWO = Rule(2, ("anna", "bert", "carla"), WEEK)
+RACER = str(Path(__file__).with_name("decision_racer.py"))
+
+
+class House:
+    """A log, its reviewers, and a clock that the test moves."""
+
+    def __init__(self, log: Log, now: datetime) -> None:
+        self.log, self.now = log, now
+        for name in ("anna", "bert", "carla", "dora"):
+            trust(log, name, public(name), actor="officer", reason="hired", now=now)
+
+    def wait(self, rule: Rule = ONE, **changes: Any) -> Standing:
+        given = {"run": RUN, "content": CONTENT, "started_by": ["dora"], "actor": "flow", "now": self.now, **changes}
+        return wait(self.log, rule=rule, **given)
+
+    def decide(self, reviewer: str = "anna", decision: str = "approve", *, key: str = "", **changes: Any) -> Standing:
+        """Decide; what is signed is what is handed in, unless `signature` says otherwise."""
+        given = {"run": RUN, "content": CONTENT, "reason": REASON, "actor": "cli", "now": self.now, **changes}
+        fields = {"content": given["content"], "decision": decision, "reason": given["reason"]}
+        signature = given.pop("signature", None) or sign_decision(private(key or reviewer), **fields)
+        return decide(self.log, reviewer=reviewer, decision=decision, signature=signature, **given)
+
+    def stands(self) -> Standing:
+        return standing(self.log, RUN, self.now)
+
+    def refuses(
+        self, kind: type[DecisionRefused], reviewer: str = "anna", *args: str, **changes: Any
+    ) -> DecisionRefused:
+        """The decision is refused with this class, put on record, and changes nothing."""
+        before, count = self.stands(), len(self.log.events())
+        with pytest.raises(kind) as caught:
+            self.decide(reviewer, *args, **changes)
+        assert type(caught.value) is kind
+        assert caught.value.kind == "approval"
+        assert "canary" not in str(caught.value)
+        assert self.stands() == before
+        (event,) = self.log.events()[count:]
+        assert event.action is Action.DECISION_REFUSED
+        assert event.facts["code"] == caught.value.code
+        assert set(event.facts) == {"reviewer", "code", "content"}
+        return caught.value
+
+    def end(self, action: Action) -> None:
+        self.log.append(action, run=RUN, actor="flow", facts={}, occurred=self.now)
+
+
+@pytest.fixture
+def house(home: Home, now: datetime) -> House:
+    return House(open_records(home=home).log, now)
+
+
+def test_one_approval_is_enough_where_one_is_asked_for(house: House, now: datetime) -> None:
+    waiting = house.wait()
+    assert (waiting.state, waiting.content, waiting.until) == ("waiting", CONTENT, now + WEEK)
+    assert (waiting.required, waiting.missing, waiting.decisions) == (1, 1, ())
+    after = house.decide()
+    assert (after.state, after.missing) == ("approved", 0)
+    assert after == house.stands()
+    (event,) = [event for event in house.log.events(RUN) if event.action is Action.APPROVED]
+    (given,) = after.decisions
+    assert event.facts == {
+        "content": CONTENT,
+        "reviewer": "anna",
+        "key_id": signing.key_id(public("anna")),
+        "public_key": public("anna").public_bytes_raw().hex(),
+        "signature": given.signature,
+        "reason": REASON,
+    }
+    assert house.log.verify().count == len(house.log.events())
+
+
+def test_two_approvals_are_needed_where_two_are_asked_for(house: House) -> None:
+    house.wait(TWO)
+    first = house.decide("anna")
+    assert (first.state, first.missing) == ("waiting", 1)
+    second = house.decide("bert", reason="")
+    assert (second.state, second.missing) == ("approved", 0)
+    assert [given.reviewer for given in second.decisions] == ["anna", "bert"]
+
+
+def test_one_refusal_declines_the_run(house: House) -> None:
+    house.wait(TWO)
+    house.decide("anna")
+    after = house.decide("bert", "refuse")
+    assert after.state == "declined"
+    assert [given.decision for given in after.decisions] == ["approve", "refuse"]
+    assert house.log.events(RUN)[-1].action is Action.DECLINED
+    house.refuses(ApprovalClosed, "carla")
+
+
+def test_nothing_stands_where_nothing_waited(house: House) -> None:
+    assert house.stands() == Standing("none")
+
+
+def test_waiting_again_for_the_same_content_is_silent(house: House) -> None:
+    house.wait(TWO)
+    house.decide("anna")
+    before = house.stands()
+    assert house.wait(ONE, now=house.now + timedelta(days=1)) == before
+    assert len([event for event in house.log.events(RUN) if event.action is Action.WAITING]) == 1
+
+
+def test_another_content_voids_all_earlier_decisions(house: House) -> None:
+    house.wait(TWO)
+    house.decide("anna")
+    house.decide("bert")
+    after = house.wait(TWO, content=OTHER)
+    assert (after.state, after.content, after.missing, after.decisions) == ("waiting", OTHER, 2, ())
+
+
+def test_the_waiting_is_on_record_with_its_rule(house: House) -> None:
+    house.wait(TWO, started_by=("dora", "prefect"))
+    assert house.log.events(RUN)[-1].facts == {
+        "content": CONTENT,
+        "reviewers": 2,
+        "allowed": ["anna", "bert", "carla"],
+        "until": "2026-11-23T02:15:00+00:00",
+        "started_by": ["dora", "prefect"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"run": "-"}, "run refused: must be the name of a run, got '-'"),
+        ({"run": "a\n"}, "must be the name of a run"),
+        ({"content": CONTENT[1:]}, "content refused: must be 64"),
+        ({"started_by": []}, "started_by refused: who started the run must be known"),
+        ({"started_by": ["anna", " "]}, "started_by"),
+    ],
+)
+def test_what_cannot_wait_is_refused(house: House, changes: dict[str, Any], rule: str) -> None:
+    count = len(house.log.events())
+    with pytest.raises(WaitRefused, match=rule) as caught:
+        house.wait(**changes)
+    assert (caught.value.code, caught.value.kind) == ("wait-refused", "approval")
+    assert len(house.log.events()) == count
+
+
+@pytest.mark.parametrize(
+    ("reviewers", "allowed", "within", "rule"),
+    [
+        (0, ("anna",), WEEK, "reviewers refused: must be 1 or 2, got 0"),
+        (3, ("anna", "bert", "carla"), WEEK, "must be 1 or 2"),
+        (1, (), WEEK, "allowed refused: must be different people, at least as many"),
+        (2, ("anna",), WEEK, "at least as many"),
+        (1, ("anna", "Anna"), WEEK, "must be different people"),
+        (1, ("an na",), WEEK, "must be names of people"),
+        (1, ("anna",), timedelta(0), "within refused: must be more than nothing"),
+        (1, ("anna",), timedelta.max, "at most 3650 days"),
+    ],
+)
+def test_a_rule_that_cannot_hold_is_refused(
+    reviewers: int, allowed: tuple[str, ...], within: timedelta, rule: str
+) -> None:
+    with pytest.raises(RuleRefused, match=rule) as caught:
+        Rule(reviewers, allowed, within)
+    assert (caught.value.code, caught.value.kind) == ("approval-rule-refused", "spec")
+
+
+def test_a_moment_without_time_zone_is_refused(house: House, now: datetime) -> None:
+    naive, count = now.replace(tzinfo=None), len(house.log.events())
+    for attempt in (
+        lambda: house.wait(now=naive),
+        lambda: house.decide(now=naive),
+        lambda: house.decide("x", now=naive),
+    ):
+        with pytest.raises(EventRefused, match="time zone"):
+            attempt()
+    with pytest.raises(EventRefused, match="time zone"):
+        standing(house.log, RUN, naive)
+    assert len(house.log.events()) == count
+
+
+def test_a_decision_without_anything_waiting_is_refused(house: House) -> None:
+    assert house.refuses(NothingWaits).code == "nothing-waits"
+    assert house.refuses(NothingWaits, run="run-2").faults[0].field == "run"
+
+
+@pytest.mark.parametrize("run", ["", "-", "a b", "canary\n", "\ud800"])
+def test_a_decision_about_what_is_no_run_is_on_record_without_its_text(house: House, run: str) -> None:
+    house.refuses(NothingWaits, run=run)
+    assert house.log.events()[-1].run == "-"
+
+
+def test_an_unknown_reviewer_is_refused(house: House) -> None:
+    house.wait(Rule(1, ("anna", "eve"), WEEK))
+    assert house.refuses(ReviewerNotTrusted, "eve").code == "reviewer-not-trusted"
+    assert house.log.events()[-1].facts["reviewer"] == "eve"
+    house.refuses(ReviewerNotTrusted, "Anna", key="anna")
+
+
+@pytest.mark.parametrize("reviewer", ["", "canary of somebody", "canary\n", "\ud800"])
+def test_what_is_no_name_is_not_put_on_record(house: House, reviewer: str) -> None:
+    house.wait()
+    house.refuses(ReviewerNotTrusted, reviewer, key="anna")
+    assert house.log.events()[-1].facts["reviewer"] == ""
+
+
+def test_a_withdrawn_key_decides_no_more(house: House, now: datetime) -> None:
+    house.wait(TWO)
+    withdraw(house.log, "anna", actor="officer", reason="left", now=now)
+    house.refuses(ReviewerNotTrusted)
+
+
+def test_an_approval_counts_also_when_its_key_is_withdrawn_later(house: House, now: datetime) -> None:
+    house.wait(TWO)
+    house.decide("anna")
+    withdraw(house.log, "anna", actor="officer", reason="left", now=now)
+    assert house.decide("bert").state == "approved"
+
+
+def test_a_new_key_gives_nobody_a_second_voice(house: House, now: datetime) -> None:
+    house.wait(TWO)
+    house.decide("anna")
+    withdraw(house.log, "anna", actor="officer", reason="lost", now=now)
+    trust(house.log, "anna", public("anna's second"), actor="officer", reason="found", now=now)
+    house.refuses(DecidedTwice, key="anna's second")
+
+
+def test_a_signature_of_another_is_refused(house: House) -> None:
+    house.wait(TWO)
+    house.decide("bert")
+    assert house.refuses(DecisionSignatureWrong, key="bert").code == "decision-signature-wrong"
+    house.refuses(DecisionSignatureWrong, signature=house.stands().decisions[0].signature)
+
+
+def test_swapped_key_files_are_noticed(house: House, tmp_path: Path, now: datetime) -> None:
+    for name in ("emil", "fritz"):
+        trust(house.log, name, signing.new_key_pair(tmp_path / name), actor="officer", reason="hired", now=now)
+    (tmp_path / "emil").rename(tmp_path / "kept")
+    (tmp_path / "fritz").rename(tmp_path / "emil")
+    (tmp_path / "kept").rename(tmp_path / "fritz")
+    house.wait(Rule(2, ("emil", "fritz"), WEEK))
+    fields = {"content": CONTENT, "decision": "approve", "reason": REASON}
+    for name, other in (("emil", "fritz"), ("fritz", "emil")):
+        key = signing.existing_private_key(tmp_path / name)
+        house.refuses(DecisionSignatureWrong, name, signature=sign_decision(key, **fields))
+        house.decide(other, signature=sign_decision(key, **fields))
+
+
+def test_a_refusal_used_as_an_approval_is_refused(house: House) -> None:
+    house.wait()
+    signature = sign_decision(private("anna"), content=CONTENT, decision="refuse", reason=REASON)
+    house.refuses(DecisionSignatureWrong, signature=signature)
+    assert house.decide(decision="refuse", signature=signature).state == "declined"
+
+
+@pytest.mark.parametrize("changes", [{"content": "X"}, {"reason": "canary\n"}, {"decision": "canary"}])
+def test_what_is_no_decision_is_refused_and_on_record(house: House, changes: dict[str, str]) -> None:
+    house.wait()
+    house.refuses(DecisionRefused, signature="x", **changes)
+    assert house.log.events()[-1].facts["content"] == ("" if "content" in changes else CONTENT)
+
+
+def test_a_refusal_without_a_reason_is_refused(house: House) -> None:
+    house.wait()
+    house.refuses(DecisionRefused, "anna", "refuse", signature="x", reason="")
+
+
+def test_the_signature_is_checked_before_anything_is_told(house: House) -> None:
+    """Whatever the run's state, who cannot sign hears of the signature only."""
+    for prepare in (lambda: None, house.wait, lambda: house.wait(content=OTHER), lambda: house.end(Action.REFUSED)):
+        prepare()
+        for reviewer in ("anna", "dora"):
+            house.refuses(DecisionSignatureWrong, reviewer, key="eve")
+
+
+def test_an_approval_of_an_older_content_cannot_be_replayed(house: House) -> None:
+    house.wait(content=OLD)
+    old = house.decide(content=OLD).decisions[0].signature
+    house.wait()
+    assert house.refuses(ContentChanged, content=OLD, signature=old).code == "content-changed"
+    house.refuses(DecisionSignatureWrong, signature=old)
+
+
+def test_a_signature_for_the_content_of_another_run_is_refused(house: House) -> None:
+    house.wait()
+    house.wait(run="run-2", content=OTHER)
+    other = house.decide(run="run-2", content=OTHER).decisions[0].signature
+    house.refuses(ContentChanged, content=OTHER, signature=other)
+    house.refuses(DecisionSignatureWrong, signature=other)
+
+
+def test_a_reviewer_who_is_not_named_is_refused(house: House) -> None:
+    house.wait(started_by=["flow"])
+    assert house.refuses(ReviewerNotAllowed, "dora").code == "reviewer-not-allowed"
+
+
+@pytest.mark.parametrize("starters", [["anna"], ["ANNA"], ["dora", "Anna"]])
+@pytest.mark.parametrize("decision", ["approve", "refuse"])
+def test_nobody_decides_about_their_own_run(house: House, starters: list[str], decision: str) -> None:
+    house.wait(started_by=starters)
+    assert house.refuses(OwnRun, "anna", decision).code == "own-run"
+    assert house.decide("bert").state == "approved"
+
+
+@pytest.mark.parametrize("second", ["approve", "refuse"])
+@pytest.mark.parametrize("rule", [ONE, TWO], ids=["one", "two"])
+def test_a_reviewer_decides_once(house: House, rule: Rule, second: str) -> None:
+    house.wait(rule)
+    house.decide("anna")
+    assert house.refuses(DecidedTwice, "anna", second).code == "decided-twice"
+
+
+def test_the_deadline_itself_is_still_in_time(house: House) -> None:
+    house.wait()
+    house.now += WEEK
+    assert house.decide().state == "approved"
+
+
+def test_after_the_deadline_nothing_is_decided_also_if_it_was_signed_before(house: House) -> None:
+    house.wait(TWO)
+    signed_in_time = sign_decision(private("bert"), content=CONTENT, decision="approve", reason=REASON)
+    house.decide("anna")
+    house.now += WEEK + timedelta(microseconds=1)
+    assert house.stands().state == "expired"
+    assert house.refuses(DeadlinePassed, "bert", signature=signed_in_time).code == "deadline-passed"
+    assert house.wait(TWO).state == "expired"
+
+
+def test_an_approval_in_full_does_not_expire(house: House) -> None:
+    house.wait()
+    house.decide()
+    house.now += 2 * WEEK
+    assert house.stands().state == "approved"
+
+
+def test_after_the_full_approval_nothing_is_decided(house: House) -> None:
+    house.wait()
+    house.decide("anna")
+    assert house.refuses(ApprovalClosed, "bert", "refuse").code == "approval-closed"
+
+
+@pytest.mark.parametrize("end", [Action.PUBLISHED, Action.REFUSED])
+def test_a_run_that_ended_accepts_no_decision(house: House, end: Action) -> None:
+    house.wait()
+    house.end(end)
+    assert house.stands().state == "none"
+    house.refuses(ApprovalClosed)
+    house.now += 2 * WEEK
+    assert house.stands().state == "none"
+    assert house.wait().state == "none"
+
+
+@pytest.mark.parametrize("action", [Action.FAILED, Action.RESUMED])
+def test_a_run_that_died_and_was_resumed_still_waits(house: House, action: Action) -> None:
+    house.wait()
+    house.end(action)
+    assert house.decide().state == "approved"
+
+
+def test_an_end_before_the_waiting_does_not_count(house: House) -> None:
+    house.end(Action.REFUSED)
+    house.wait()
+    assert house.decide().state == "approved"
+
+
+def test_an_approved_run_stays_approved_after_its_publication(house: House) -> None:
+    house.wait()
+    house.decide()
+    house.end(Action.PUBLISHED)
+    assert house.stands().state == "approved"
+
+
+def test_an_expired_run_stays_expired_after_its_end(house: House) -> None:
+    house.wait()
+    house.now += 2 * WEEK
+    house.end(Action.REFUSED)
+    assert house.stands().state == "expired"
+
+
+def test_refused_decisions_cannot_end_a_run(house: House) -> None:
+    house.wait()
+    for _ in range(20):
+        house.refuses(DecisionSignatureWrong, key="eve")
+    assert house.decide().state == "approved"
+
+
+def test_the_manifest_says_who_approved_so_that_anybody_can_check(house: House) -> None:
+    house.wait(TWO)
+    house.decide("anna")
+    record = approval_record(house.decide("bert", reason=""))
+    assert record["required"] == 2
+    for given, name, reason in zip(record["decisions"], ("anna", "bert"), (REASON, ""), strict=True):
+        assert set(given) == {"key_id", "public_key", "signature", "reason"}
+        assert given["key_id"] == signing.key_id(public(name))
+        assert bytes.fromhex(given["public_key"]) == public(name).public_bytes_raw()
+        assert given["reason"] == reason
+        verify_decision(public(name), content=CONTENT, decision="approve", reason=reason, signature=given["signature"])
+
+
+@pytest.mark.parametrize("state", ["none", "waiting", "declined", "expired"])
+def test_what_is_not_approved_has_no_approval_record(state: Any) -> None:
+    with pytest.raises(NotApproved, match=f"must be given in full, got '{state}'") as caught:
+        approval_record(Standing(state))
+    assert (caught.value.code, caught.value.kind) == ("not-approved", "approval")
+
+
+def test_an_approval_record_is_made_of_signatures_that_hold(house: House) -> None:
+    house.wait()
+    with pytest.raises(DecisionSignatureWrong):
+        approval_record(replace(house.decide(), content=OTHER))
+
+
+def test_an_altered_record_decides_nothing(house: House) -> None:
+    """Who writes to the database but has no key cannot turn a refusal into an approval."""
+    house.wait(TWO)
+    house.decide("anna", "refuse")
+    with house.log.transaction() as pen:
+        pen.connection.exec_driver_sql("UPDATE log_events SET action = 'APPROVED' WHERE action = 'DECLINED'")
+    with pytest.raises(LogAltered):
+        house.decide("bert")
+    with house.log.transaction() as pen, pytest.raises(LogAltered):
+        standing(pen, RUN, house.now)
+
+
+def test_of_eight_processes_with_one_key_exactly_one_approves(home: Home, house: House) -> None:
+    house.wait(TWO)
+    signature = sign_decision(private("anna"), content=CONTENT, decision="approve", reason="")
+    command = [sys.executable, RACER, str(home.root), signature, house.now.isoformat()]
+    racers = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) for _ in range(8)
+    ]
+    for racer in racers:
+        assert racer.stdout is not None
+        assert racer.stdout.readline() == "ready\n"
+    for racer in racers:
+        assert racer.stdin is not None
+        racer.stdin.write("go\n")
+    assert sorted(racer.communicate()[0] for racer in racers) == ["decided-twice\n"] * 7 + ["waiting\n"]
+    actions = [event.action for event in house.log.events(RUN)]
+    assert actions.count(Action.APPROVED) == 1
+    assert actions.count(Action.DECISION_REFUSED) == 7
+    assert house.stands().missing == 1
+    house.log.verify()

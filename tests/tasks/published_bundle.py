@@ -1,0 +1,107 @@
+"""A bundle that a careless or dishonest holder of the key can change and sign again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from signed_by_hand import content_by_hand
+
+from mechanisms.columns import Column
+from mechanisms.probabilistic_k_anonymity import Params, protect
+from mechanisms.randomness import seeded
+from records import bundle, signing
+from tasks.tables import write_csv, write_release
+from tasks.verification import ClaimBroken, Finding, verify_bundle
+
+ROWS, K = 60, 5
+DECLARED = {
+    "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),
+    "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S"), missing="category"),
+    "income": Column(role="confidential", type="continuous", domain=(0, 1e6)),
+    "weight": Column(role="weight"),
+}
+
+
+class Published:
+    """Made with the real mechanism, signed with a key of its own."""
+
+    def __init__(self, folder: Path, method: str) -> None:
+        self.folder = folder / "bundle"
+        self.folder.mkdir()
+        self.private = signing.private_key(folder / "signing.pem")
+        self.public = folder / "signing.pub"
+        chance = np.random.default_rng(1)
+        columns = {
+            "age": chance.integers(0, 120, ROWS),
+            "region": chance.integers(-1, 2, ROWS),
+            "income": chance.random(ROWS) * 1e6,
+            "weight": chance.random(ROWS) + 1,
+        }
+        settings = Params(method=method, k=K)  # type: ignore[arg-type]
+        protected = protect(columns, DECLARED, settings, seeded(1))
+        self.release(protected.columns, DECLARED, protected.guarantee)
+
+    def release(self, columns: dict[str, Any], declared: dict[str, Column], guarantee: Any) -> None:
+        rows = len(next(iter(columns.values())))
+        write_release(self.folder / "data.parquet", columns, declared, guarantee, np.arange(rows))
+        write_csv(self.folder / "data.parquet", self.folder / "data.csv")
+        self.manifest: dict[str, Any] = {
+            "penstock": 1,
+            "guarantee": guarantee.model_dump(mode="json"),
+            "records": rows,
+            "columns": [{"name": name, "role": column.role} for name, column in declared.items()],
+        }
+        self.measure()
+        self.seal()
+
+    @property
+    def content(self) -> str:
+        """What a reviewer of the present files signs."""
+        return content_by_hand(bundle.subjects(self.folder), self.manifest)
+
+    def seal(self, required: int = 0, *decisions: dict[str, Any]) -> None:
+        bundle.seal(
+            self.folder,
+            subject=bundle.subjects(self.folder),
+            release=self.manifest,
+            approval={"required": required, "decisions": list(decisions)},
+            log_head={"seq": 12, "digest": "d"},
+            key=self.private,
+        )
+
+    def measure(self) -> None:
+        """State the sizes of the present files."""
+        files = bundle.subjects(self.folder)
+        self.manifest["bytes"] = {file["name"]: (self.folder / file["name"]).stat().st_size for file in files}
+
+    def change(self, name: str, change: Callable[[pa.Table], pa.Table]) -> None:
+        """Rewrite the table in one file and sign again."""
+        path = self.folder / name
+        if name.endswith(".csv"):
+            pyarrow.csv.write_csv(change(pyarrow.csv.read_csv(path)), path)
+        else:
+            pq.write_table(change(pq.read_table(path)), path)
+        self.measure()
+        self.seal()
+
+    def verify(self) -> list[Finding]:
+        return verify_bundle(self.folder, self.public)
+
+
+def broken(published: Published) -> ClaimBroken:
+    with pytest.raises(ClaimBroken) as refused:
+        published.verify()
+    assert refused.value.kind == "integrity"
+    return refused.value
+
+
+def finding(published: Published, name: str) -> Finding:
+    [found] = [found for found in published.verify() if found.name == name]
+    return found
