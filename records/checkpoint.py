@@ -16,7 +16,7 @@ from records.digest import canonical
 from records.envelope import opened, sealed
 from records.signing import SignatureWrong
 
-__all__ = ["checkpoint", "checkpoint_faults"]
+__all__ = ["checkpoint", "checkpoint_faults", "removed_checkpoint"]
 
 _KIND = "application/vnd.penstock.checkpoint+json"
 _REMEDY = "Keep the database as it is, find out who could write to it, and compare with a backup or an export."
@@ -33,9 +33,14 @@ def checkpoint_faults(
     """Every checkpoint that is not signed, or that speaks of another event than the log holds."""
     for seq, text in stored:
         try:
-            payload = opened(json.loads(text), _KIND, key)
+            said = json.loads(opened(json.loads(text), _KIND, key))
         except (SignatureWrong, TypeError, ValueError, RecursionError):
             yield Fault(f"checkpoint {seq}", "altered: its signature does not hold", _REMEDY)
             continue
-        if payload != canonical({"digest": digests.get(seq), "seq": seq}):
+        if said != {"digest": digests.get(seq), "seq": seq}:
             yield Fault(f"checkpoint {seq}", "the log is not the one that was signed: its event differs", _REMEDY)
+
+
+def removed_checkpoint(seq: int) -> Fault:
+    """An event that was signed when it was written has no checkpoint any more."""
+    return Fault(f"checkpoint {seq}", "removed", _REMEDY)

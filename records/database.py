@@ -31,6 +31,11 @@ _ADVISORY_LOCK = 0x50454E53  # "PENS"
 _WRITES = "penstock_writes"
 _POSTGRESQL = "postgresql+psycopg"
 _IN_MEMORY = (None, "", ":memory:")
+_POSTGRESQL_CONNECTION = {
+    "connect_timeout": _CONNECT_SECONDS,
+    "tcp_user_timeout": 1000 * _BUSY_SECONDS,  # a server that vanished without a word is noticed
+    "keepalives_idle": _CONNECT_SECONDS,
+}
 _POSTGRESQL_WRITER = (
     "synchronous_commit = on",  # whatever the server's default: a commit is on disk
     f"lock_timeout = '{_BUSY_SECONDS}s'",
@@ -58,8 +63,7 @@ def open_engine(url: str, *, lasting: bool) -> Engine:
         raise _refused("must outlive the process", "a database in memory")
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
-    arguments = {"connect_timeout": _CONNECT_SECONDS}
-    return create_engine(parsed, poolclass=NullPool, connect_args=arguments, hide_parameters=True)
+    return create_engine(parsed, poolclass=NullPool, connect_args=_POSTGRESQL_CONNECTION, hide_parameters=True)
 
 
 @contextmanager

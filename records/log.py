@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from mechanisms.refusal import Refusal
 from records.chain import GENESIS, Entry, SealedHead, digest_of, find_faults, head_holds, is_genuine, seal
-from records.checkpoint import checkpoint, checkpoint_faults
+from records.checkpoint import checkpoint, checkpoint_faults, removed_checkpoint
 from records.database import SCHEMA, reading, writing
 from records.digest import canonical
 from records.envelope import sealed
@@ -108,6 +108,9 @@ _SIGNED = frozenset(
         Action.DECLINED,
     }
 )
+
+
+_WITHOUT_CHECKPOINTS = frozenset({"0.1.0"})  # versions that signed none
 
 
 class LogAppendFailed(Refusal):
@@ -212,6 +215,16 @@ class Log:
         with self.page() as page:
             return page.head()
 
+    def require(self, seen: Head) -> None:
+        """Refuse a log that is not the one in which `seen` was the last event once."""
+        with self.page() as page:
+            if [event.digest for event in page.numbered([seen.seq])] != [seen.digest]:
+                raise LogAltered.at(
+                    f"event {seen.seq}",
+                    rule="is not the one that this home has seen: the log was cut short or replaced",
+                    remedy="Restore the newest backup of the database; nothing is spent or published until then.",
+                )
+
     def verify(self) -> Verified:
         """Check every event and the head; raise LogAltered with all that is wrong."""
         with reading(self._engine) as connection:
@@ -220,10 +233,14 @@ class Log:
                 (seq, text) for seq, text in connection.execute(select(_CHECKPOINTS).order_by(_CHECKPOINTS.c.seq))
             ]
         digests = {entry.seq: entry.digest for entry in entries}
+        unsigned = {e.seq for e in entries if e.action in _SIGNED and e.code not in _WITHOUT_CHECKPOINTS} - dict(
+            signed
+        ).keys()
         LogAltered.raise_for(
             [
                 *find_faults(self._key, entries, head),
                 *checkpoint_faults(signed, digests, self._signing_key.public_key()),
+                *(removed_checkpoint(seq) for seq in sorted(unsigned)),
             ]
         )
         last = entries[-1].digest if entries else GENESIS
@@ -285,6 +302,8 @@ class Pen(Page):
         """Write one event; `ledger` says from its number where the ledger stands after it."""
         if occurred.tzinfo is None:
             raise EventRefused.at("occurred", rule="must carry its time zone", remedy="Pass datetime.now(UTC).")
+        if "\0" in run + actor:
+            raise EventRefused.at("run", rule="run and actor are plain text", remedy="Remove the NUL character.")
         moment = occurred.astimezone(UTC).isoformat()
         text = canonical(dict(facts)).decode()
         draft = Entry(0, moment, run, action.value, actor, self._code, text, "", "")

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from mechanisms.refusal import Refusal
 from records.decision import reason_faults
-from records.log import Action, Event, Log, Pen
+from records.log import Action, Event, Log, Page
 from records.signing import key_id
 
 __all__ = [
@@ -120,7 +120,7 @@ def withdraw(log: Log, name: str, *, actor: str, reason: str, now: datetime) -> 
         pen.append(Action.KEY_WITHDRAWN, run=REGISTER, actor=actor, facts=facts, occurred=now)
 
 
-def people(log: Log | Pen) -> dict[str, Person]:
+def people(log: Log | Page) -> dict[str, Person]:
     """Everyone who has a trusted key now, by name."""
     return _folded(log.events(REGISTER))
 

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from mechanisms.refusal import Fault, Refusal
 from records.decision import APPROVE, REFUSE, verify_decision
-from records.log import Action, Event, EventRefused, Log, Pen
+from records.log import Action, Event, EventRefused, Log, Page
 from records.people import is_name
 
 __all__ = ["Decided", "NotApproved", "Rule", "RuleRefused", "Standing", "State", "approval_record", "standing"]
@@ -101,7 +101,7 @@ class Standing:
     started_by: tuple[str, ...] = ()
 
 
-def standing(log: Log | Pen, run: str, now: datetime) -> Standing:
+def standing(log: Log | Page, run: str, now: datetime) -> Standing:
     """Where the approval of `run` stands at the moment `now`."""
     if now.tzinfo is None:
         raise EventRefused.at("now", rule="must carry its time zone", remedy="Pass datetime.now(UTC).")

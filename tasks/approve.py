@@ -112,6 +112,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
     while True:
         stands = _standing(job)
         if stands.state == "approved":
+            job.log.verify()  # a refusal that was taken out of the log would show here, and nothing is published
             return approval_record(stands)
         _require_no_refusal(stands)
         if not _can_be_suspended():
@@ -169,6 +170,8 @@ def _starters(job: Job) -> list[str]:
 
 
 def _require_no_refusal(stands: Standing) -> None:
+    if stands.state == "none":  # it was killed between the record of its end and the end
+        raise ReviewerDeclined.at("approve", rule="the run was refused before", remedy="Run anew.")
     if stands.state == "declined":
         names = [given.reviewer for given in stands.decisions if given.decision == "refuse"]
         raise ReviewerDeclined.at(

@@ -75,6 +75,7 @@ def stage(job: Job, source: Ingested, staged: Staged, decision: Decision) -> Non
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "columns": columns,
         "gates": decision.public(),
+        "reviewers": plan.rule.reviewers if plan.rule is not None else 0,
         "spec_sha256": plan.spec_digest,
         "bytes": {file["name"]: (job.bundle / file["name"]).stat().st_size for file in subject},
         "environment": _environment(),

@@ -81,6 +81,8 @@ def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
     content = bundle.content_digest(subject, predicate["release"])
     claims = _claims(predicate["release"])
     faults = approval_faults(predicate["approval"], content)
+    if predicate["approval"]["required"] != claims.reviewers:
+        faults.append(_fault("approval", "asks for another number of reviewers than the content that they signed"))
     names = [file["name"] for file in subject]
     if claims.bytes != {name: (folder / name).stat().st_size for name in names}:
         faults.append(_fault("manifest.json", "states other sizes than the files have"))
@@ -189,6 +191,7 @@ class _Claims(BaseModel):
     records: Annotated[int, Field(strict=True, ge=0)]
     columns: list[_ColumnClaim]
     bytes: dict[str, int]
+    reviewers: Annotated[int, Field(strict=True, ge=0)]
 
     @property
     def roles(self) -> dict[str, str]:
@@ -207,7 +210,7 @@ def _claims(release: Mapping[str, Any]) -> _Claims:
     except (ValidationError, KeyError, TypeError, ValueError):
         sound = False
     if not sound:
-        rule = f"must state guarantee, records, columns and bytes in format {FORMAT}"
+        rule = f"must state guarantee, records, columns, bytes and reviewers in format {FORMAT}"
         raise ClaimBroken(_fault("manifest.json", rule))
     return claims
 

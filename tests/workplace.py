@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +87,9 @@ class Workplace:
         return sorted(
             str(path.relative_to(runs)) for path in runs.rglob("*") if path.is_file() and path.name not in allowed
         )
+
+
+def predicate(bundle: Path) -> dict[str, Any]:
+    """What the manifest of a bundle says, without its envelope."""
+    envelope = json.loads((bundle / "manifest.json").read_bytes())
+    return dict(json.loads(base64.b64decode(envelope["payload"]))["predicate"])

@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from mechanisms.refusal import Refusal
 from records.database import SCHEMA, reading, unavailable, writing
 
-__all__ = ["NEWEST", "VERSION_TABLE", "SchemaRefused", "bring_up_to_date"]
+__all__ = ["NEWEST", "VERSION_TABLE", "SchemaRefused", "bring_up_to_date", "is_empty"]
 
 NEWEST = "0002"
 # Not Alembic's usual name: in a shared database that one can be another program's.
@@ -31,6 +31,12 @@ class SchemaRefused(Refusal):
 
     code = "schema-refused"
     kind = "integrity"
+
+
+def is_empty(engine: Engine) -> bool:
+    """Whether no records were ever made here, or all of them were taken away."""
+    with reading(engine) as connection:
+        return _version(connection, _tables(connection)) is None
 
 
 def bring_up_to_date(engine: Engine, first_rows: Mapping[str, list[dict[str, Any]]]) -> None:
@@ -51,7 +57,7 @@ def bring_up_to_date(engine: Engine, first_rows: Mapping[str, list[dict[str, Any
 
 def _is_current(connection: Connection) -> bool:
     """Whether nothing is to be done; refused if tables are missing that were made, or are newer than this code."""
-    there = set(inspect(connection).get_table_names())
+    there = _tables(connection)
     version = _version(connection, there)
     if version is not None and version not in _KNOWN:
         raise _refused(f"its schema is {version}, newer than this version of Penstock knows", "Update Penstock.")
@@ -67,8 +73,9 @@ def _version(connection: Connection, there: set[str]) -> str | None:
         if len(found) != 1:
             raise _refused(f"{VERSION_TABLE} must hold one version, and was altered", _RESTORE)
         return str(found[0])
-    # Version 0.1.0 made its tables without writing down which; a single one of them is not its work.
-    return "0001" if there & set(_FIRST_TABLES) else None
+    if there & (set(SCHEMA.tables) - set(_FIRST_TABLES)):
+        raise _refused(f"{VERSION_TABLE} was removed", _RESTORE)
+    return "0001" if there & set(_FIRST_TABLES) else None  # version 0.1.0 did not write down its step
 
 
 def _upgrade(connection: Connection, first_rows: Mapping[str, list[dict[str, Any]]]) -> None:
@@ -76,7 +83,7 @@ def _upgrade(connection: Connection, first_rows: Mapping[str, list[dict[str, Any
     from alembic.config import Config
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent))
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes.update(connection=connection, first_rows=first_rows)
     if VERSION_TABLE not in inspect(connection).get_table_names() and _version(connection, _tables(connection)):
         command.stamp(config, "0001")

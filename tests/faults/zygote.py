@@ -21,8 +21,12 @@ import mechanisms.microaggregation.kernels  # noqa: F401
 from flows.release import release
 from flows.spec import load_spec
 from records import bundle, durable
+from records.ledger import Ledger
 from records.log import Log
 from tasks import publish
+
+# The ledger writes its events in transactions of its own.
+LEDGER = {"RESERVED": "reserve", "SPENT": "spend", "SETTLED": "settle"}
 
 
 def die(*_: Any, **__: Any) -> None:
@@ -50,14 +54,14 @@ def arm(point: str) -> None:
     """Kill this process at a point: before/after an event of the log, or inside publication."""
     moment, _, place = point.partition(" ")
     trap = before if moment == "before" else after
-    if place.isupper():
+    if place in LEDGER:
+        trap(Ledger, LEDGER[place])
+    elif place.isupper():
         trap(Log, "append", lambda log, action, **_: action.value == place)
     elif place == "csv":
         trap(publish, "write_csv")
     elif place == "manifest":
         trap(durable, "write", lambda path, *_, **__: path.name == "manifest.json")
-    elif place == "signature":
-        trap(durable, "write", lambda path, *_, **__: path.name == "manifest.sig")
     elif place == "sealed":
         trap(durable, "write_whole", lambda path, *_: path.name == "sealed.json")
     elif place == "rename":

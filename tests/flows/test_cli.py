@@ -278,8 +278,14 @@ def test_a_draft_of_what_is_not_parquet_exits_with_3(workplace: Workplace, typed
         (("verify",), ["offline", "signature", "digests", "public key", "--key", "--json"]),
         (("audit",), ["show", "verify", "export"]),
         (("audit", "show"), ["oldest first", "--run", "--json"]),
-        (("audit", "verify"), ["altered, removed, reordered or inserted", "--json"]),
+        (("audit", "verify"), ["log, ledger, signatures, and every manifest", "--export", "--bundles", "--json"]),
         (("audit", "export"), ["JSON Lines", "--output", "--json"]),
+        (("budget",), ["open", "show", "raise"]),
+        (("budget", "open"), ["Signed, with a reason", "--model", "--epsilon", "--adjacency", "--unit", "--key"]),
+        (("keys",), ["new", "trust", "withdraw", "list"]),
+        (("approve",), ["exactly what a run has staged", "--reviewer", "--key"]),
+        (("refuse",), ["the run ends", "--reason"]),
+        (("sign",), ["signature text", "--refuse"]),
     ],
 )
 def test_help_says_what_a_statistician_needs(arguments: tuple[str, ...], words: list[str]) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from workplace import Workplace
+from workplace import Workplace, predicate
 
 from flows.demo import synthetic_survey
 from flows.outlook import look_ahead
@@ -85,12 +85,12 @@ def test_an_example_releases_its_data_set(
     bundle = Path(receipt.path)
     assert bundle.is_relative_to(published)
     verify_bundle(bundle, Home.open().public_key_path)
-    assert open_records().log.verify().count == 8
+    assert open_records().log.verify().count == 11
     spec = load_spec(example)
     released = pq.read_table(bundle / "data.parquet")
     assert released.num_rows == receipt.records == RECORDS[example.stem]
     assert released.column_names == list(spec.data_columns)
-    verdicts = json.loads((bundle / "manifest.json").read_text(encoding="utf-8"))["gates"]
+    verdicts = predicate(bundle)["release"]["gates"]
     assert verdicts["verdict"] == "pass"
     assert {gate.measure for gate in spec.gates} <= {result["gate"] for result in verdicts["results"]}
 
@@ -133,7 +133,7 @@ def test_a_million_records_are_released_checked_and_swapped(workplace: Workplace
 
     bundle = Path(receipt.path)
     verify_bundle(bundle, workplace.home / "keys" / "signing.pub")
-    assert open_records().log.verify().count == 8
+    assert open_records().log.verify().count == 11
     assert workplace.working_files() == []
     [assessment] = (workplace.home / "runs").rglob("assessment.json")
     checks = {check["name"]: check["passed"] for check in json.loads(assessment.read_text())["checks"]}

@@ -10,6 +10,7 @@ import select
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kill_points import die, in_child, was_killed
@@ -244,13 +245,12 @@ class FaultyHome:
         return POSTGRES_FAULTS[self.fault](engine, self.server)
 
 
-# "close" is the first moment after a commit, "commit" the last one before it.
+# "close" is the first moment after a commit, "commit" the last one before it; after one statement is before the next.
 _MOMENTS: tuple[tuple[Any, str], ...] = (
     (Engine, "do_connect"),
     (Pool, "connect"),
     (Engine, "begin"),
     (Engine, "before_cursor_execute"),
-    (Engine, "after_cursor_execute"),
     (Engine, "commit"),
     (Pool, "close"),
 )
@@ -264,7 +264,7 @@ def killed_at_each_moment(action: Callable[[], object]) -> Iterator[str]:
     """
     for last in range(MOST_MOMENTS):
         reader, writer = os.pipe()
-        status = in_child(lambda at=last, to=writer: _dying_at(at, to, action))
+        status = in_child(partial(_dying_at, last, writer, action))
         os.close(writer)
         with os.fdopen(reader) as said:
             moment = said.read()

@@ -73,12 +73,19 @@ def staged(tmp_path: Path, calls: list[tuple[str, str]]) -> Path:
     folder = tmp_path / "staged"
     folder.mkdir()
     (folder / "data.csv").write_bytes(b"x")
-    bundle.seal(folder, {}, private, private.public_key())
+    bundle.seal(
+        folder,
+        subject=bundle.subjects(folder),
+        release={"name": "survey"},
+        approval={"required": 0, "decisions": []},
+        log_head={"seq": 0, "digest": "0" * 64},
+        key=private,
+    )
     calls.clear()
     return folder
 
 
-FILES = {"data.csv", "manifest.json", "manifest.sig"}
+FILES = {"data.csv", "manifest.json"}
 
 
 def test_a_bundle_is_on_disk_before_it_appears(tmp_path: Path, staged: Path, calls: list[tuple[str, str]]) -> None:

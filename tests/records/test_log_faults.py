@@ -118,14 +118,14 @@ def test_a_writer_that_is_stuck_in_its_transaction_is_cut_off_and_the_next_one_g
 
 
 def test_a_kill_at_each_moment_of_an_append_leaves_all_of_it_or_nothing(records: Records, now: datetime) -> None:
-    seen = []
+    seen: list[str] = []
     for moment in killed_at_each_moment(lambda: add(records, now)):
         before = COUNT + seen.count("close")
         seen.append(moment)
         assert records.log.verify().count == before + (moment == "close")
     assert seen[0] == "do_connect"
     assert seen[-2:] == ["commit", "close"]
-    assert seen.count("before_cursor_execute") == seen.count("after_cursor_execute") >= 5
+    assert seen.count("before_cursor_execute") >= 4  # head, last event, insert, update of the head
     assert add(records, now) == COUNT + 3  # after the child that was killed too late, and the one that lived
 
 

@@ -108,6 +108,7 @@ def test_a_finished_run_is_never_resumed_and_keeps_what_was_named(home: Home, no
         "begun": "2026-11-16T02:15:00+00:00",
         "keep": ["report.html", "decision.json"],
         "key": KEY,
+        "owners": [],
         "outcome": {"verdict": "published"},
         "run": run.id,
     }

@@ -54,6 +54,7 @@ class Published:
         write_csv(self.folder / "data.parquet", self.folder / "data.csv")
         self.manifest: dict[str, Any] = {
             "penstock": 1,
+            "reviewers": 0,
             "guarantee": guarantee.model_dump(mode="json"),
             "records": rows,
             "columns": [{"name": name, "role": column.role} for name, column in declared.items()],
@@ -67,6 +68,7 @@ class Published:
         return content_by_hand(bundle.subjects(self.folder), self.manifest)
 
     def seal(self, required: int = 0, *decisions: dict[str, Any]) -> None:
+        """Seal the present files; `manifest` says how many reviewers were asked, as the content that they sign."""
         bundle.seal(
             self.folder,
             subject=bundle.subjects(self.folder),

@@ -60,7 +60,8 @@ def test_a_refusal_is_recorded_with_its_reasons_and_finishes_the_run(plan: Plan)
     assert (last().action, last().run) == (Action.REFUSED, folder.name)
     assert last().facts == {"code": "value-missing", "reasons": [str(fault) for fault in REFUSED.faults]}
     outcome = json.loads((folder / "outcome.json").read_text(encoding="utf-8"))
-    assert outcome["outcome"] == {"outcome": "refused", "code": "value-missing"}
+    head = {"seq": last().seq, "digest": last().digest}
+    assert outcome["outcome"] == {"outcome": "refused", "code": "value-missing", "log_head": head}
     assert {path.name for path in folder.iterdir()} == {"outcome.json", "report.html"}
     with begin(plan) as job:
         assert job.run.folder != folder

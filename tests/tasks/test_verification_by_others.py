@@ -39,6 +39,7 @@ def test_without_reviewers_it_is_said_that_no_review_was_asked_for(published: Pu
 
 @pytest.mark.parametrize("required", [0, 1, 2])
 def test_approvals_are_counted_and_their_keys_named(published: Published, required: int) -> None:
+    published.manifest["reviewers"] = required
     given = [approved(key, published.content, "Überprüft; Tabelle 3 ist gut.") for key in REVIEWERS[:2]]
     published.seal(required, *given)
     found = finding(published, "approval")
@@ -51,9 +52,12 @@ def test_approvals_are_counted_and_their_keys_named(published: Published, requir
 
 def approval_faults(published: Published, required: int, *decisions: dict[str, Any]) -> list[tuple[str, str]]:
     published.seal(required, *decisions)
-    return [(fault.field, fault.rule) for fault in broken(published).faults]
+    return [
+        (fault.field, fault.rule) for fault in broken(published).faults if (fault.field, fault.rule) != OTHER_NUMBER
+    ]
 
 
+OTHER_NUMBER = ("approval", "asks for another number of reviewers than the content that they signed")
 FEWER = ("approval", "fewer reviewers approved this content than were required")
 UNSIGNED = "must be signed over exactly this content and reason with its stated key"
 
@@ -61,6 +65,12 @@ UNSIGNED = "must be signed over exactly this content and reason with its stated 
 def test_fewer_approvals_than_required_are_noticed(published: Published) -> None:
     assert approval_faults(published, 1) == [FEWER]
     assert approval_faults(published, 3, *(approved(key, published.content) for key in REVIEWERS[:2])) == [FEWER]
+
+
+def test_a_number_of_reviewers_that_was_lowered_after_they_were_asked_is_noticed(published: Published) -> None:
+    published.manifest["reviewers"] = 2
+    published.seal(1, approved(REVIEWERS[0], published.content))
+    assert [(fault.field, fault.rule) for fault in broken(published).faults] == [OTHER_NUMBER]
 
 
 def test_an_approval_of_another_content_is_noticed(published: Published) -> None:

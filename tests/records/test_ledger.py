@@ -1,0 +1,286 @@
+"""The rules of the ledger, one by one. test_ledger_laws.py tries them in any order."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from ledger_cases import HOW, account, charges, claim, officer, released, states, uncounted, with_accounts
+
+from mechanisms.composition import NotCountable
+from records import Action, Home, Records, open_records
+from records.accounts import Claim
+from records.ledger import (
+    AccountMissing,
+    BudgetExceeded,
+    ClaimRefused,
+    ReservationMissing,
+    SecondRelease,
+    SourceElsewhere,
+)
+from records.limits import open_account, raise_limit
+from records.log import EventRefused
+
+THIRD = Fraction(1, 3)
+IDP = account(model="idp", adjacency="from_D")
+BDP = account(model="bdp", adjacency="bootstrap_add_remove")
+
+
+@pytest.fixture
+def records(either_home: Home) -> Records:
+    """One data set that may spend 1 under dp."""
+    return with_accounts(open_records(home=either_home), account())
+
+
+def reserve(records: Records, run: str, **changes: Any) -> int:
+    return records.ledger.reserve(claim(**changes), run=run, **HOW).attempt
+
+
+def test_a_reservation_is_on_record_and_counts_when_it_returns(records: Records) -> None:
+    cost = records.ledger.reserve(claim(epsilon=THIRD), run="r1", **HOW)
+    assert (cost.run, cost.attempt, cost.state, cost.claim) == ("r1", 1, "reserved", claim(epsilon=THIRD))
+    assert records.ledger.book("income").costs == (cost,)
+    assert records.log.events("r1")[-1].facts["epsilon"] == "1/3"
+    assert records.ledger.verify() == 2
+
+
+def test_thirds_fill_the_limit_exactly_and_nothing_goes_beyond(records: Records) -> None:
+    for run in ("r1", "r2", "r3"):
+        reserve(records, run, epsilon=THIRD)
+    message = "the dp account of income has 0 of 1 left, got 1/10000000000. Spend less, or have the limit raised"
+    with pytest.raises(BudgetExceeded, match=message) as caught:
+        reserve(records, "r4", epsilon=Fraction(1, 10**10))
+    assert (caught.value.code, caught.value.kind) == ("budget-exceeded", "budget")
+    assert [run for run, *_ in states(records)] == ["r1", "r2", "r3"]
+
+
+def test_a_raised_limit_can_be_spent(records: Records) -> None:
+    reserve(records, "r1")
+    raise_limit(records.log, "income", "dp", 1 + THIRD, officer(), **HOW)
+    with pytest.raises(BudgetExceeded, match="has 1/3 of 4/3 left"):
+        reserve(records, "r2")
+    reserve(records, "r2", epsilon=THIRD)
+
+
+def test_what_was_drawn_stays_spent_also_when_the_run_is_refused(records: Records) -> None:
+    released(records, "r1", claim(), "refused")
+    assert states(records) == [("r1", 1, "refused")]
+    with pytest.raises(BudgetExceeded):
+        reserve(records, "r2")
+
+
+def test_a_reservation_without_a_draw_is_given_back_and_cannot_be_drawn_then(records: Records) -> None:
+    reserve(records, "r1")
+    records.ledger.settle("r1", "refused", **HOW)
+    assert states(records) == []
+    with pytest.raises(ReservationMissing):
+        records.ledger.spend("r1", **HOW)
+    assert reserve(records, "r2") == 1
+
+
+def test_a_draw_needs_a_reservation_and_uses_it_up(records: Records) -> None:
+    with pytest.raises(ReservationMissing, match=r"a draw needs a reservation, got 'r1'\. Reserve before") as caught:
+        records.ledger.spend("r1", **HOW)
+    assert (caught.value.code, caught.value.kind) == ("reservation-missing", "failure")
+    reserve(records, "r1")
+    records.ledger.spend("r1", **HOW)
+    with pytest.raises(ReservationMissing):
+        records.ledger.spend("r1", **HOW)
+    assert states(records) == [("r1", 1, "spent")]
+
+
+def test_a_run_killed_before_its_draw_is_charged_once(records: Records, either_home: Home) -> None:
+    assert reserve(records, "r1") == reserve(open_records(home=either_home), "r1") == 1
+    assert len(charges(records, "r1")) == 1
+
+
+def test_a_run_whose_draw_was_lost_is_charged_again(records: Records) -> None:
+    reserve(records, "r1", epsilon=Fraction(1, 2))
+    records.ledger.spend("r1", **HOW)
+    assert reserve(records, "r1", epsilon=Fraction(1, 2)) == 2
+    assert states(records) == [("r1", 1, "spent"), ("r1", 2, "reserved")]
+    records.ledger.spend("r1", **HOW)
+    with pytest.raises(BudgetExceeded):
+        reserve(records, "r1", epsilon=Fraction(1, 2))
+    records.ledger.settle("r1", "published", **HOW)
+    assert states(records) == [("r1", 1, "refused"), ("r1", 2, "published")]
+
+
+def test_a_published_draw_is_published_also_if_another_was_reserved_after_it(records: Records) -> None:
+    records.ledger.reserve(uncounted(), run="r1", **HOW)
+    records.ledger.spend("r1", **HOW)
+    records.ledger.reserve(uncounted(), run="r1", **HOW)
+    records.ledger.settle("r1", "published", **HOW)
+    with pytest.raises(SecondRelease):
+        records.ledger.reserve(uncounted(), run="r2", **HOW)
+
+
+def test_settling_twice_changes_nothing(records: Records) -> None:
+    released(records, "r1", claim())
+    before = records.log.head()
+    records.ledger.settle("r1", "refused", **HOW)
+    assert (records.log.head(), states(records)) == (before, [("r1", 1, "published")])
+
+
+def test_a_source_that_changed_before_the_draw_is_charged_once(records: Records) -> None:
+    assert [reserve(records, "r1"), reserve(records, "r1", source="s2")] == [1, 2]
+    assert [cost.claim.source for cost in charges(records, "r1")] == ["s2"]
+    assert [event.action for event in records.log.events("r1")] == [Action.RESERVED, Action.RETURNED, Action.RESERVED]
+
+
+def test_a_changed_claim_that_is_refused_leaves_the_reservation_as_it_was(records: Records) -> None:
+    reserve(records, "r1")
+    with pytest.raises(BudgetExceeded):
+        reserve(records, "r1", epsilon=Fraction(2))
+    assert [cost.claim for cost in charges(records, "r1")] == [claim()]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dataset": None}, "budget.dataset refused: a release under dp spends the budget of a data set. Name"),
+        ({"epsilon": None}, "epsilon refused: must be above 0, got 'None'"),
+        ({"epsilon": Fraction(0)}, "epsilon refused: must be above 0, got '0'"),
+        ({"epsilon": Fraction(-1, 2)}, "epsilon refused: must be above 0, got '-1/2'"),
+        ({"model": "t_close"}, "epsilon refused: a release under t_close has none, got '1'"),
+        (
+            {"adjacency": "replace", "column": "region", "part": "N"},
+            "budget.part refused: parts add up apart only where a record comes or goes.* got 'replace'. Use one of add",
+        ),
+    ],
+)
+def test_a_claim_that_cannot_be_counted_is_refused(home: Home, changes: dict[str, Any], message: str) -> None:
+    records = open_records("sqlite://", home)
+    with pytest.raises(ClaimRefused, match=message) as caught:
+        reserve(records, "r1", **changes)
+    assert (caught.value.code, caught.value.kind) == ("claim-refused", "budget")
+    assert records.log.head().seq == 0
+
+
+def test_a_data_set_without_an_account_of_the_model_is_refused(records: Records) -> None:
+    with pytest.raises(AccountMissing, match=r"has no account of model idp, got 'income'\. Open one:") as caught:
+        reserve(records, "r1", model="idp", adjacency="from_D")
+    assert (caught.value.code, caught.value.kind) == ("account-missing", "budget")
+    with pytest.raises(AccountMissing, match="got 'wages'"):
+        reserve(records, "r1", dataset="wages")
+
+
+def test_dp_counts_in_the_other_accounts_also_in_those_opened_later(records: Records) -> None:
+    for other in (IDP, BDP):
+        open_account(records.log, other, officer(), **HOW)
+    raise_limit(records.log, "income", "dp", Fraction(9), officer(), **HOW)
+    with pytest.raises(BudgetExceeded, match="the idp account of income has 1 of 1 left") as caught:
+        reserve(records, "r1")  # one record added or removed is half of one replaced
+    assert len(caught.value.faults) == 1
+    reserve(records, "r1", epsilon=Fraction(1, 2))
+    with pytest.raises(BudgetExceeded) as caught:
+        reserve(records, "r2", epsilon=Fraction(2, 3))
+    assert [fault.rule.split()[1] for fault in caught.value.faults] == ["idp", "bdp"]
+    with pytest.raises(BudgetExceeded, match="the idp account of income has 0 of 1 left"):
+        reserve(records, "r2", model="idp", adjacency="from_D", epsilon=THIRD)
+    reserve(records, "r2", model="bdp", adjacency="bootstrap_add_remove", epsilon=Fraction(1, 2))
+
+
+def test_a_dp_release_that_another_account_cannot_count_is_refused(records: Records) -> None:
+    open_account(records.log, account(dataset="wages", adjacency="presence"), officer(), **HOW)
+    open_account(records.log, account(dataset="wages", model="idp", adjacency="from_D"), officer(), **HOW)
+    with pytest.raises(NotCountable, match="a promise that says something under idp from_D"):
+        reserve(records, "r1", dataset="wages", adjacency="presence")
+    with pytest.raises(NotCountable, match="the unit of the account, row"):
+        reserve(records, "r1", unit="individual")
+    assert states(records) == states(records, "wages") == []
+
+
+def test_parts_of_the_declared_partition_spend_beside_each_other(records: Records) -> None:
+    open_account(records.log, account(dataset="wages", partition="region"), officer(), **HOW)
+    for part in "NS":
+        reserve(records, f"r{part}", dataset="wages", column="region", part=part)
+    with pytest.raises(BudgetExceeded):
+        reserve(records, "r3", dataset="wages", column="region", part="N", epsilon=THIRD)
+    with pytest.raises(BudgetExceeded):
+        reserve(records, "r3", dataset="wages", column="sex", part="F", epsilon=THIRD)
+    with pytest.raises(BudgetExceeded):
+        reserve(records, "r3", dataset="wages", epsilon=THIRD)
+
+
+NAMED = uncounted(dataset="income")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (uncounted(), uncounted()),
+        (uncounted(), uncounted(model="k_anon")),
+        (uncounted(), NAMED),
+        (NAMED, uncounted()),
+        (NAMED, uncounted(dataset="income", source="s2", model="t_close")),
+        (NAMED, claim(source="s2")),
+        (claim(), uncounted(dataset="income", source="s2")),
+        (claim(), uncounted()),
+        (uncounted(), claim()),
+    ],
+)
+def test_a_second_release_of_the_same_records_must_be_acknowledged(home: Home, first: Claim, second: Claim) -> None:
+    records = with_accounts(open_records("sqlite://", home), account(limit=Fraction(9)))
+    records.ledger.reserve(first, run="r1", **HOW)
+    changes = {field: getattr(second, field) for field in ("dataset", "source", "model", "epsilon", "adjacency")}
+    for acknowledged in ((), ("r0",)):
+        with pytest.raises(SecondRelease, match="If you accept that, list the earlier ones: r1") as caught:
+            records.ledger.reserve(claim(**changes, acknowledges=acknowledged), run="r2", **HOW)
+        assert (caught.value.code, caught.value.kind) == ("second-release", "budget")
+        assert f"got {list(acknowledged)}" in str(caught.value)
+    records.ledger.reserve(claim(**changes, acknowledges=("r0", "r1")), run="r2", **HOW)
+    with pytest.raises(SecondRelease, match="list the earlier ones: r1, r2"):
+        records.ledger.reserve(uncounted(dataset=second.dataset or first.dataset), run="r3", **HOW)
+
+
+def test_what_was_refused_does_not_block_and_what_may_still_come_out_does(records: Records) -> None:
+    released(records, "r1", uncounted(), "refused")
+    records.ledger.reserve(uncounted(), run="r2", **HOW)
+    with pytest.raises(SecondRelease, match="the earlier ones: r2"):
+        records.ledger.reserve(uncounted(), run="r3", **HOW)
+    records.ledger.spend("r2", **HOW)
+    with pytest.raises(SecondRelease, match="the earlier ones: r2"):
+        records.ledger.reserve(uncounted(), run="r3", **HOW)
+
+
+def test_two_parts_of_the_same_records_do_not_block_each_other(records: Records) -> None:
+    for part in "NS":
+        records.ledger.reserve(uncounted(column="region", part=part), run=f"r{part}", **HOW)
+    with pytest.raises(SecondRelease, match="the earlier ones: rN, rS"):
+        records.ledger.reserve(uncounted(), run="r3", **HOW)
+
+
+@pytest.mark.parametrize("outcome", ["published", "refused"])
+def test_the_same_records_have_no_second_budget_under_another_name(records: Records, outcome: str) -> None:
+    open_account(records.log, account(dataset="wages"), officer(), **HOW)
+    released(records, "r1", claim(), outcome)
+    message = "these records are counted under income, got 'wages'. Use that name"
+    with pytest.raises(SourceElsewhere, match=message) as caught:
+        reserve(records, "r2", dataset="wages")
+    assert (caught.value.code, caught.value.kind) == ("source-elsewhere", "budget")
+    with pytest.raises(SourceElsewhere):
+        reserve(records, "r1", dataset="wages")
+
+
+def test_a_wrong_name_that_cost_nothing_and_led_to_nothing_can_be_corrected(records: Records) -> None:
+    released(records, "r1", uncounted(dataset="incme"), "refused")
+    reserve(records, "r2")
+    with pytest.raises(SourceElsewhere):
+        records.ledger.reserve(uncounted(dataset="incme"), run="r4", **HOW)
+
+
+def test_a_moment_without_time_zone_reserves_nothing(records: Records) -> None:
+    with pytest.raises(EventRefused):
+        records.ledger.reserve(claim(), run="r1", actor="a", now=HOW["now"].replace(tzinfo=None))
+    assert states(records) == []
+
+
+def test_books_show_every_data_set_and_what_had_none(records: Records) -> None:
+    reserve(records, "r1")
+    records.ledger.reserve(uncounted(source="s9"), run="r2", **HOW)
+    books = records.ledger.books()
+    assert {name: [cost.run for cost in book.costs] for name, book in books.items()} == {"income": ["r1"], "": ["r2"]}
+    assert books["income"] == records.ledger.book("income")
+    assert records.ledger.book("unknown").costs == ()
