@@ -103,7 +103,7 @@ def seal(job: Job, approval: Mapping[str, Any]) -> None:
     settled = _settled(job)
     if settled is None:
         raise RunRefused.at("bundle", rule="must be staged before it is sealed", remedy="Stage it.")
-    ClaimBroken.raise_for(approval_faults(approval, settled["content"]))
+    ClaimBroken.raise_for(approval_faults(approval, settled["content"], settled["release"]["reviewers"]))
     head = job.log.head()
     digest = bundle.seal(
         job.bundle,

@@ -80,9 +80,7 @@ def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
     subject, predicate = statement["subject"], statement["predicate"]
     content = bundle.content_digest(subject, predicate["release"])
     claims = _claims(predicate["release"])
-    faults = approval_faults(predicate["approval"], content)
-    if predicate["approval"]["required"] != claims.reviewers:
-        faults.append(_fault("approval", "asks for another number of reviewers than the content that they signed"))
+    faults = approval_faults(predicate["approval"], content, claims.reviewers)
     names = [file["name"] for file in subject]
     if claims.bytes != {name: (folder / name).stat().st_size for name in names}:
         faults.append(_fault("manifest.json", "states other sizes than the files have"))
@@ -116,10 +114,11 @@ def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
     ]
 
 
-def approval_faults(approval: Mapping[str, Any], content: str) -> list[Fault]:
+def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -> list[Fault]:
     """What is wrong with the approvals of this content: required, decisions [key_id, public_key, signature, reason].
 
-    Every decision must hold, also beyond the number required, and one key counts once.
+    Every decision must hold, also beyond the number required, and one key counts once. `reviewers` is the
+    number that the content itself asks for, which they signed with it.
     """
     faults: list[Fault] = []
     held: set[bytes] = set()
@@ -134,6 +133,8 @@ def approval_faults(approval: Mapping[str, Any], content: str) -> list[Fault]:
             faults.append(_fault(field, "must be signed over exactly this content and reason with its stated key"))
         else:
             held.add(key.public_bytes_raw())
+    if approval["required"] != reviewers:
+        faults.append(_fault("approval", "asks for another number of reviewers than the content that they signed"))
     if len(held) < approval["required"]:
         faults.append(_fault("approval", "fewer reviewers approved this content than were required"))
     return faults

@@ -191,7 +191,7 @@ def test_the_rules_hold_in_any_order(home: Home) -> None:
         return LedgerMachine(with_accounts(open_records("sqlite://", home)), 0)
 
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=60, stateful_step_count=25, deadline=None, suppress_health_check=QUIET)
+        machine, settings=settings(max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=QUIET)
     )
 
 

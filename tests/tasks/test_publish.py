@@ -76,6 +76,13 @@ def line(workplace: Workplace) -> Iterator[Line]:
         yield Line(job)
 
 
+@pytest.fixture
+def reviewed_line(workplace: Workplace) -> Iterator[Line]:
+    workplace.raw["approve"] = {"reviewers": 1, "allowed": ["anna"]}
+    with begin(draw_up_plan(load_spec(workplace.write_spec()))) as job:
+        yield Line(job)
+
+
 def test_nothing_is_staged_before_it_is(line: Line) -> None:
     assert staged_content(line.job) is None
 
@@ -97,6 +104,7 @@ def test_what_is_staged_is_settled_in_full(line: Line) -> None:
         "guarantee",
         "columns",
         "gates",
+        "reviewers",
         "spec_sha256",
         "bytes",
         "environment",
@@ -177,7 +185,10 @@ def test_what_was_not_staged_is_not_sealed(line: Line) -> None:
         seal(line.job, NOBODY)
 
 
-def test_the_seal_holds_what_was_staged_with_the_approval_and_the_log_of_its_own_moment(line: Line) -> None:
+def test_the_seal_holds_what_was_staged_with_the_approval_and_the_log_of_its_own_moment(
+    reviewed_line: Line,
+) -> None:
+    line = reviewed_line
     settled = line.stage()
     line.job.record(Action.CHECKED, verdict="PASS")
     approval = {"required": 1, "decisions": [approved(REVIEWER, settled["content"], "Fine.")]}
@@ -214,12 +225,20 @@ def test_a_seal_that_was_killed_before_its_commit_is_made_again(line: Line) -> N
 
 
 @pytest.mark.parametrize("content", ["0" * 64, None])
-def test_an_approval_that_does_not_hold_is_never_sealed(line: Line, content: str | None) -> None:
+def test_an_approval_that_does_not_hold_is_never_sealed(reviewed_line: Line, content: str | None) -> None:
+    line = reviewed_line
     line.stage()
     decisions = [] if content is None else [approved(REVIEWER, content)]
     with pytest.raises(ClaimBroken, match="fewer reviewers approved"):
         seal(line.job, {"required": 1, "decisions": decisions})
     assert not (line.job.bundle / "manifest.json").exists()
+
+
+def test_a_release_that_reviewers_were_asked_about_is_never_sealed_without_them(reviewed_line: Line) -> None:
+    reviewed_line.stage()
+    with pytest.raises(ClaimBroken, match="another number of reviewers"):
+        seal(reviewed_line.job, NOBODY)
+    assert not (reviewed_line.job.bundle / "manifest.json").exists()
 
 
 def test_an_approval_of_another_form_is_never_sealed(line: Line) -> None:
@@ -229,7 +248,10 @@ def test_an_approval_of_another_form_is_never_sealed(line: Line) -> None:
     assert not (line.job.bundle / "manifest.json").exists()
 
 
-def test_the_published_bundle_verifies_and_the_run_is_concluded(line: Line) -> None:
+def test_the_published_bundle_verifies_and_the_run_is_concluded(
+    reviewed_line: Line,
+) -> None:
+    line = reviewed_line
     settled = line.stage()
     seal(line.job, {"required": 1, "decisions": [approved(REVIEWER, settled["content"], "Fine.")]})
     assert not already_published(line.job)

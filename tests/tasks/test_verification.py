@@ -167,14 +167,14 @@ def test_no_record_at_all_is_no_class_of_k_records(published: Published) -> None
 def test_k_anonymity_without_a_k_is_noticed(published: Published) -> None:
     del published.manifest["guarantee"]["parameters"]["k"]
     published.seal()
-    assert "must state guarantee, records, columns and bytes in format 1" in str(broken(published))
+    assert "must state guarantee, records, columns, bytes and reviewers in format 1" in str(broken(published))
 
 
 @pytest.mark.parametrize("missing", ["penstock", "guarantee", "records", "columns", "bytes"])
 def test_a_manifest_that_leaves_out_a_claim_is_noticed(published: Published, missing: str) -> None:
     del published.manifest[missing]
     published.seal()
-    assert "must state guarantee, records, columns and bytes in format 1" in str(broken(published))
+    assert "must state guarantee, records, columns, bytes and reviewers in format 1" in str(broken(published))
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_manifest_that_leaves_out_a_claim_is_noticed(published: Published, mis
 def test_a_claim_of_another_form_is_noticed(published: Published, change: dict[str, Any]) -> None:
     published.manifest.update(change)
     published.seal()
-    assert "must state guarantee, records, columns and bytes in format 1" in str(broken(published))
+    assert "must state guarantee, records, columns, bytes and reviewers in format 1" in str(broken(published))
 
 
 @pytest.mark.parametrize("k", [None, "many", [], {}, 0, -5])
