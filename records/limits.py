@@ -162,7 +162,7 @@ def _is_signed(facts: Mapping[str, Any], public_key: str | None) -> bool:
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
     try:
         return opened(json.loads(facts["envelope"]), _KIND, key) == canonical(signed)
-    except SignatureWrong:
+    except (SignatureWrong, TypeError, ValueError, RecursionError):
         return False
 
 

@@ -57,7 +57,7 @@ def test_an_account_says_who_opened_it_why_and_under_which_signature(records: Re
 
 def test_an_account_is_opened_once(records: Records) -> None:
     opened(records)
-    with pytest.raises(AccountRefused, match="model refused: has an account already, got 'dp'. Raise") as caught:
+    with pytest.raises(AccountRefused, match=r"model refused: has an account already, got 'dp'\. Raise") as caught:
         opened(records, limit=Fraction(5))
     assert (caught.value.code, caught.value.kind) == ("account-refused", "budget")
     opened(records, dataset="wages")
