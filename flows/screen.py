@@ -82,6 +82,7 @@ class Screen:
         self._paragraph("To expect", outlook["expect"])
         self._paragraph("Gates", outlook["gates"])
         self._paragraph("Cost", outlook["cost"])
+        self._paragraph("Review", outlook["review"])
 
     def show_receipt(self, receipt: Mapping[str, Any]) -> None:
         if self._as_json:

@@ -58,7 +58,8 @@ class Sheet:
         query = select(_ENTRIES.c.seq).where(_ENTRIES.c.subject == subject).order_by(_ENTRIES.c.seq)
         numbers = self._page.connection.execute(query).scalars().all()
         # Most events stand under two subjects, and checking one costs more than finding it.
-        unread = [number for number in numbers if number not in self._read]
+        # SQLite keeps any type in any column; what is no number is no event.
+        unread = [number for number in numbers if isinstance(number, int) and number not in self._read]
         self._read.update({event.seq: event for event in self._page.numbered(unread)})
         events = [self._read[number] for number in numbers if number in self._read]
         before = 0

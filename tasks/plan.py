@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from measures.gates import Gate
 from mechanisms.columns import Column
 from mechanisms.guarantee import Guarantee
 from mechanisms.probabilistic_k_anonymity import Params
+from records.accounts import ADDS_UP, Claim
 from records.approval import Rule
 
 __all__ = ["Plan"]
@@ -45,3 +47,19 @@ class Plan:
     def data_columns(self) -> dict[str, Column]:
         """The columns that are read: all but the direct identifiers."""
         return {name: column for name, column in self.declared.items() if column.role != "identifier"}
+
+    def claim(self, source: str) -> Claim:
+        """What the release asks of the ledger, for the records with this digest."""
+        guarantee = self.guarantee
+        column, part = self.part if self.part is not None else (None, None)
+        return Claim(
+            dataset=self.dataset,
+            source=source,
+            model=guarantee.model,
+            epsilon=Fraction(guarantee.parameters["epsilon"]) if guarantee.model in ADDS_UP else None,
+            adjacency=guarantee.adjacency,
+            unit=guarantee.unit,
+            column=column,
+            part=part,
+            acknowledges=self.acknowledges,
+        )
