@@ -41,6 +41,9 @@ class Entry(NamedTuple):
     digest: str
 
 
+_DIGESTED = Entry._fields[:-1]  # all but the digest, which is the last
+
+
 class SealedHead(NamedTuple):
     """Number and digest of the last event, where the ledger stands, and the seal (2)."""
 
@@ -52,8 +55,7 @@ class SealedHead(NamedTuple):
 
 def digest_of(key: bytes, entry: Entry, seq: int) -> str:
     """(1), as if the entry were event number `seq`."""
-    content = entry._replace(seq=seq)._asdict()
-    del content["digest"]
+    content = dict(zip(_DIGESTED, (seq, *entry[1:-1]), strict=True))
     return keyed(key, "event", canonical(content))
 
 

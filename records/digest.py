@@ -21,6 +21,10 @@ from mechanisms.refusal import Refusal
 __all__ = ["NotCanonical", "canonical", "keyed", "keyed_file", "plain_file"]
 
 
+# Made once: a log of many events is encoded again each time it is checked.
+_ENCODER = json.JSONEncoder(sort_keys=True, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
 class NotCanonical(Refusal):
     """The data have no single JSON form, so a digest of them would mean nothing."""
 
@@ -34,8 +38,7 @@ def canonical(data: object) -> bytes:
     text that is not Unicode, and every type that JSON does not have.
     """
     try:
-        text = json.dumps(data, sort_keys=True, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-        encoded = text.encode()
+        encoded = _ENCODER.encode(data).encode()
     except (TypeError, ValueError, RecursionError):
         encoded = b""
     if not encoded or not _keys_are_text(data):
@@ -50,20 +53,19 @@ def canonical(data: object) -> bytes:
 
 def _keys_are_text(data: object) -> bool:
     if isinstance(data, dict):
-        return all(isinstance(key, str) for key in data) and all(map(_keys_are_text, data.values()))
+        return all(isinstance(key, str) for key in data) and _keys_are_text(list(data.values()))
     if isinstance(data, list | tuple):
-        return all(map(_keys_are_text, data))
+        return all(_keys_are_text(item) for item in data if isinstance(item, dict | list | tuple))
     return True
 
 
 def keyed(key: bytes, *parts: bytes | str) -> str:
     """(1) as hexadecimal text; text parts count as their UTF-8 bytes."""
-    mac = hmac.new(key, len(parts).to_bytes(8, "big"), hashlib.sha256)
+    framed = [len(parts).to_bytes(8, "big")]
     for part in parts:
         content = part.encode() if isinstance(part, str) else part
-        mac.update(len(content).to_bytes(8, "big"))
-        mac.update(content)
-    return mac.hexdigest()
+        framed += (len(content).to_bytes(8, "big"), content)
+    return hmac.digest(key, b"".join(framed), "sha256").hex()
 
 
 def keyed_file(key: bytes, path: Path) -> str:

@@ -110,7 +110,8 @@ _SIGNED = frozenset(
 )
 
 
-_WITHOUT_CHECKPOINTS = frozenset({"0.1.0"})  # versions that signed none
+# Version 0.1.0 signed nothing.
+_UNSIGNED_THEN = frozenset({("0.1.0", Action.PUBLISHED), ("0.1.0", Action.REFUSED)})
 
 
 class LogAppendFailed(Refusal):
@@ -233,14 +234,12 @@ class Log:
                 (seq, text) for seq, text in connection.execute(select(_CHECKPOINTS).order_by(_CHECKPOINTS.c.seq))
             ]
         digests = {entry.seq: entry.digest for entry in entries}
-        unsigned = {e.seq for e in entries if e.action in _SIGNED and e.code not in _WITHOUT_CHECKPOINTS} - dict(
-            signed
-        ).keys()
+        due = {e.seq for e in entries if e.action in _SIGNED and (e.code, e.action) not in _UNSIGNED_THEN}
         LogAltered.raise_for(
             [
                 *find_faults(self._key, entries, head),
                 *checkpoint_faults(signed, digests, self._signing_key.public_key()),
-                *(removed_checkpoint(seq) for seq in sorted(unsigned)),
+                *(removed_checkpoint(seq) for seq in sorted(due - dict(signed).keys())),
             ]
         )
         last = entries[-1].digest if entries else GENESIS

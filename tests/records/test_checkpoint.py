@@ -6,7 +6,7 @@ import json
 import pytest
 from reviewers import private, public
 
-from records.checkpoint import checkpoint, checkpoint_faults
+from records.checkpoint import checkpoint, checkpoint_faults, removed_checkpoint
 from records.digest import canonical
 from records.envelope import sealed
 
@@ -72,3 +72,7 @@ def test_a_checkpoint_under_another_number_is_found() -> None:
 
 def test_every_fault_is_listed() -> None:
     assert [field for field, _ in rules([(1, "x"), (2, "x")])] == ["checkpoint 1", "checkpoint 2"]
+
+
+def test_a_checkpoint_that_is_gone_is_named() -> None:
+    assert str(removed_checkpoint(3)).startswith("checkpoint 3 refused: removed. Keep the database as it is")

@@ -221,7 +221,6 @@ def test_another_programs_tables_are_left_alone(either_home: Home) -> None:
     assert open_records(home=either_home).log.verify().count == 0
 
 
-@pytest.mark.xfail(strict=True, reason="an empty database passes for the records that were there")
 def test_who_checks_records_does_not_make_new_ones(either_home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", str(either_home.root))
     engine = open_records(home=either_home).engine

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import pytest
@@ -11,7 +11,9 @@ from database_faults import FaultyHome, answer_to_commit_lost, impatient, killed
 from ledger_cases import HOW, account, charges, claim, officer, states, with_accounts
 
 from records import Action, Home, LogAppendFailed, Records, open_records
+from records.accounts import Claim
 from records.limits import open_account, raise_limit
+from records.sheet import WritingSheet
 
 SMALL = claim(epsilon=Fraction(1, 1000), dataset="income")
 
@@ -58,31 +60,30 @@ def test_a_fault_in_the_middle_loses_nothing_and_the_run_is_charged_once(faulty:
     verify(records)
 
 
-@pytest.mark.parametrize("act", ["reserve", "spend", "settle", "open", "raise"])
-def test_each_write_of_an_operation_that_is_refused_takes_back_the_whole(records: Records, act: str) -> None:
+def test_each_write_of_an_operation_that_is_refused_takes_back_the_whole(records: Records) -> None:
     ledger = records.ledger
     ledger.reserve(SMALL, run="r1", **HOW)
-    operations: dict[str, Callable[[], object]] = {
-        "reserve": lambda: ledger.reserve(SMALL, run="r2", **HOW),
-        "spend": lambda: ledger.spend("r1", **HOW),
-        "settle": lambda: ledger.settle("r1", "refused", **HOW),
-        "open": lambda: open_account(records.log, account(dataset="wages"), officer(), **HOW),
-        "raise": lambda: raise_limit(records.log, "income", "dp", Fraction(2), officer(), **HOW),
-    }
-    before = records.log.head(), records.ledger.books()
-    for statement, table in (
-        ("INSERT", "log_events"),
-        ("UPDATE", "log_head"),
-        ("INSERT", "ledger_tails"),
-        ("INSERT", "ledger_entries"),
-    ):
-        with refusing(records.engine, statement, table):
-            fails_without_a_word(operations[act])
-        assert (records.log.head(), records.ledger.books()) == before
+    operations: tuple[Callable[[], object], ...] = (
+        lambda: ledger.reserve(SMALL, run="r2", **HOW),
+        lambda: ledger.spend("r1", **HOW),
+        lambda: ledger.settle("r1", "refused", **HOW),
+        lambda: open_account(records.log, account(dataset="wages"), officer(), **HOW),
+        lambda: raise_limit(records.log, "income", "dp", Fraction(2), officer(), **HOW),
+    )
+    for operation in operations:
+        before = records.log.head(), ledger.books()
+        for statement, table in (
+            ("INSERT", "log_events"),
+            ("UPDATE", "log_head"),
+            ("INSERT", "ledger_tails"),
+            ("INSERT", "ledger_entries"),
+        ):
+            with refusing(records.engine, statement, table):
+                fails_without_a_word(operation)
+            assert (records.log.head(), ledger.books()) == before
+        operation()
+        assert records.log.head().seq == before[0].seq + 1
         verify(records)
-    operations[act]()
-    assert records.log.head().seq == before[0].seq + 1
-    verify(records)
 
 
 def test_a_reservation_whose_confirmation_was_lost_is_charged_once(postgres_home: Home) -> None:
@@ -120,65 +121,107 @@ def test_a_commit_that_sqlite_refuses_leaves_nothing_and_the_run_is_charged_once
     verify(records)
 
 
-def kills(records: Records, prepare: Callable[[str], object], act: Callable[[str], object]) -> list[tuple[str, str]]:
-    """Kill `act` at each of its moments, each time for another run; the moments with the run that was killed there."""
-    runs = [f"k{number}" for number in range(100)]
-    found: list[tuple[str, str]] = []
-    prepare(runs[0])
+def killed(records: Records, act: Callable[[str], object], done: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
+    """Kill `act` at each of its moments, each time for another run; give out the run and whether it was done.
+
+    Only who was killed after the commit has done it; and the next writer never waits for the dead one.
+    """
+    runs = [f"k{number}" for number in range(400)]
+    moments: list[str] = []
+    found: list[bool] = []
     for moment in killed_at_each_moment(lambda: act(runs[len(found)])):
-        found.append((moment, runs[len(found)]))
         verify(records)
-        prepare(runs[len(found)])  # the next writer does not wait for the dead one
-    moments = [moment for moment, _ in found]
+        run = runs[len(found)]
+        moments.append(moment)
+        found.append(done(run))
+        yield run, found[-1]
     assert moments[-2:] == ["commit", "close"]
-    assert moments.count("after_cursor_execute") >= 8
-    act(runs[len(found)])  # the child that lived to its end has done this already, and again is harmless or refused
-    return found
+    assert moments.count("before_cursor_execute") >= 10
+    assert found == [False] * (len(found) - 1) + [True]
+    assert done(runs[len(found)])  # the one that lived
 
 
-def nothing(_: str) -> None:
-    pass
+def reserved(records: Records, run: str, wanted: Claim = SMALL) -> list[str]:
+    """Reserve; the sources and states of the run's charges."""
+    records.ledger.reserve(wanted, run=run, **HOW)
+    return [f"{cost.claim.source} {cost.state}" for cost in charges(records, run)]
+
+
+def with_reservations(records: Records) -> Records:
+    """More runs than any operation has moments wait for their draw, reserved in one go."""
+    with records.log.transaction() as pen:
+        sheet = WritingSheet(pen, **HOW)
+        for number in range(50):
+            facts = {**SMALL.facts(), "attempt": 1}
+            sheet.write(Action.RESERVED, run=f"k{number}", facts=facts, subjects=SMALL.subjects)
+    return records
+
+
+@pytest.fixture
+def prepared(records: Records) -> Records:
+    return with_reservations(records)
 
 
 def test_a_kill_at_each_moment_of_reserving_leaves_all_of_it_or_nothing(records: Records) -> None:
     def reserve(run: str) -> None:
         records.ledger.reserve(SMALL, run=run, **HOW)
 
-    for moment, run in kills(records, nothing, reserve):
-        assert len(charges(records, run)) == (moment == "close")
-        reserve(run)
-        assert [(cost.attempt, cost.state) for cost in charges(records, run)] == [(1, "reserved")]
-    verify(records)
+    for run, _ in killed(records, reserve, lambda run: bool(charges(records, run))):
+        assert reserved(records, run) == ["s1 reserved"]
 
 
-def test_a_kill_at_each_moment_of_reserving_anew_leaves_one_of_the_two_reservations(records: Records) -> None:
-    def changed(run: str) -> None:
-        records.ledger.reserve(claim(epsilon=SMALL.epsilon, source="changed"), run=run, **HOW)
+def test_a_kill_at_each_moment_of_reserving_anew_leaves_one_of_the_two_reservations(home: Home) -> None:
+    prepared = with_reservations(with_accounts(open_records(home=home), account()))
+    anew = claim(epsilon=SMALL.epsilon, source="s2")
 
-    found = kills(records, lambda run: records.ledger.reserve(SMALL, run=run, **HOW), changed)
-    for moment, run in found:
-        assert [cost.claim.source for cost in charges(records, run)] == ["changed" if moment == "close" else "s1"]
-        changed(run)
-        assert [cost.claim.source for cost in charges(records, run)] == ["changed"]
+    def reserve_anew(run: str) -> None:
+        prepared.ledger.reserve(anew, run=run, **HOW)
+
+    def was_changed(run: str) -> bool:
+        (cost,) = charges(prepared, run)
+        return cost.claim == anew
+
+    for run, _ in killed(prepared, reserve_anew, was_changed):
+        assert reserved(prepared, run, anew) == ["s2 reserved"]
 
 
-def test_a_kill_at_each_moment_of_the_draw_s_record_leaves_it_drawn_or_not(records: Records) -> None:
-    def spend(run: str) -> None:
-        if charges(records, run)[-1].state == "reserved":
-            records.ledger.spend(run, **HOW)
+def test_after_a_kill_at_each_moment_of_the_draw_it_is_charged_again_only_if_it_was_on_record(
+    prepared: Records,
+) -> None:
+    def state(run: str) -> str:
+        return charges(prepared, run)[0].state
 
-    def direct(run: str) -> None:
-        records.ledger.spend(run, **HOW)
+    for run, drawn in killed(
+        prepared, lambda run: prepared.ledger.spend(run, **HOW), lambda run: state(run) == "spent"
+    ):
+        assert reserved(prepared, run) == (["s1 spent", "s1 reserved"] if drawn else ["s1 reserved"])
 
-    runs = iter(range(100))
-    records.ledger.reserve(SMALL, run="k0", **HOW)
-    current = ["k0"]
-    for moment in killed_at_each_moment(lambda: direct(current[-1])):
+
+def test_a_kill_at_each_moment_of_settling_gives_back_what_was_not_drawn_or_nothing(prepared: Records) -> None:
+    def settle(run: str) -> None:
+        prepared.ledger.settle(run, "refused", **HOW)
+
+    for run, returned in killed(prepared, settle, lambda run: not charges(prepared, run)):
+        settle(run)
+        assert charges(prepared, run) == []
+        assert [event.action for event in prepared.log.events(run)] == [Action.RESERVED, Action.RETURNED], returned
+
+
+def test_a_kill_at_each_moment_of_settling_what_was_drawn_leaves_it_spent(records: Records) -> None:
+    """One run with two draws: both of them are settled, or none."""
+    for _ in range(2):
+        records.ledger.reserve(SMALL, run="r1", **HOW)
+        records.ledger.spend("r1", **HOW)
+    seen = set()
+    for _ in killed_at_each_moment(lambda: records.ledger.settle("r1", "published", **HOW)):
         verify(records)
-        run = current[-1]
-        assert [cost.state for cost in charges(records, run)] == ["spent" if moment == "close" else "reserved"]
-        records.ledger.reserve(SMALL, run=run, **HOW)
-        assert len(charges(records, run)) == (2 if moment == "close" else 1)
-        current.append(f"n{next(runs)}")
-        records.ledger.reserve(SMALL, run=current[-1], **HOW)
-    assert [cost.state for cost in charges(records, current[-1])] == ["spent"]
+        seen.add(tuple(cost.state for cost in charges(records, "r1")))
+    assert seen == {("spent", "spent"), ("refused", "published")}
+
+
+def test_a_kill_at_each_moment_of_opening_an_account_leaves_all_of_it_or_nothing(records: Records) -> None:
+    def open_one(run: str) -> None:
+        open_account(records.log, account(dataset=run), officer(), **HOW)
+
+    for run, _ in killed(records, open_one, lambda run: bool(records.ledger.book(run).accounts)):
+        assert reserved(records, f"after {run}") == ["s1 reserved"]

@@ -9,7 +9,14 @@ from itertools import count
 import pytest
 from hypothesis import HealthCheck, Phase, note, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from ledger_cases import HOW, account, claim, officer, with_accounts
 from ledger_rules import Rules
 
@@ -191,7 +198,7 @@ def test_the_rules_hold_in_any_order(home: Home) -> None:
         return LedgerMachine(with_accounts(open_records("sqlite://", home)), 0)
 
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=QUIET)
+        machine, settings=settings(max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=QUIET)
     )
 
 
@@ -199,7 +206,7 @@ def test_the_rules_hold_on_both_databases(either_home: Home) -> None:
     records, numbers = with_accounts(open_records(home=either_home)), count()
     run_state_machine_as_test(
         lambda: LedgerMachine(records, next(numbers)),
-        settings=settings(max_examples=5, stateful_step_count=20, deadline=None, suppress_health_check=QUIET),
+        settings=settings(max_examples=3, stateful_step_count=20, deadline=None, suppress_health_check=QUIET),
     )
 
 

@@ -95,7 +95,6 @@ ROW_CHANGES = (
     "DELETE FROM {table} WHERE {row}",
     "UPDATE {table} SET seq = 1 WHERE {row}",
     "UPDATE {table} SET seq = 99 WHERE {row}",
-    "UPDATE {table} SET seq = -1 WHERE {row}",
     "UPDATE {table} SET subject = 'x' WHERE {row}",
 )
 
@@ -118,7 +117,7 @@ def test_each_row_that_is_inserted_is_noticed(records: Records, either_home: Hom
     entries = set(rows(records, "ledger_entries"))
     tails = rows(records, "ledger_tails")
     for subject, _ in tails:
-        for seq in {0, 1, 2, 3, last, last + 1, 99}:
+        for seq in {0, 2, last, last + 1}:
             if (subject, seq) not in entries:
                 with kept(either_home, "ledger_entries"):
                     tamper(either_home, f"INSERT INTO ledger_entries VALUES ('{subject}', {seq})")
@@ -136,32 +135,36 @@ def test_the_rows_of_an_unknown_data_set_are_named(records: Records, either_home
         records.ledger.verify()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("DELETE FROM ledger_tails", "ledger_tails refused: it is not as the head of the log says"),
-        ("DELETE FROM ledger_entries", "ledger_entries refused: the last event of a data set is missing"),
-        ("DELETE FROM ledger_entries WHERE seq < 5", "ledger_entries refused: an event is missing, or does not belong"),
-        ("UPDATE log_head SET ledger = ''", "head refused: its seal must hold"),
-        ("UPDATE log_head SET ledger = 'x'", "head refused: its seal must hold"),
-    ],
-)
-def test_what_is_wrong_is_named(records: Records, either_home: Home, change: str, message: str) -> None:
-    tamper(either_home, change)
-    for look in (records.ledger.verify, lambda: records.ledger.book("income"), records.ledger.books):
-        with pytest.raises((LedgerAltered, LogAltered), match=message):
-            look()
-    refuses(records, "dataset income")
+NAMED = {
+    "DELETE FROM ledger_tails": "ledger_tails refused: it is not as the head of the log says",
+    "DELETE FROM ledger_entries": "ledger_entries refused: the last event of a data set is missing",
+    "DELETE FROM ledger_entries WHERE seq < 5": "ledger_entries refused: an event is missing, or does not belong",
+    "UPDATE log_head SET ledger = ''": "head refused: its seal must hold",
+    "UPDATE log_head SET ledger = 'x'": "head refused: its seal must hold",
+}
 
 
-@pytest.mark.parametrize("value", ["x'ff'", "'canary'", "CAST(x'ff' AS TEXT)", "1.5", "9e999"])
-@pytest.mark.parametrize("table", ["ledger_entries", "ledger_tails"])
-def test_a_value_of_another_type_is_noticed_on_sqlite(home: Home, table: str, value: str) -> None:
+def test_what_is_wrong_is_named(records: Records, either_home: Home) -> None:
+    looks = (records.ledger.verify, lambda: records.ledger.book("income"), records.ledger.books)
+    for change, message in NAMED.items():
+        with kept(either_home, "ledger_entries", "ledger_tails", "log_head"):
+            tamper(either_home, change)
+            for look in looks:
+                with pytest.raises((LedgerAltered, LogAltered), match=message):
+                    look()
+            refuses(records, "dataset income")
+
+
+def test_a_value_of_another_type_is_noticed_on_sqlite(home: Home) -> None:
     records = fill(open_records(home=home))
-    for column in ("seq", "subject"):
+    for table in ("ledger_entries", "ledger_tails"):
         with kept(home, table):
-            tamper(home, f"UPDATE {table} SET {column} = {value} WHERE subject = 'dataset wages' AND seq > 4")
-            refuses(records, "dataset wages")
+            for column in ("seq", "subject"):
+                for value in ("x'ff'", "'canary'", "CAST(x'ff' AS TEXT)", "1.5", "9e999"):
+                    row = "subject = 'dataset wages' AND seq > 4"
+                    tamper(home, f"UPDATE {table} SET {column} = {value} WHERE {row}")
+                    refuses(records, "dataset wages")
+                    put_back(home, table)
 
 
 def go_on(records: Records, how: str) -> None:
@@ -234,17 +237,19 @@ def test_what_was_given_back_is_not_drawn_because_the_return_was_taken_out(recor
             act()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ("UPDATE log_checkpoints SET envelope = '{}' WHERE seq = 2", "checkpoint 2 refused: altered"),
-        ("INSERT INTO log_checkpoints SELECT 5, envelope FROM log_checkpoints WHERE seq = 2", "checkpoint 5 refused"),
-        ("INSERT INTO log_checkpoints VALUES (99, 'x')", "checkpoint 99 refused: altered"),
-    ],
-)
-def test_a_changed_or_inserted_checkpoint_is_named(
-    records: Records, either_home: Home, change: str, message: str
-) -> None:
-    tamper(either_home, change)
-    with pytest.raises(LogAltered, match=message):
-        records.log.verify()
+CHECKPOINT_CHANGES = {
+    "DELETE FROM log_checkpoints WHERE seq = 2": "checkpoint 2 refused: removed",
+    "UPDATE log_checkpoints SET seq = 4 WHERE seq = 3": "checkpoint 3 refused: removed",
+    "DELETE FROM log_checkpoints": "checkpoint 1 refused: removed",
+    "UPDATE log_checkpoints SET envelope = '{}' WHERE seq = 2": "checkpoint 2 refused: altered",
+    "INSERT INTO log_checkpoints SELECT 5, envelope FROM log_checkpoints WHERE seq = 2": "checkpoint 5 refused: the",
+    "INSERT INTO log_checkpoints VALUES (99, 'x')": "checkpoint 99 refused: altered",
+}
+
+
+def test_a_removed_changed_or_inserted_checkpoint_is_named(records: Records, either_home: Home) -> None:
+    for change, message in CHECKPOINT_CHANGES.items():
+        with kept(either_home, "log_checkpoints"):
+            tamper(either_home, change)
+            with pytest.raises(LogAltered, match=message):
+                records.log.verify()

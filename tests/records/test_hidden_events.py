@@ -1,0 +1,63 @@
+"""An event that somebody took out of the log does not change who may decide."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from database_faults import tamper
+from reviewers import CONTENT, private, public
+
+from records import Home, LogAltered, Records, open_records
+from records.approval import Rule, decide, wait
+from records.decision import APPROVE, sign_decision
+from records.people import people, trust, withdraw
+
+RULE = Rule(1, ("anna", "ben"), timedelta(days=1))
+
+
+@pytest.fixture
+def records(either_home: Home, now: datetime) -> Records:
+    """Anna was trusted and withdrawn, ben is trusted, and a run waits."""
+    opened = open_records(home=either_home)
+    for name in ("anna", "ben"):
+        trust(opened.log, name, public(name), actor="officer", reason="reviewer", now=now)
+    withdraw(opened.log, "anna", actor="officer", reason="key lost", now=now)
+    wait(opened.log, run="run-1", content=CONTENT, rule=RULE, started_by=["carl"], actor="carl", now=now)
+    return opened
+
+
+def approve(records: Records, name: str, now: datetime) -> str:
+    signature = sign_decision(private(name), content=CONTENT, decision=APPROVE, reason="")
+    return decide(
+        records.log,
+        run="run-1",
+        content=CONTENT,
+        reviewer=name,
+        decision=APPROVE,
+        signature=signature,
+        reason="",
+        actor=name,
+        now=now,
+    ).state
+
+
+def test_a_trusted_reviewer_approves_on_either_database(records: Records, now: datetime) -> None:
+    assert approve(records, "ben", now) == "approved"
+
+
+def test_a_withdrawal_taken_out_of_the_log_does_not_bring_a_reviewer_back(
+    records: Records, either_home: Home, now: datetime
+) -> None:
+    tamper(either_home, "DELETE FROM log_events WHERE action = 'KEY_WITHDRAWN'")
+    assert "anna" in people(records.log)  # a reader of single rows cannot see it
+    with pytest.raises(LogAltered):
+        approve(records, "anna", now)
+
+
+def test_a_key_whose_trust_was_taken_out_of_the_log_cannot_be_trusted_again(
+    records: Records, either_home: Home, now: datetime
+) -> None:
+    tamper(either_home, "DELETE FROM log_events WHERE action = 'KEY_TRUSTED' AND seq = 1")
+    with pytest.raises(LogAltered):
+        trust(records.log, "dora", public("anna"), actor="officer", reason="reviewer", now=now)
