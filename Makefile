@@ -21,6 +21,7 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.release_line
+	$(BIN)/python -m benchmarks.records
 
 docs: $(INSTALLED)
 	$(BIN)/python -m flows.reference > docs/spec.md

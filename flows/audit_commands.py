@@ -11,6 +11,7 @@ import typer
 
 from flows.options import AsJson, OutputFile, new_file
 from flows.screen import Screen
+from mechanisms.refusal import SpecRefused
 
 __all__ = ["audit"]
 
@@ -45,6 +46,10 @@ def verify(
     from records.export import verify_export
     from records.home import Home
 
+    if export is not None and bundles:
+        raise _not_together("--bundles", "is checked against the database, not against an export")
+    if export is None and key is not None:
+        raise _not_together("--key", "is for an export; the home has its own key")
     if export is not None:
         found = verify_export(export, key if key is not None else Home.located().public_key_path)
         Screen(as_json).show_audit(found)
@@ -61,9 +66,13 @@ def export(output: OutputFile = None, as_json: AsJson = False) -> None:
     log, screen = existing_records().log, Screen(as_json)
     if output is not None:
         with new_file(output) as file:
-            write_export(log, file)
+            write_export(log, file.buffer)
         screen.show(f"Exported to {output}.", {"path": str(output)})
     elif as_json:
         screen.show_events([asdict(event) for event in log.events()])
     else:
-        write_export(log, sys.stdout)
+        write_export(log, sys.stdout.buffer)  # bytes: another encoding would not be what was signed
+
+
+def _not_together(option: str, rule: str) -> SpecRefused:
+    return SpecRefused.at(option, rule=rule, remedy="Leave it out, or check twice.")

@@ -10,6 +10,7 @@ import typer
 
 from flows.options import AsJson, KeyFile, Reason
 from flows.screen import Screen
+from mechanisms.exact import exact_number
 from mechanisms.refusal import SpecRefused
 from records.accounts import Budgeted
 
@@ -94,11 +95,8 @@ def show(
 
 
 def _exact(text: str) -> Fraction:
-    try:
-        limit = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        limit = Fraction(0)
-    if limit <= 0:
+    limit = exact_number(text)
+    if limit is None or limit <= 0:
         raise SpecRefused.at(
             "--epsilon", rule='must be an exact number above 0, such as "1/2" or "0.5"', got=text, remedy="Correct it."
         )

@@ -27,12 +27,15 @@ class OutputRefused(Refusal):
 
 @contextmanager
 def new_file(path: Path) -> Iterator[TextIO]:
-    """A file that was not there before."""
-    with ExitStack() as until_written:
-        try:
-            file = until_written.enter_context(open(path, "x", encoding="utf-8"))
-        except OSError as error:
-            raise OutputRefused.at(
-                "--output", rule=f"must be a new file ({error.strerror})", got=str(path), remedy="Choose another name."
-            ) from None
-        yield file
+    """A file that was not there before, and is not there afterwards if it could not be written whole."""
+    try:
+        file = open(path, "x", encoding="utf-8")  # noqa: SIM115  # closed below, before it is removed
+    except OSError as error:
+        raise OutputRefused.at(
+            "--output", rule=f"must be a new file ({error.strerror})", got=str(path), remedy="Choose another name."
+        ) from None
+    with ExitStack() as unless_written:
+        unless_written.callback(path.unlink)
+        with file:
+            yield file
+        unless_written.pop_all()

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 from flows.plan import draw_up_plan
 from flows.spec import parse_spec
+from mechanisms.refusal import SpecRefused
 from records import Home, open_records
 from records.approval import standing
-from records.run import RunRefused, unfinished
+from records.run import RunDamaged, RunRefused, unfinished
 from tasks.approve import ApprovalExpired, ask_reviewers
 from tasks.job import begin
 
@@ -16,7 +17,7 @@ __all__ = ["end_overdue"]
 
 
 def end_overdue() -> list[str]:
-    """End every run that waited too long; return which."""
+    """End every run that waited too long; return which. None of them stands in the way of another release."""
     home = Home.open()
     log = open_records(home=home).log
     ended = []
@@ -25,8 +26,8 @@ def end_overdue() -> list[str]:
             try:
                 with begin(draw_up_plan(parse_spec(spec)), run=run) as job:
                     ask_reviewers(job)
-            except ApprovalExpired:
+            except (ApprovalExpired, RunDamaged):
                 ended.append(run)
-            except RunRefused:
-                continue  # another process is at it
+            except (RunRefused, SpecRefused):
+                continue  # another process is at it, or another version of Penstock began it
     return ended

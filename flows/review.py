@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from flows.local_server import prefect_server
 from flows.overdue import end_overdue
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec, parse_spec
-from records import Home
-from records.approval import NothingWaits
+from records import Home, open_records
+from records.approval import NothingWaits, decide, standing
 from records.decision import sign_decision
-from records.run import unfinished
+from records.home import login
+from records.run import RunDamaged, unfinished
 from records.signing import existing_private_key
 from tasks.approve import ReviewerDeclined, Waiting, ask_reviewers, describe_waiting, take_decision
-from tasks.job import attend, begin
+from tasks.job import attend, begin, end_refused
 from tasks.publish import Receipt, staged_content
 
 __all__ = ["review"]
@@ -28,27 +31,50 @@ def review(
 ) -> Receipt | Waiting | None:
     """Decide about a waiting run. What became of it: published, still waiting, or None where it ended refused
     or goes on in the Prefect server that suspended it."""
+    home, private_key = Home.open(), existing_private_key(key)
+    _require_named_server(home)
     end_overdue()
-    home = Home.open()
-    found = unfinished(home).get(run)
-    if found is None:
-        raise NothingWaits.at("RUN", rule="must wait for approval", got=run, remedy="See `penstock audit show`.")
-    spec = parse_spec(found)
-    private_key = existing_private_key(key)
-    with attend(draw_up_plan(spec), run=run) as job:
-        content = (staged_content(job) or {"content": ""})["content"]
-        given = {"reviewer": reviewer, "decision": decision, "reason": reason}
+
+    def signed(content: str) -> dict[str, str]:
         signature = sign_decision(private_key, content=content, decision=decision, reason=reason)
-        stands = take_decision(job, signature=signature, **given)
+        return {"reviewer": reviewer, "decision": decision, "reason": reason, "signature": signature}
+
+    about = unfinished(home).get(run)
+    if about is None:
+        now = datetime.now(UTC)
+        log = open_records(home=home).log
+        stood = standing(log, run, now)
+        if stood.content and stood.state != "waiting":  # it has ended: the decision is refused, on record
+            decide(log, run=run, content=stood.content, **signed(stood.content), actor=login(), now=now)
+        raise _nothing_waits(run)
+    spec = parse_spec(about)
+    with attend(draw_up_plan(spec), run=run) as job:
+        try:
+            settled = staged_content(job)
+        except RunDamaged as damaged:
+            end_refused(job, damaged)
+            raise
+        if settled is None:
+            raise _nothing_waits(run)
+        given = signed(settled["content"])
+        stands = take_decision(job, **given)
         waiting, owners = describe_waiting(job), job.run.owners
-    if _wake(owners, {**given, "signature": signature}):
-        return None
+    woken = _wake(home, owners, given)
     if stands.state == "waiting":
         return waiting
+    if woken:
+        return None
     if stands.state == "approved":
         return _go_on(home, spec, run)
     _end(spec, run)
     return None
+
+
+def _require_named_server(home: Home) -> None:
+    """A server that does not answer is noticed before the decision is on record, not after."""
+    if "PREFECT_API_URL" in os.environ:
+        with prefect_server(home.root):
+            return
 
 
 def _go_on(home: Home, spec: ReleaseSpec, run: str) -> Receipt | Waiting:
@@ -66,20 +92,25 @@ def _end(spec: ReleaseSpec, run: str) -> None:
         return
 
 
-def _wake(owners: list[str], given: dict[str, str]) -> bool:
+def _wake(home: Home, owners: Sequence[str], given: Mapping[str, Any]) -> bool:
     """Resume the flow run that is suspended for this decision, if a Prefect server was named that knows it."""
     if not owners or "PREFECT_API_URL" not in os.environ:
         return False
     from prefect import get_client
+    from prefect.client.schemas.responses import SetStateStatus
     from prefect.exceptions import ObjectNotFound
-    from prefect.flow_runs import resume_flow_run
 
-    with prefect_server(Home.open().root), get_client(sync_client=True) as client:
-        try:
-            state = client.read_flow_run(UUID(owners[-1])).state
-        except ObjectNotFound:
-            return False
-        if state is None or not state.is_paused():
-            return False
-        resume_flow_run(UUID(owners[-1]), run_input=given)
-        return True
+    with prefect_server(home.root), get_client(sync_client=True) as client:
+        for owner in map(UUID, reversed(owners)):
+            try:
+                state = client.read_flow_run(owner).state
+            except ObjectNotFound:
+                continue  # another server's
+            if state is not None and state.is_paused():
+                answer = client.resume_flow_run(owner, run_input=dict(given))
+                return answer.status is SetStateStatus.ACCEPT
+    return False
+
+
+def _nothing_waits(run: str) -> NothingWaits:
+    return NothingWaits.at("RUN", rule="must wait for approval", got=run, remedy="See `penstock audit show`.")

@@ -150,7 +150,7 @@ class Screen:
         table = _table("", "when", "run", "what", "who")
         for event in events:
             when = event["occurred"][:19].replace("T", " ")
-            table.add_row(str(event["seq"]), when, event["run"], event["action"], event["actor"])
+            table.add_row(str(event["seq"]), when, escape(event["run"]), event["action"], escape(event["actor"]))
         self._out.print(table)
 
     def show_audit(self, found: Mapping[str, Any]) -> None:
@@ -177,7 +177,7 @@ class Screen:
             self._out.print(f"[bold]{escape(book['dataset'] or 'no data set named')}[/bold]")
             accounts = _table(*_ACCOUNT_FIELDS)
             for account in book["accounts"]:
-                accounts.add_row(*(str(account[name] or "") for name in _ACCOUNT_FIELDS))
+                accounts.add_row(*(escape(account[name] or "") for name in _ACCOUNT_FIELDS))
             releases = _table(*_RELEASE_FIELDS)
             for cost in book["releases"]:
                 when = cost["occurred"][:19].replace("T", " ")

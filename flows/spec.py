@@ -33,6 +33,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from measures.gates import Gate
 from mechanisms import probabilistic_k_anonymity
 from mechanisms.columns import Column
+from mechanisms.exact import exact_number
 from mechanisms.refusal import Fault, SpecRefused
 from records.approval import Rule, RuleRefused
 
@@ -59,10 +60,10 @@ def _exact(value: object) -> Fraction:
         return value
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise PydanticCustomError("exact_number", 'an exact number is written in quotes, such as "1/2" or "0.5"')
-    try:
-        return Fraction(value)
-    except (ValueError, ZeroDivisionError):
-        raise PydanticCustomError("exact_number", 'an exact number is written as "1/2", "0.5" or 2') from None
+    number = exact_number(str(value))
+    if number is None:
+        raise PydanticCustomError("exact_number", 'an exact number is written as "1/2", "0.5" or 2')
+    return number
 
 
 ExactNumber = Annotated[

@@ -6,7 +6,8 @@ outcome of every run in the home. Who puts back an older log, or empties it, con
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ from records.decision import APPROVE, REFUSE, DecisionRefused, verify_decision
 from records.digest import plain_file
 from records.home import Home
 from records.log import Action, Event
-from records.run import outcomes
-from records.store import existing_records
+from records.statement import MANIFEST
+from records.store import existing_records, seen_heads
 
 __all__ = ["RecordsDisagree", "verify_everything"]
 
 _REMEDY = "Keep everything as it is, find out who could write to it, and compare with backups and exports."
 _WORDS = {Action.APPROVED: APPROVE, Action.DECLINED: REFUSE}
+_WITHOUT_STATEMENTS = frozenset({"0.1.0"})  # versions whose manifests had another form
 
 
 class RecordsDisagree(Refusal):
@@ -38,80 +40,104 @@ class RecordsDisagree(Refusal):
 def verify_everything(bundles: Iterable[Path] = ()) -> dict[str, Any]:
     """Check all of it; what was checked, or a refusal with all that is wrong."""
     home, records = Home.located(), existing_records()
+    # What speaks of the log is read before the log: a run that ends meanwhile contradicts nothing.
+    bundles = list(bundles)
+    seen = seen_heads(home)
+    listed = {path.parent.resolve() for folder in bundles for path in folder.rglob(MANIFEST)}
     verified = records.log.verify()
     ledger_events = records.ledger.verify()
     events = records.log.events()
     digests = {0: GENESIS, **{event.seq: event.digest for event in events}}
+    published = [event for event in events if event.action is Action.PUBLISHED]
+    destinations = {
+        Path(event.facts["destination"]).resolve(): event.facts["manifest"]
+        for event in published
+        if "destination" in event.facts
+    }
+    manifests = {folder: destinations.get(folder) for folder in sorted(listed | destinations.keys())}
+    reached = {folder: digest for folder, digest in manifests.items() if os.path.lexists(folder / MANIFEST)}
     key = signing.public_key(home.public_key_path)
-    ended = outcomes(home)
-    manifests, unreachable = _manifests(events, ended, bundles)
-    faults = [
-        *(fault for event in events for fault in _decision_faults(event)),
-        *(fault for run, end in ended.items() for fault in _head_faults(f"run {run}", end.get("log_head"), digests)),
-        *(
-            fault
-            for folder, expected in manifests.items()
-            for fault in _manifest_faults(folder, expected, key, digests, events)
-        ),
-    ]
-    RecordsDisagree.raise_for(faults)
+    RecordsDisagree.raise_for(
+        [
+            *_decision_faults(events),
+            *(
+                fault
+                for run, head in seen.items()
+                for fault in _head_faults(f"run {run}", head.seq, head.digest, digests)
+            ),
+            *(
+                Fault(str(folder), "is no folder, so nothing in it was checked", "Correct it.")
+                for folder in bundles
+                if not folder.is_dir()
+            ),
+            *(
+                fault
+                for folder, expected in reached.items()
+                for fault in _manifest_faults(folder, expected, key, digests, published)
+            ),
+        ]
+    )
     return {
         "events": verified.count,
         "head": {"seq": verified.head.seq, "digest": verified.head.digest},
         "checkpoints": verified.checkpoints,
         "ledger_events": ledger_events,
         "decisions": sum(event.action in _WORDS for event in events),
-        "manifests": len(manifests),
-        "not_reached": sorted(unreachable),
+        "manifests": len(reached),
+        "not_reached": [str(folder) for folder in manifests if folder not in reached],
     }
-
-
-def _manifests(
-    events: Iterable[Event], ended: Mapping[str, Mapping[str, Any]], bundles: Iterable[Path]
-) -> tuple[dict[Path, str | None], list[str]]:
-    """Folders of published bundles with the digest that their manifest must have, and those that are not there."""
-    expected: dict[Path, str | None] = {
-        path.parent: None for folder in bundles for path in folder.rglob("manifest.json")
-    }
-    published = [event.facts for event in events if event.action is Action.PUBLISHED]
-    for facts in (*ended.values(), *published):
-        if "destination" in facts:
-            expected[Path(facts["destination"])] = facts["manifest"]
-    reached = {folder: digest for folder, digest in expected.items() if (folder / "manifest.json").is_file()}
-    return reached, [str(folder) for folder in expected if folder not in reached]
 
 
 def _manifest_faults(
-    folder: Path, expected: str | None, key: Ed25519PublicKey, digests: Mapping[int, str], events: Iterable[Event]
+    folder: Path, expected: str | None, key: Ed25519PublicKey, digests: Mapping[int, str], published: Sequence[Event]
 ) -> Iterator[Fault]:
     try:
+        digest = plain_file(folder / MANIFEST)
+        if any(e.facts.get("manifest") == digest and e.code in _WITHOUT_STATEMENTS for e in published):
+            return
         statement = bundle.statement_of(folder, key)
     except bundle.BundleAltered as altered:
         yield from (Fault(f"{folder} {fault.field}", fault.rule, _REMEDY) for fault in altered.faults)
         return
-    digest = plain_file(folder / "manifest.json")
+    except OSError as error:
+        yield Fault(str(folder), f"its manifest cannot be read ({error.strerror})", _REMEDY)
+        return
     if expected is not None and digest != expected:
         yield Fault(str(folder), "its manifest is not the one that was published", _REMEDY)
-    if not any(event.action is Action.PUBLISHED and event.facts.get("manifest") == digest for event in events):
+    if not any(event.facts.get("manifest") == digest for event in published):
         yield Fault(str(folder), "the log does not know of this publication", _REMEDY)
-    yield from _head_faults(str(folder), statement["predicate"]["log_head"], digests)
+    head = statement["predicate"]["log_head"]
+    yield from _head_faults(str(folder), head["seq"], head["digest"], digests)
 
 
-def _head_faults(place: str, head: Mapping[str, Any] | None, digests: Mapping[int, str]) -> Iterator[Fault]:
-    if head is not None and digests.get(head["seq"]) != head["digest"]:
-        yield Fault(place, f"saw another event {head['seq']}: the log was cut short or replaced since", _REMEDY)
+def _head_faults(place: str, seq: int, digest: str, digests: Mapping[int, str]) -> Iterator[Fault]:
+    if digests.get(seq) != digest:
+        yield Fault(place, f"saw another event {seq}: the log was cut short or replaced since", _REMEDY)
 
 
-def _decision_faults(event: Event) -> Iterator[Fault]:
-    if event.action in _WORDS:
+def _decision_faults(events: Iterable[Event]) -> Iterator[Fault]:
+    """Decisions that were not signed with the key that was trusted for their reviewer then."""
+    trusted: dict[str, str] = {}
+    for event in events:
         facts = event.facts
-        try:
-            verify_decision(
-                Ed25519PublicKey.from_public_bytes(bytes.fromhex(facts["public_key"])),
-                content=facts["content"],
-                decision=_WORDS[event.action],
-                reason=facts["reason"],
-                signature=facts["signature"],
-            )
-        except (DecisionRefused, ValueError):
+        if event.action is Action.KEY_TRUSTED:
+            trusted[facts["name"]] = facts["public_key"]
+        elif event.action is Action.KEY_WITHDRAWN:
+            trusted.pop(facts["name"], None)
+        elif event.action in _WORDS and not _is_signed(event, trusted):
             yield Fault(f"event {event.seq}", "the signature of the reviewer does not hold", _REMEDY)
+
+
+def _is_signed(event: Event, trusted: Mapping[str, str]) -> bool:
+    facts = event.facts
+    try:
+        verify_decision(
+            Ed25519PublicKey.from_public_bytes(bytes.fromhex(trusted[facts["reviewer"]])),
+            content=facts["content"],
+            decision=_WORDS[event.action],
+            reason=facts["reason"],
+            signature=facts["signature"],
+        )
+    except (DecisionRefused, KeyError):
+        return False
+    return True

@@ -1,7 +1,8 @@
 """The audit log as JSON Lines that can be checked anywhere, without the database and without its secret key.
 
     lines 1 .. n   one event each: all its fields, keys sorted
-    last line      {"export": DSSE envelope of {"events": n, "head": d_n, "sha256": of the lines before}}
+    last line      {"export": DSSE envelope, type application/vnd.penstock.export+json, of S}
+    S              {"events": n, "head": digest of event n, "sha256": of the n lines with their line ends}
 
 Who has the public key knows that these are all events of the log when it was exported, unaltered.
 Who has the secret key can recompute each digest as well (chain.py).
@@ -13,13 +14,14 @@ import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 from mechanisms.refusal import Fault, Refusal
 from records import signing
 from records.chain import GENESIS, Entry
 from records.digest import canonical
 from records.envelope import opened
+from records.keyfile import KeyDamaged
 from records.log import Log
 
 __all__ = ["ExportAltered", "verify_export", "write_export"]
@@ -35,23 +37,28 @@ class ExportAltered(Refusal):
     kind = "integrity"
 
 
-def write_export(log: Log, stream: TextIO) -> int:
-    """Write all events and the signed last line; return how many events."""
+def write_export(log: Log, stream: BinaryIO) -> int:
+    """Write all events and the signed last line; return how many events. Refused if the log is not sound."""
+    log.verify()  # or the signature would make a log whole that was cut short
+    with log.page() as page:
+        head, events = page.head(), page.events()
     whole = hashlib.sha256()
-    last, count = GENESIS, 0
-    for event in log.events():
-        line = canonical({name: getattr(event, name) for name in Entry._fields}).decode() + "\n"
-        whole.update(line.encode())
+    for event in events:
+        line = canonical({name: getattr(event, name) for name in Entry._fields}) + b"\n"
+        whole.update(line)
         stream.write(line)
-        last, count = event.digest, count + 1
-    said = canonical({"events": count, "head": last, "sha256": whole.hexdigest()})
-    stream.write(canonical({"export": log.sealed(said, _KIND)}).decode() + "\n")
-    return count
+    said = canonical({"events": head.seq, "head": head.digest, "sha256": whole.hexdigest()})
+    stream.write(canonical({"export": log.sealed(said, _KIND)}) + b"\n")
+    return head.seq
 
 
 def verify_export(path: Path, public_key: Path) -> dict[str, Any]:
     """What the export holds, if it is whole and signed: events and head."""
-    key = signing.public_key(public_key)
+    try:
+        key = signing.public_key(public_key)
+    except OSError as error:
+        rule = f"must be a readable file with the agency's public key ({error.strerror})"
+        raise KeyDamaged.at(str(public_key), rule=rule, remedy="Name it with --key.") from None
     try:
         content = path.read_bytes()
     except OSError as error:

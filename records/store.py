@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,9 +15,9 @@ from records.home import Home
 from records.ledger import Ledger
 from records.log import Head, Log, first_rows
 from records.migrations import bring_up_to_date, is_empty
-from records.run import outcomes
+from records.run import RunDamaged, outcomes
 
-__all__ = ["Records", "RecordsAbsent", "existing_records", "open_records"]
+__all__ = ["Records", "RecordsAbsent", "existing_records", "open_records", "seen_heads"]
 
 
 class RecordsAbsent(Refusal):
@@ -43,39 +44,52 @@ def open_records(url: str | None = None, home: Home | None = None) -> Records:
     """
     home = home if home is not None else Home.open()
     engine = open_engine(url if url is not None else home.database_url, lasting=url is None)
-    remembered = _last_seen(home) if url is None else None
-    if remembered is not None and is_empty(engine):
+    remembered = seen_heads(home) if url is None else {}
+    # A run begins after its records are there, so a home with any run has had some.
+    if url is None and any(path.is_dir() for path in home.runs.glob("*")) and is_empty(engine):
         raise _absent(home)
     key = home.secret_key()
     bring_up_to_date(engine, first_rows(key))
     log = Log(engine, key, home.signing_key(), version("penstock"))
-    if remembered is not None:
-        log.require(remembered)
+    if remembered:
+        log.require(max(remembered.values(), key=lambda head: head.seq))
     return Records(engine, log, Ledger(log))
 
 
 def existing_records() -> Records:
     """The records of this home, for those who check them: new ones, made on the spot, would look sound."""
     home = Home.located()
-    files = [home.keys / "secret.key"]
-    if home.database_url.startswith("sqlite:///"):
-        files.append(Path(home.database_url.removeprefix("sqlite:///")))
-    if not all(file.is_file() for file in files) or is_empty(open_engine(home.database_url, lasting=True)):
+    files = [home.keys / "secret.key", home.keys / "signing.pem"]
+    dialect, is_path, database = home.database_url.partition(":///")
+    if dialect.startswith("sqlite") and is_path:
+        files.append(Path(database))
+    if not all(map(os.path.isfile, files)) or is_empty(open_engine(home.database_url, lasting=True)):
         raise _absent(home)
     return open_records(home=home)
 
 
-def _last_seen(home: Home) -> Head | None:
-    """Where the log stood when a run of this home ended last."""
-    heads = [outcome["log_head"] for outcome in outcomes(home).values() if "log_head" in outcome]
-    last = max(heads, key=lambda head: int(head["seq"]), default=None)
-    return None if last is None else Head(last["seq"], last["digest"])
+def seen_heads(home: Home) -> dict[str, Head]:
+    """Where the log stood when each run of this home ended; the first version did not write it down."""
+    found = {}
+    for run, outcome in outcomes(home).items():
+        match outcome:
+            case {"log_head": {"seq": int(seq), "digest": str(digest)}}:
+                found[run] = Head(seq, digest)
+            case dict() if "log_head" not in outcome:
+                continue
+            case _:
+                raise RunDamaged.at(
+                    f"{run}/outcome.json",
+                    rule="must be as it was written",
+                    remedy="Restore it, and find out who changed it; nothing is spent or published until then.",
+                )
+    return found
 
 
 def _absent(home: Home) -> RecordsAbsent:
     return RecordsAbsent.at(
         "PENSTOCK_HOME",
-        rule="must be a home with its key and its log",
+        rule="must be a home with its keys and its log",
         got=str(home.root),
         remedy="Set PENSTOCK_HOME, and PENSTOCK_DB if the log lies elsewhere; or restore the log.",
     )

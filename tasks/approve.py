@@ -30,11 +30,13 @@ from tasks.report import gate_table
 
 __all__ = [
     "ApprovalExpired",
+    "RefusedBefore",
     "ReviewForm",
     "ReviewerDeclined",
     "Waiting",
     "ask_reviewers",
     "awaits_review",
+    "describe_waiting",
     "take_decision",
     "waiting_state",
 ]
@@ -60,6 +62,13 @@ class ApprovalExpired(Refusal):
     kind = "approval"
 
 
+class RefusedBefore(Refusal):
+    """The run was refused, but died before it was cleared away; it does not go on, even if its cause is gone."""
+
+    code = "refused-before"
+    kind = "approval"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """A run that waits for reviewers: what they are asked, and until when."""
@@ -82,7 +91,7 @@ class ReviewForm(RunInput):
 
     decision: Literal["approve", "refuse"] = Field(description="Your decision about exactly this content.")
     reviewer: str = Field(min_length=1, description="Your name, as your key is trusted.")
-    signature: str = Field(min_length=1, description="The text that `penstock sign` printed.")
+    signature: str = Field(min_length=1, description="The text that penstock sign printed.")
     reason: str = Field(default="", description="The reason that you signed; needed to refuse. Never quote a value.")
 
 
@@ -96,6 +105,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
     """The approval for the manifest; None if the run has to end here and wait; refused if it was refused."""
     rule, settled = job.plan.rule, staged_content(job)
     if rule is None or settled is None:
+        _require_no_end(job)
         return NOBODY_ASKED
     content = settled["content"]
     wait(
@@ -111,10 +121,11 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
         shutil.rmtree(job.run.path(name), ignore_errors=not job.run.path(name).exists())
     while True:
         stands = _standing(job)
+        _require_no_refusal(stands)
+        _require_no_end(job)
         if stands.state == "approved":
             job.log.verify()  # a refusal that was taken out of the log would show here, and nothing is published
             return approval_record(stands)
-        _require_no_refusal(stands)
         if not _can_be_suspended():
             return None
         _take_from_form(job, content, stands)
@@ -166,12 +177,10 @@ def _starters(job: Job) -> list[str]:
     """Everybody who had a hand in starting the run, by login and by the name that they gave."""
     events = [e for e in job.log.events(job.run.id) if e.action in (Action.PLANNED, Action.RESUMED)]
     names = [job.actor, *(event.actor for event in events), *(event.facts.get("started_by") or "" for event in events)]
-    return sorted(set(filter(None, names)))
+    return sorted({name.strip() for name in names} - {""})
 
 
 def _require_no_refusal(stands: Standing) -> None:
-    if stands.state == "none":  # it was killed between the record of its end and the end
-        raise ReviewerDeclined.at("approve", rule="the run was refused before", remedy="Run anew.")
     if stands.state == "declined":
         names = [given.reviewer for given in stands.decisions if given.decision == "refuse"]
         raise ReviewerDeclined.at(
@@ -185,6 +194,15 @@ def _require_no_refusal(stands: Standing) -> None:
         )
 
 
+def _require_no_end(job: Job) -> None:
+    """Once the ledger or the log calls a run refused, it is; the ledger would not count what it published."""
+    for event in job.log.events(job.run.id):
+        if event.action is Action.REFUSED or (event.action is Action.SETTLED and event.facts["outcome"] == "refused"):
+            raise RefusedBefore.at(
+                "run", rule="was refused before, and its end was interrupted", got=job.run.id, remedy="Run anew."
+            )
+
+
 def _can_be_suspended() -> bool:
     """Prefect starts a suspended run again only if it knows how: from a deployment."""
     context = FlowRunContext.get()
@@ -196,12 +214,12 @@ def _take_from_form(job: Job, content: str, stands: Standing) -> None:
     record, and the form is shown again."""
     answered = [event for event in job.log.events(job.run.id) if event.action in _DECISIONS]
     last_refused = answered and answered[-1].action is Action.DECISION_REFUSED
-    note = f"The last decision did not count: {answered[-1].facts['code']}.\n\n" if last_refused else ""
+    note = f"**The last decision did not count: {answered[-1].facts['code']}.** " if last_refused else ""
     seconds = 1.0 if stands.until is None else (stands.until - datetime.now(UTC)).total_seconds()
     given = suspend_flow_run(
-        wait_for_input=ReviewForm.with_initial_data(description=note + _question(job, content, stands)),
+        wait_for_input=ReviewForm.with_initial_data(description=_question(job, content, stands, note)),
         timeout=max(1, math.ceil(seconds)),
-        key=f"{job.run.id}-{len(answered)}",  # each answer is asked for once, also when the flow starts again
+        key=f"decision-{len(answered)}",  # each answer is asked for once, also when the flow starts again
     )
     try:
         take_decision(
@@ -211,13 +229,20 @@ def _take_from_form(job: Job, content: str, stands: Standing) -> None:
         return
 
 
-def _question(job: Job, content: str, stands: Standing) -> str:
+def _question(job: Job, content: str, stands: Standing, note: str) -> str:
     release = (staged_content(job) or {})["release"]
-    until = "" if stands.until is None else stands.until.isoformat(timespec="minutes")
+    decided = [given.reviewer for given in stands.decisions]
+    barred = {name.casefold() for name in (*decided, *stands.started_by)}
+    open_to = [name for name in stands.allowed if name.casefold() not in barred]
+    until = "" if stands.until is None else f"{stands.until:%Y-%m-%d %H:%M} UTC"
     return (
-        f"## Publish {job.plan.name}?\n\n{job.plan.guarantee.statement}\n\n{gate_table(release['gates'])}\n\n"
-        f"Read the confidential report of run `{job.run.id}`. Then sign exactly this content:\n\n"
-        f"`penstock sign {content} --key YOUR.pem` (to refuse: `--refuse --reason TEXT`)\n\n"
-        f"{stands.missing} of {stands.required} approvals are missing. "
-        f"May decide: {', '.join(stands.allowed)}. Until {until}."
+        f"## Publish {job.plan.name}?\n\n"
+        f"{note}Read the confidential report of run `{job.run.id}`. "
+        f"Then sign exactly this content, where your key is:\n\n"
+        f"`penstock sign {content} --key YOUR.pem`\n\n"
+        f'To refuse, add `--refuse --reason "TEXT"` and give the same reason in the form.\n\n'
+        f"**Approvals missing:** {stands.missing} of {stands.required}. "
+        f"**Approved by:** {', '.join(decided) or 'nobody'}. "
+        f"**May decide:** {', '.join(open_to) or 'nobody'}. **Until:** {until}.\n\n"
+        f"{gate_table(release['gates'])}\n\n{job.plan.guarantee.statement}"
     )

@@ -14,6 +14,21 @@ import yaml
 from flows.demo import synthetic_survey
 from mechanisms.randomness import seeded
 
+# The events of a run that nobody reviews and that passes.
+PASSED = [
+    "PLANNED",
+    "INGESTED",
+    "VALIDATED",
+    "RESERVED",
+    "SPENT",
+    "PROTECTING",
+    "PROTECTED",
+    "CHECKED",
+    "PUBLISHING",
+    "SETTLED",
+    "PUBLISHED",
+]
+
 
 class Workplace:
     """A folder with a confidential survey, a spec, and a home of its own."""

@@ -1,7 +1,8 @@
-"""Runs releases over a table of canaries, one that passes and some that fail at each stage.
+"""Runs releases over tables of canaries: some pass, some fail at each stage, some wait for a reviewer.
 
 Started as a process of its own, so that its Prefect server can end and flush before the search.
-Prints everything at the most talkative setting.
+Prints everything at the most talkative setting. What was drawn at random is noted in `noted`, a
+folder that is not searched, so that the search knows it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from unittest import mock
 
 from flows.local_server import prefect_server
 from flows.spec import parse_spec
+from mechanisms import probabilistic_k_anonymity, randomness
 from mechanisms.refusal import Refusal
+
+WORDS_NOTED = 12
+REASON = "read the report of this release"
 
 
 @contextlib.contextmanager
@@ -39,8 +44,109 @@ def values_of(columns: dict[str, Any], *_: Any) -> dict[str, list[Any]]:
     return {name: values.tolist() for name, values in columns.items()}
 
 
+@contextlib.contextmanager
+def noting(folder: Path) -> Iterator[None]:
+    """Write down the first words of each draw, and the groups of each column."""
+    system: Any = randomness._System
+    words, protect = system.words, probabilistic_k_anonymity.protect
+
+    def noted_words(self: Any, count: int) -> Any:
+        drawn = words(self, count)
+        with (folder / "words").open("a") as file:
+            file.writelines(f"{word}\n" for word in drawn[:WORDS_NOTED].tolist())
+        return drawn
+
+    def noted_groups(*args: Any) -> Any:
+        protected = protect(*args)
+        with (folder / "groups").open("a") as file:
+            file.writelines(json.dumps(labels.tolist()) + "\n" for labels in protected.groups.values())
+        return protected
+
+    with (
+        mock.patch.object(system, "words", noted_words),
+        mock.patch.object(probabilistic_k_anonymity, "protect", noted_groups),
+    ):
+        yield
+
+
+def typed(*arguments: object) -> int:
+    """A command, in this process; its exit code."""
+    from flows import cli
+
+    with mock.patch.object(sys, "argv", ["penstock", *map(str, arguments)]):
+        try:
+            cli.main()
+        except SystemExit as ended:
+            return ended.code if isinstance(ended.code, int) else 0
+    return 0
+
+
+def decide(people: Path, run: str, word: str, reviewer: str = "rita") -> int:
+    return typed(word, run, "--reviewer", reviewer, "--key", people / reviewer, "--reason", REASON)
+
+
+def reviewed(people: Path, raw: dict[str, Any], word: str) -> str:
+    """A release that waits, is looked at, and is decided about: first by a stranger, in vain."""
+    from flows.release import release
+
+    waiting = release(parse_spec(raw))
+    sys.stdout.write(f"{waiting!r}\n")
+    typed("audit", "show", "--run", waiting.run, "--json")
+    codes = [decide(people, waiting.run, word, "mallory"), decide(people, waiting.run, word)]
+    return f"{word}:{','.join(map(str, codes))}"
+
+
+def suspended(people: Path, raw: dict[str, Any]) -> str:
+    """The same in a deployment: suspended, its form read, decided, resumed, published."""
+    from prefect import get_client
+    from prefect.exceptions import Pause
+    from prefect.flow_engine import run_flow
+
+    from flows.release import release
+    from records import Action, open_records
+
+    with get_client(sync_client=True) as client:
+        deployment = client.create_deployment(client.create_flow(release), "canary")
+        spec = parse_spec(raw).model_dump(mode="json", exclude_none=True)
+        flow_run = client.create_flow_run_from_deployment(deployment, parameters={"spec": spec})
+
+        def go_on() -> Any:
+            present = client.read_flow_run(flow_run.id)
+            with contextlib.suppress(Pause):
+                run_flow(release, flow_run=present, parameters={"spec": spec}, return_type="state")
+            return client.read_flow_run(flow_run.id).state
+
+        paused = go_on()
+        form = paused.state_details.run_input_keyset["description"]
+        sys.stdout.write(f"{client.read_flow_run_input(flow_run.id, form)!r}\n")
+        run = [event.run for event in open_records().log.events() if event.action is Action.WAITING][-1]
+        code = decide(people, run, "approve")
+        return f"{paused.name}:{code}:{go_on().name}"
+
+
+def look_at_the_records(folder: Path, people: Path) -> None:
+    """What officers and auditors type."""
+    officer = ("--officer", "olga", "--key", people / "olga", "--reason", "agreed in the board")
+    account = ("--model", "dp", "--epsilon", "1/2", "--adjacency", "add_remove", "--unit", "row")
+    for command in (
+        ("budget", "open", "canaries", *account, *officer),
+        ("budget", "raise", "canaries", "--model", "dp", "--epsilon", "2", *officer),
+        ("budget", "show", "--json"),
+        ("budget", "show"),
+        ("keys", "list", "--json"),
+        ("audit", "show", "--json"),
+        ("audit", "export", "-o", folder / "log.jsonl"),
+        ("audit", "export"),
+        ("audit", "verify", "--bundles", folder / "published", "--json"),
+        ("audit", "verify", "--export", folder / "log.jsonl"),
+    ):
+        sys.stdout.write(f"\nOUTCOME {'-'.join(map(str, command[:2]))} {typed(*command)}\n")
+
+
 def main(folder: Path) -> None:
     scenarios = json.loads((folder / "scenarios.json").read_text(encoding="utf-8"))
+    people = folder / "people"
+    people.mkdir()
     inject = {
         "": nothing,
         "ingest": lambda: telling("tasks.ingest.read_source", lambda data, _: data.to_table().to_pylist()),
@@ -49,18 +155,31 @@ def main(folder: Path) -> None:
         "assess": lambda: telling("tasks.assess.recheck", values_of),
         "seal": lambda: telling("tasks.publish.write_csv", lambda *_: (folder / "canaries.json").read_text()),
     }
-    with prefect_server(Path(os.environ["PENSTOCK_HOME"])):
+    with noting(folder / "noted"), prefect_server(Path(os.environ["PENSTOCK_HOME"])):
+        from prefect.logging.handlers import APILogHandler
+
         from flows.release import release
 
+        for name in ("rita", "olga", "mallory"):
+            typed("keys", "new", people / name)
+            if name != "mallory":
+                typed("keys", "trust", name, people / f"{name}.pub", "--reason", "met in person")
         for scenario in scenarios:
             with inject[scenario["inject"]]():
                 try:
-                    release(parse_spec(scenario["spec"]))
-                    outcome = "published"
+                    if scenario["review"] == "suspended":
+                        outcome = suspended(people, scenario["spec"])
+                    elif scenario["review"]:
+                        outcome = reviewed(people, scenario["spec"], scenario["review"])
+                    else:
+                        release(parse_spec(scenario["spec"]))
+                        outcome = "published"
                 except Refusal as refusal:
                     outcome = refusal.code
                     traceback.print_exception(refusal)  # with every cause and context that would be shown
             sys.stdout.write(f"\nOUTCOME {scenario['name']} {outcome}\n")
+        look_at_the_records(folder, people)
+        APILogHandler().flush()  # while the server lives, so that the last lines are searched as well
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from workplace import Workplace
+from workplace import PASSED, Workplace
 
 from records import open_records
 from tasks.verification import verify_bundle
@@ -24,19 +24,6 @@ from tasks.verification import verify_bundle
 ROOT = Path(__file__).parents[2]
 SECOND_RELEASE = 1  # the child ends with the refusal as an uncaught exception
 
-EVENTS = [
-    "PLANNED",
-    "INGESTED",
-    "VALIDATED",
-    "RESERVED",
-    "SPENT",
-    "PROTECTING",
-    "PROTECTED",
-    "CHECKED",
-    "PUBLISHING",
-    "SETTLED",
-    "PUBLISHED",
-]
 INSIDE_PUBLICATION = [
     "after csv",
     "before manifest",
@@ -48,7 +35,7 @@ INSIDE_PUBLICATION = [
     "before outcome",
     "after outcome",
 ]
-POINTS = [*(f"after {event}" for event in EVENTS), "before SETTLED", "before PUBLISHED", *INSIDE_PUBLICATION]
+POINTS = [*(f"after {event}" for event in PASSED), "before SETTLED", "before PUBLISHED", *INSIDE_PUBLICATION]
 # Once the finished run is on record, the next run of the spec would be a second release of the same records.
 FINISHED = {"after outcome"}
 # From here on the bundle is in place when the process dies.

@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import text
-from workplace import Workplace, predicate
+from workplace import PASSED, Workplace, predicate
 
 from flows.spec import load_spec
 from measures.gates import GateRefused
@@ -37,21 +37,6 @@ def release(workplace: Workplace) -> Receipt:
 
 def actions() -> list[str]:
     return [event.action.value for event in open_records().log.events()]
-
-
-PASSED = [
-    "PLANNED",
-    "INGESTED",
-    "VALIDATED",
-    "RESERVED",
-    "SPENT",
-    "PROTECTING",
-    "PROTECTED",
-    "CHECKED",
-    "PUBLISHING",
-    "SETTLED",
-    "PUBLISHED",
-]
 
 
 @pytest.mark.parametrize(("method", "k"), [("ir_swap", 20), ("mdav_swap", 5), ("mdav_id", 5)])

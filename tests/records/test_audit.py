@@ -298,18 +298,22 @@ def test_a_damaged_outcome_stops_everything(small: Home, public_folder: Path, ou
 def test_a_run_that_ends_during_the_check_contradicts_nothing(
     small: Home, public_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One before each look at the log, and one after it."""
     publish(small, public_folder)
-    verify, ending = Log.verify, [lambda: publish(small, public_folder)]
+    verify, read = Log.verify, Log.events
 
-    def meanwhile(log: Log) -> Any:
-        if ending:
-            ending.pop()()
-        found = verify(log)
-        publish(small, public_folder)
-        return found
+    def between(look: Callable[[Log], Any]) -> Callable[[Log], Any]:
+        def with_others(log: Log) -> Any:
+            publish(small, public_folder)
+            found = look(log)
+            publish(small, public_folder)
+            return found
 
-    monkeypatch.setattr(Log, "verify", meanwhile)
-    assert verify_everything([public_folder])["manifests"] == 3
+        return with_others
+
+    monkeypatch.setattr(Log, "verify", between(verify))
+    monkeypatch.setattr(Log, "events", between(read))
+    assert verify_everything([public_folder])["manifests"] == 4
 
 
 def test_a_decision_counts_if_its_reviewer_signed_it_with_the_key_trusted_then(small: Home) -> None:

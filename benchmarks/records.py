@@ -1,0 +1,163 @@
+"""Appends to the audit log and reservations in the ledger, against a bare durable commit on the same database.
+
+    make bench
+
+A bare commit is one INSERT and COMMIT through SQLAlchemy with the same engine, in the same run. Both
+databases wait for the disk. Printed for an empty ledger and after 10,000 charges to one data set, for one
+process and for 8 that write together: how many a second all of them do, and the cost of one in bare commits.
+A reservation reads all earlier ones, so few are made: an empty ledger would not stay empty.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from sqlalchemy import Column, Integer, MetaData, Table, insert, select
+
+from records import Action, Home, Records, open_records
+from records.accounts import Account, Claim
+from records.database import SCHEMA
+from records.limits import Officer, open_account
+from records.people import trust
+from records.sheet import WritingSheet
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from postgres import running_server
+
+CHARGES = 10_000
+CHARGES_OF_ONE_SOURCE = 100
+PROCESSES = (1, 8)
+SECONDS = 3.0
+RESERVATIONS = 48
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
+BARE = Table("bare", MetaData(), Column("id", Integer, primary_key=True))
+
+Work = Callable[[Records, str], object]
+
+
+def bare(records: Records, _: str) -> None:
+    with records.engine.begin() as connection:
+        connection.execute(insert(BARE))
+
+
+def append(records: Records, name: str) -> None:
+    records.log.append(Action.PLANNED, run=name, actor="bench", facts={"name": "survey"}, occurred=NOW)
+
+
+def reserve(records: Records, name: str) -> None:
+    records.ledger.reserve(claim(CHARGES - 1), run=name, actor="bench", now=NOW)
+
+
+def claim(number: int) -> Claim:
+    """One of many small charges; the records are a new version from time to time."""
+    return Claim(
+        dataset="survey",
+        source=f"source {number // CHARGES_OF_ONE_SOURCE}",
+        model="dp",
+        epsilon=Fraction(1, 1000),
+        adjacency="add_remove",
+        unit="row",
+    )
+
+
+def open_budget(records: Records) -> None:
+    key = Ed25519PrivateKey.generate()
+    trust(records.log, "officer", key.public_key(), actor="bench", reason="benchmark", now=NOW)
+    account = Account(
+        dataset="survey", model="dp", limit=Fraction(10**6), adjacency="add_remove", unit="row", partition=None
+    )
+    open_account(records.log, account, Officer("officer", key, "benchmark"), actor="bench", now=NOW)
+
+
+def charge(records: Records) -> None:
+    """All earlier charges in one transaction, each reserved, spent and settled, as `reserve` and its kin write them."""
+    with records.log.transaction() as pen:
+        sheet = WritingSheet(pen, actor="bench", now=NOW)
+        for number in range(CHARGES):
+            wanted = claim(number)
+            for action, facts in (
+                (Action.RESERVED, wanted.facts()),
+                (Action.SPENT, {}),
+                (Action.SETTLED, {"outcome": "published"}),
+            ):
+                facts = {**facts, "attempt": 1}
+                sheet.write(action, run=f"earlier-{number}", facts=facts, subjects=wanted.subjects)
+
+
+def per_second(home: Home, work: Work, processes: int) -> float:
+    """How often a second all processes together do the work; each at least once."""
+    most = RESERVATIONS // processes if work is reserve else sys.maxsize
+    context = multiprocessing.get_context("fork")
+    ready, done = context.Barrier(processes + 1), context.SimpleQueue()
+
+    def loop() -> None:
+        records, count = open_records(home=home), 0
+        ready.wait()
+        began = time.monotonic()
+        while count == 0 or (count < most and time.monotonic() < began + SECONDS):
+            work(records, f"{os.getpid()}-{time.monotonic_ns()}")
+            count += 1
+        done.put(count)
+
+    children = [context.Process(target=loop) for _ in range(processes)]
+    for child in children:
+        child.start()
+    ready.wait()
+    began = time.monotonic()
+    for child in children:
+        child.join()
+    seconds = time.monotonic() - began
+    if any(child.exitcode for child in children):
+        sys.exit("a process failed; its error stands above")
+    return sum(done.get() for _ in children) / seconds
+
+
+def copy(source: Records, target: Records) -> None:
+    """Put the records of one database in the place of another's; both belong to the same home, so they hold there."""
+    with source.engine.connect() as reading, target.engine.begin() as writing:
+        for table in SCHEMA.sorted_tables:
+            writing.execute(table.delete())
+            writing.execute(insert(table), [dict(row) for row in reading.execute(select(table)).mappings()])
+
+
+def measure(database: str, home: Home, fill: Callable[[Records], None]) -> Records:
+    records = open_records(home=home)
+    BARE.metadata.create_all(records.engine)
+    open_budget(records)
+    for charges in (0, CHARGES):
+        if charges:
+            fill(records)
+        for processes in PROCESSES:
+            commits = per_second(home, bare, processes)
+            print(f"{database:12}{charges:8,}{processes:10}   {'bare commit':14}{commits:10.1f}")
+            for name, work in (("append", append), ("reservation", reserve)):
+                rate = per_second(home, work, processes)
+                print(f"{'':33}{name:14}{rate:10.1f}{commits / rate:10.1f}", flush=True)
+    records.log.verify()
+    records.ledger.verify()
+    return records
+
+
+def main() -> None:
+    print(f"{'database':12}{'charges':>8}{'processes':>10}   {'':14}{'a second':>10}{'in bare commits':>18}")
+    with ExitStack() as places:
+        home = Home.open(Path(places.enter_context(tempfile.TemporaryDirectory())) / "home")
+        os.environ.pop("PENSTOCK_DB", None)
+        charged = measure("SQLite", home, charge)
+        server = places.enter_context(running_server(fsync=True))
+        os.environ["PENSTOCK_DB"] = server.new_database()
+        measure("PostgreSQL", home, lambda records: copy(charged, records))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mechanisms.exact import exact_number
+
+
+@given(st.fractions(min_value=0, max_denominator=10**9))
+def test_every_fraction_is_read_as_python_writes_it(number: Fraction) -> None:
+    assert exact_number(str(number)) == number
+
+
+@pytest.mark.parametrize(("text", "number"), [("2", 2), ("0.5", Fraction(1, 2)), ("104/4099", Fraction(104, 4099))])
+def test_numbers_are_exact(text: str, number: Fraction) -> None:
+    assert exact_number(text) == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "1e3", "1e999999999", "1/0", "1/00", "-1", "+1", ".5", "5.", "1_000", " 1", "1 ", "½", "٣", "nan"],
+)
+def test_whatever_else_fraction_would_read_is_not_a_number(text: str) -> None:
+    assert exact_number(text) is None
