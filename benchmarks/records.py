@@ -4,7 +4,8 @@
 
 A bare commit is one INSERT and COMMIT through SQLAlchemy with the same engine, in the same run. Both
 databases wait for the disk. Printed for an empty ledger and after 10,000 charges to one data set, for one
-process and for 8 that write together: how many a second all of them do, and the cost of one in bare commits.
+process and for 8 that write together: how many a second all of them do, how many bare commits a second
+just before, and their ratio, the cost of one in bare commits.
 A reservation reads all earlier ones, so few are made: an empty ledger would not stay empty.
 """
 
@@ -138,18 +139,18 @@ def measure(database: str, home: Home, fill: Callable[[Records], None]) -> Recor
         if charges:
             fill(records)
         for processes in PROCESSES:
-            commits = per_second(home, bare, processes)
-            print(f"{database:12}{charges:8,}{processes:10}   {'bare commit':14}{commits:10.1f}")
             for name, work in (("append", append), ("reservation", reserve)):
-                rate = per_second(home, work, processes)
-                print(f"{'':33}{name:14}{rate:10.1f}{commits / rate:10.1f}", flush=True)
+                commits, rate = per_second(home, bare, processes), per_second(home, work, processes)
+                figures = f"{rate:10.1f}{commits:14.1f}{commits / rate:8.1f}"
+                print(f"{database:12}{charges:8,}{processes:11}   {name:12}{figures}", flush=True)
     records.log.verify()
     records.ledger.verify()
     return records
 
 
 def main() -> None:
-    print(f"{'database':12}{'charges':>8}{'processes':>10}   {'':14}{'a second':>10}{'in bare commits':>18}")
+    titles = f"{'a second':>10}{'bare commits':>14}{'ratio':>8}"
+    print(f"{'database':12}{'charges':>8}{'processes':>11}   {'':12}{titles}")
     with ExitStack() as places:
         home = Home.open(Path(places.enter_context(tempfile.TemporaryDirectory())) / "home")
         os.environ.pop("PENSTOCK_DB", None)

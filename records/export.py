@@ -21,7 +21,6 @@ from records import signing
 from records.chain import GENESIS, Entry
 from records.digest import canonical
 from records.envelope import opened
-from records.keyfile import KeyDamaged
 from records.log import Log
 
 __all__ = ["ExportAltered", "verify_export", "write_export"]
@@ -54,11 +53,7 @@ def write_export(log: Log, stream: BinaryIO) -> int:
 
 def verify_export(path: Path, public_key: Path) -> dict[str, Any]:
     """What the export holds, if it is whole and signed: events and head."""
-    try:
-        key = signing.public_key(public_key)
-    except OSError as error:
-        rule = f"must be a readable file with the agency's public key ({error.strerror})"
-        raise KeyDamaged.at(str(public_key), rule=rule, remedy="Name it with --key.") from None
+    key = signing.public_key(public_key)
     try:
         content = path.read_bytes()
     except OSError as error:

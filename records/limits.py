@@ -169,6 +169,8 @@ def _is_signed(facts: Mapping[str, Any], public_key: str | None) -> bool:
 def _account_faults(account: Account) -> Iterator[Fault]:
     if not account.dataset.strip() or not account.dataset.isprintable():
         yield Fault("dataset", "must be a name", "Name the data set.", repr(account.dataset))
+    if account.partition is not None and (not account.partition.strip() or not account.partition.isprintable()):
+        yield Fault("partition", "must be the name of a column", "Name the column.", repr(account.partition))
     if account.unit not in ("row", "individual"):
         yield Fault("unit", "must be row or individual", "Say what one unit of privacy is.", repr(account.unit))
     # A charge of the whole limit refuses what the composition theorems do not know.

@@ -31,10 +31,11 @@ from records import durable
 from records.digest import canonical
 from records.home import Home
 
-__all__ = ["Run", "RunDamaged", "RunRefused", "outcomes", "unfinished"]
+__all__ = ["Run", "RunDamaged", "RunRefused", "outcomes", "sightings", "unfinished"]
 
 _RUN, _LOCK, _OUTCOME, _RESTARTING, _SCRATCH = "run.json", "lock", "outcome.json", "restarting", "scratch"
-_RESERVED = (_RUN, _LOCK, _OUTCOME, _RESTARTING)
+_SEEN = "seen.json"
+_RESERVED = (_RUN, _LOCK, _OUTCOME, _RESTARTING, _SEEN)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -181,6 +182,11 @@ class Run:
         """The facts of a committed step, else None."""
         return _read(self._marker(step))
 
+    def remember(self, head: Mapping[str, Any]) -> None:
+        """Write down where the log stood, until the outcome says it."""
+        self._require_open()
+        durable.write_whole(self.folder / _SEEN, canonical(dict(head)))
+
     def restart(self) -> None:
         """Forget all commits and working files: the source changed before anything was published.
 
@@ -188,7 +194,7 @@ class Run:
         """
         self._require_open()
         durable.write_whole(self.folder / _RESTARTING, b"")
-        _clear(self.folder, keep=(_RUN, _LOCK, _RESTARTING))
+        _clear(self.folder, keep=(_RUN, _LOCK, _RESTARTING, _SEEN))
         (self.folder / _RESTARTING).unlink()
         durable.sync(self.folder)
 
@@ -238,6 +244,12 @@ def outcomes(home: Home) -> dict[str, dict[str, Any]]:
     """How each finished run ended."""
     read = {path.parent.name: _read(path, "outcome") for path in sorted(home.runs.glob(f"*/{_OUTCOME}"))}
     return {name: content["outcome"] for name, content in read.items() if content is not None}
+
+
+def sightings(home: Home) -> dict[str, dict[str, Any]]:
+    """Where the log stood when each unfinished run spent its budget last."""
+    read = {path.parent.name: _read(path, "seq", "digest") for path in sorted(home.runs.glob(f"*/{_SEEN}"))}
+    return {name: head for name, head in read.items() if head is not None}
 
 
 def _owners(folder: Path) -> list[str]:

@@ -102,10 +102,10 @@ def public_key(path: Path) -> Ed25519PublicKey:
     """The public key in a PEM file."""
     try:
         key = load_pem_public_key(path.read_bytes())
-    except (ValueError, UnsupportedAlgorithm):
+    except (OSError, ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
-        raise _damaged(path, "an Ed25519 public key in PEM")
+        raise _damaged(path, "an Ed25519 public key in PEM that you can read")
     return key
 
 

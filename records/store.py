@@ -15,7 +15,7 @@ from records.home import Home
 from records.ledger import Ledger
 from records.log import Head, Log, first_rows
 from records.migrations import bring_up_to_date, is_empty
-from records.run import RunDamaged, outcomes
+from records.run import RunDamaged, outcomes, sightings
 
 __all__ = ["Records", "RecordsAbsent", "existing_records", "open_records", "seen_heads"]
 
@@ -69,9 +69,10 @@ def existing_records() -> Records:
 
 
 def seen_heads(home: Home) -> dict[str, Head]:
-    """Where the log stood when each run of this home ended; the first version did not write it down."""
+    """Where the log stood when each run of this home spent or ended; the first version did not write it down."""
     found = {}
-    for run, outcome in outcomes(home).items():
+    sighted = {run: {"log_head": head} for run, head in sightings(home).items()}
+    for run, outcome in {**sighted, **outcomes(home)}.items():
         match outcome:
             case {"log_head": {"seq": int(seq), "digest": str(digest)}}:
                 found[run] = Head(seq, digest)

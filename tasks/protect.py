@@ -60,6 +60,8 @@ def protect(job: Job, source: Ingested) -> Staged:
     require_system(randomness)
     plan = job.plan
     job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC))  # before the draw, never after
+    head = job.log.head()
+    job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
     job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))
     data = job.run.path("protected.parquet")
     with ThreadPoolExecutor(1) as beside:

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 from database_faults import tamper
-from published_home import CONTENT, NOW, RELEASE, copied, decided, publish
+from published_home import CONTENT, NOW, copied, decided, publish, sealed_by
 from reviewers import private, public
 
 from mechanisms.refusal import Refusal
 from records import Action, Home, Log, LogAltered, RecordsAbsent, Run, existing_records, open_records
 from records.audit import RecordsDisagree, verify_everything
-from records.bundle import seal, subjects
 from records.database import SCHEMA
 from records.decision import sign_decision
 from records.digest import plain_file
@@ -145,18 +144,6 @@ def test_without_its_runs_a_home_still_verifies_and_bundles_show_that_the_log_wa
         (str(second), "saw another event 3: the log was cut short or replaced since"),
     ]
     assert verify_everything([first])["manifests"] == 1
-
-
-def sealed_by(folder: Path, key: Any, seq: int = 0, digest: str = "0" * 64) -> None:
-    (folder / "manifest.json").unlink()
-    seal(
-        folder,
-        subject=subjects(folder),
-        release=RELEASE,
-        approval={"required": 0, "decisions": []},
-        log_head={"seq": seq, "digest": digest},
-        key=key,
-    )
 
 
 def test_a_manifest_signed_by_another_key_is_found(small: Home, public_folder: Path) -> None:

@@ -70,10 +70,12 @@ def test_a_data_set_needs_a_name(records: Records, dataset: str) -> None:
 
 
 def test_every_fault_of_an_account_is_listed(records: Records) -> None:
+    wrong = account(dataset="", unit="household", partition="two\nlines")
     with pytest.raises(AccountRefused) as caught:
-        open_account(records.log, account(dataset="", unit="household"), officer(reason=" "), **HOW)
+        open_account(records.log, wrong, officer(reason=" "), **HOW)
     assert [(fault.field, fault.rule) for fault in caught.value.faults] == [
         ("dataset", "must be a name"),
+        ("partition", "must be the name of a column"),
         ("unit", "must be row or individual"),
         ("reason", "must be given"),
     ]

@@ -11,6 +11,7 @@ from published_home import NOW, copied, publish
 
 from records import Action, Head, Home, LogAltered, RecordsAbsent, Run, existing_records, open_records
 from records.database import DatabaseRefused, RecordsUnavailable
+from records.run import RunDamaged
 from records.store import seen_heads
 
 
@@ -129,6 +130,30 @@ def test_the_last_run_that_ended_says_how_far_the_log_must_reach(named: Home, tm
     assert (caught.value.code, caught.value.kind) == ("log-altered", "integrity")
     shutil.rmtree(named.runs / last.name)
     assert open_records().log.verify().count == 2
+
+
+def test_a_run_that_spent_and_died_says_so_too(named: Home) -> None:
+    """Otherwise an older copy of the database would give back what was spent."""
+    log = open_records().log
+    put_back = copied(named)
+    log.append(Action.SPENT, run="r", actor="a", facts={}, occurred=NOW)
+    with Run.begin(named, "spec", now=NOW) as run:
+        run.remember({"seq": 1, "digest": log.head().digest})
+        run.restart()
+    assert seen_heads(named) == {run.id: log.head()}
+    open_records()
+    put_back()
+    with pytest.raises(LogAltered, match=r"event 1 .* cut short or replaced"):
+        open_records()
+
+
+def test_a_damaged_memory_of_a_run_is_refused(named: Home) -> None:
+    open_records()
+    with Run.begin(named, "spec", now=NOW) as run:
+        run.remember({"seq": 1, "digest": "d"})
+    (run.folder / "seen.json").write_text("{}")
+    with pytest.raises(RunDamaged, match=r"seen\.json"):
+        open_records()
 
 
 def test_a_database_named_by_the_caller_is_not_held_against_the_home(home: Home, tmp_path: Path) -> None:
