@@ -118,10 +118,8 @@ def run(
     screen = Screen(as_json)
     chosen = load_spec(spec, source=source, publish=publish)
     with screen.progress(), prefect_server(Home.open().root):
-        from flows.overdue import end_overdue
         from flows.release import release
 
-        end_overdue()
         result = release(chosen, started_by=started_by)
     raise typer.Exit(screen.show_result(result))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
+import time
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +59,7 @@ def run_demo(folder: Path, screen: Screen) -> None:
     source = folder / "confidential" / "survey.parquet"
     source.parent.mkdir(parents=True, exist_ok=True)
     # A new survey each time: a second release of the same records would be refused.
-    pq.write_table(synthetic_survey(20_000, seeded(secrets.randbits(32))), source)
+    pq.write_table(synthetic_survey(20_000, seeded(time.time_ns())), source)
     spec = folder / "survey.yaml"
     spec.write_text(SPEC, encoding="utf-8")
     os.environ["PENSTOCK_HOME"] = str(folder / "confidential" / "penstock")

@@ -1,13 +1,14 @@
 """The release line: one spec in, one protected bundle out, or one refusal on record."""
 
-from __future__ import annotations
+# Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
 from prefect import flow
 
+from flows.overdue import end_overdue
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
 from records.log import Action
-from tasks.approve import Waiting, ask_reviewers, awaits_review, waiting_state
+from tasks.approve import Waiting, ask_reviewers, awaits_review, require_no_end, waiting_state
 from tasks.assess import assess
 from tasks.ingest import ingest
 from tasks.job import Job, begin
@@ -27,9 +28,11 @@ def release(spec: ReleaseSpec, run: str | None = None, started_by: str | None = 
     run: resume this run only. started_by: who asked for it, where a service account runs it.
     """
     plan = draw_up_plan(spec)  # pure: what is promised
+    end_overdue()  # runs whose reviewers did not decide in time
     with begin(plan, run=run) as job:  # whatever ends the run is on record
         if already_published(job):  # it died between publication and its record
             return conclude(job)
+        require_no_end(job)  # it was refused, and died before it was cleared away
         begun = Action.RESUMED if job.run.resumed else Action.PLANNED
         job.record(begun, name=plan.name, spec=plan.spec_digest, started_by=started_by)
 

@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
-from uuid import UUID
+from typing import Any, Literal, cast
 
 from flows.local_server import prefect_server
 from flows.overdue import end_overdue
@@ -101,7 +100,7 @@ def _wake(home: Home, owners: Sequence[str], given: Mapping[str, Any]) -> bool:
     from prefect.exceptions import ObjectNotFound
 
     with prefect_server(home.root), get_client(sync_client=True) as client:
-        for owner in map(UUID, reversed(owners)):
+        for owner in cast("Sequence[Any]", owners[::-1]):  # Prefect's types ask for UUIDs; its paths take their text
             try:
                 state = client.read_flow_run(owner).state
             except ObjectNotFound:

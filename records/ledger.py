@@ -156,6 +156,7 @@ class Ledger:
                     found[subject.removeprefix(named)] = book
                 else:
                     unnamed += [cost for cost in book.costs if cost.claim.dataset is None]
+        unnamed.sort(key=lambda cost: cost.occurred)
         return {**found, "": Book({}, tuple(unnamed))} if unnamed else found
 
     def verify(self) -> int:

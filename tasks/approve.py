@@ -37,6 +37,7 @@ __all__ = [
     "ask_reviewers",
     "awaits_review",
     "describe_waiting",
+    "require_no_end",
     "take_decision",
     "waiting_state",
 ]
@@ -105,7 +106,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
     """The approval for the manifest; None if the run has to end here and wait; refused if it was refused."""
     rule, settled = job.plan.rule, staged_content(job)
     if rule is None or settled is None:
-        _require_no_end(job)
+        require_no_end(job)
         return NOBODY_ASKED
     content = settled["content"]
     wait(
@@ -122,7 +123,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
     while True:
         stands = _standing(job)
         _require_no_refusal(stands)
-        _require_no_end(job)
+        require_no_end(job)
         if stands.state == "approved":
             job.log.verify()  # a refusal that was taken out of the log would show here, and nothing is published
             return approval_record(stands)
@@ -194,7 +195,7 @@ def _require_no_refusal(stands: Standing) -> None:
         )
 
 
-def _require_no_end(job: Job) -> None:
+def require_no_end(job: Job) -> None:
     """Once the ledger or the log calls a run refused, it is; the ledger would not count what it published."""
     for event in job.log.events(job.run.id):
         if event.action is Action.REFUSED or (event.action is Action.SETTLED and event.facts["outcome"] == "refused"):

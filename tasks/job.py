@@ -86,7 +86,8 @@ def attend(plan: Plan, *, run: str | None = None) -> Iterator[Job]:
     started = datetime.now(UTC)
     records = open_records(home=home)
     context = FlowRunContext.get()
-    owner = str(context.flow_run.id) if context is not None and context.flow_run is not None else None
+    # Only a run of its own belongs to a flow run, not one that it looks after.
+    owner = str(context.flow_run.id) if run is None and context is not None and context.flow_run is not None else None
     with Run.begin(home, plan.spec_digest, now=started, run_id=run, owner=owner, about=plan.spec) as opened:
         yield Job(
             plan=plan,

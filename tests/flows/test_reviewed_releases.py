@@ -76,6 +76,7 @@ def test_a_waiting_run_keeps_no_confidential_copy(one: WaitingRelease) -> None:
     assert set(files_of_run(one)) == {
         "run.json",
         "lock",
+        "seen.json",
         "source.json",
         "protected.json",
         "protected.parquet",  # what is released, before its copy in another format

@@ -41,9 +41,9 @@ def actions(run: str | None = None) -> list[str]:
 
 
 def costs() -> list[str]:
-    """What the ledger says of every draw that no data set was named for."""
+    """What the ledger says of every draw that no data set was named for, oldest first."""
     book = open_records().ledger.books().get("")
-    return [] if book is None else [cost.state for cost in book.costs]
+    return [] if book is None else [cost.state for cost in sorted(book.costs, key=lambda cost: cost.occurred)]
 
 
 def release(place: Workplace, started_by: str | None = None) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mechanisms.exact import exact_number
 
 
-@given(st.fractions(min_value=0, max_denominator=10**9))
+@given(st.fractions(min_value=0, max_value=10**20, max_denominator=10**9))
 def test_every_fraction_is_read_as_python_writes_it(number: Fraction) -> None:
     assert exact_number(str(number)) == number
 
