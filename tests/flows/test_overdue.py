@@ -16,7 +16,6 @@ from flows.spec import load_spec
 from records import Home, open_records
 from records.digest import canonical
 from records.run import unfinished
-from tasks.approve import ApprovalExpired
 from tasks.job import attend
 
 TOO_LATE = timedelta(days=14, seconds=1)
@@ -78,12 +77,13 @@ def test_the_next_run_of_the_same_spec_begins_anew(
     assert costs() == ["refused", "spent"]
 
 
-def test_the_flow_itself_refuses_what_is_overdue(waiting: WaitingRelease, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_flow_itself_ends_what_is_overdue_and_begins_anew(
+    waiting: WaitingRelease, monkeypatch: pytest.MonkeyPatch
+) -> None:
     move_clock(monkeypatch, TOO_LATE)
-    with pytest.raises(ApprovalExpired, match="did not decide in time"):
-        release(waiting.place)
+    assert release(waiting.place).run != waiting.run
     assert waiting.outcome()["code"] == "approval-expired"
-    assert actions().count("PROTECTING") == 1
+    assert actions().count("PROTECTING") == 2
 
 
 def test_a_decision_about_another_run_ends_what_is_overdue(
