@@ -74,6 +74,16 @@ def read_and_write(folder: Path) -> float:
     return time.perf_counter() - began
 
 
+def released(folder: Path, gates: list[dict[str, Any]], name: str) -> dict[str, float]:
+    """Seconds of each step of one release, in a home of its own: the ledger refuses the same records twice."""
+    from flows.release import release
+    from flows.spec import parse_spec
+
+    os.environ["PENSTOCK_HOME"] = str(folder / f"home-{name}")
+    receipt = release(parse_spec(spec(folder, gates, name)))
+    return dict(receipt.as_dict()["seconds"])
+
+
 def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -82,8 +92,6 @@ def child(folder: Path) -> None:
     """Release in this process and report seconds of each step and the memory it took."""
     import great_expectations  # noqa: F401  # its import is not part of the line
 
-    from flows.release import release
-    from flows.spec import parse_spec
     from tasks.warm_up import compile_kernels
 
     compile_kernels()
@@ -94,10 +102,10 @@ def child(folder: Path) -> None:
     for place in range(REPEATS):
         plain = min(plain, read_and_write(folder))
         began = time.perf_counter()
-        steps = release(parse_spec(spec(folder, utility, f"run-{place}"))).seconds
+        steps = released(folder, utility, f"run-{place}")
         steps["around"] = time.perf_counter() - began - sum(steps.values())
         best = {name: min(seconds, best.get(name, seconds)) for name, seconds in steps.items()}
-    linked = release(parse_spec(spec(folder, linkage, "linked"))).seconds["assess"] - best["assess"]
+    linked = released(folder, linkage, "linked")["assess"] - best["assess"]
     sys.stdout.write(json.dumps({"plain": plain, "steps": best, "linkage": linked}) + "\n")
 
 
@@ -105,8 +113,6 @@ def memory(folder: Path) -> None:
     """One release without validation's data frame; peak resident memory above the start of the run."""
     from unittest import mock
 
-    from flows.release import release
-    from flows.spec import parse_spec
     from tasks.warm_up import compile_kernels
 
     compile_kernels()
@@ -117,9 +123,9 @@ def memory(folder: Path) -> None:
         pq.write_table(pq.read_table(folder / "source.parquet").slice(0, 1000), small / "source.parquet")
         pa.default_memory_pool().release_unused()
         loose = [{"measure": gate["measure"], "max": 2} for gate in gates]
-        release(parse_spec(spec(small, loose, "small")))  # what is loaded on first use is not the run's
+        released(small, loose, "small")  # what is loaded on first use is not the run's
         started = resident()
-        release(parse_spec(spec(folder, gates, "memory")))
+        released(folder, gates, "memory")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     sys.stdout.write(json.dumps({"started": started, "peak": peak}) + "\n")
 
