@@ -87,8 +87,8 @@ class House:
 
 
 @pytest.fixture
-def house(home: Home, now: datetime) -> House:
-    return House(open_records(home=home).log, now)
+def house(either_home: Home, now: datetime) -> House:
+    return House(open_records(home=either_home).log, now)
 
 
 def test_one_approval_is_enough_where_one_is_asked_for(house: House, now: datetime) -> None:

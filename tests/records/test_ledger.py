@@ -28,14 +28,8 @@ BDP = account(model="bdp", adjacency="bootstrap_add_remove")
 
 
 @pytest.fixture
-def records(home: Home) -> Records:
-    """One data set that may spend 1 under dp. In memory: the laws hold the rules on the other databases."""
-    return with_accounts(open_records("sqlite://", home), account())
-
-
-@pytest.fixture
-def stored(either_home: Home) -> Records:
-    """The same, in a database that outlives the process."""
+def records(either_home: Home) -> Records:
+    """One data set that may spend 1 under dp."""
     return with_accounts(open_records(home=either_home), account())
 
 
@@ -43,22 +37,22 @@ def reserve(records: Records, run: str, **changes: Any) -> int:
     return records.ledger.reserve(claim(**changes), run=run, **HOW).attempt
 
 
-def test_a_reservation_is_on_record_and_counts_when_it_returns(stored: Records) -> None:
-    cost = stored.ledger.reserve(claim(epsilon=THIRD), run="r1", **HOW)
+def test_a_reservation_is_on_record_and_counts_when_it_returns(records: Records) -> None:
+    cost = records.ledger.reserve(claim(epsilon=THIRD), run="r1", **HOW)
     assert (cost.run, cost.attempt, cost.state, cost.claim) == ("r1", 1, "reserved", claim(epsilon=THIRD))
-    assert stored.ledger.book("income").costs == (cost,)
-    assert stored.log.events("r1")[-1].facts["epsilon"] == "1/3"
-    assert stored.ledger.verify() == 2
+    assert records.ledger.book("income").costs == (cost,)
+    assert records.log.events("r1")[-1].facts["epsilon"] == "1/3"
+    assert records.ledger.verify() == 2
 
 
-def test_thirds_fill_the_limit_exactly_and_nothing_goes_beyond(stored: Records) -> None:
+def test_thirds_fill_the_limit_exactly_and_nothing_goes_beyond(records: Records) -> None:
     for run in ("r1", "r2", "r3"):
-        reserve(stored, run, epsilon=THIRD)
+        reserve(records, run, epsilon=THIRD)
     message = "the dp account of income has 0 of 1 left, got 1/10000000000. Spend less, or have the limit raised"
     with pytest.raises(BudgetExceeded, match=message) as caught:
-        reserve(stored, "r4", epsilon=Fraction(1, 10**10))
+        reserve(records, "r4", epsilon=Fraction(1, 10**10))
     assert (caught.value.code, caught.value.kind) == ("budget-exceeded", "budget")
-    assert [run for run, *_ in states(stored)] == ["r1", "r2", "r3"]
+    assert [run for run, *_ in states(records)] == ["r1", "r2", "r3"]
 
 
 def test_a_raised_limit_can_be_spent(records: Records) -> None:
@@ -69,11 +63,11 @@ def test_a_raised_limit_can_be_spent(records: Records) -> None:
     reserve(records, "r2", epsilon=THIRD)
 
 
-def test_what_was_drawn_stays_spent_also_when_the_run_is_refused(stored: Records) -> None:
-    released(stored, "r1", claim(), "refused")
-    assert states(stored) == [("r1", 1, "refused")]
+def test_what_was_drawn_stays_spent_also_when_the_run_is_refused(records: Records) -> None:
+    released(records, "r1", claim(), "refused")
+    assert states(records) == [("r1", 1, "refused")]
     with pytest.raises(BudgetExceeded):
-        reserve(stored, "r2")
+        reserve(records, "r2")
 
 
 def test_a_reservation_without_a_draw_is_given_back_and_cannot_be_drawn_then(records: Records) -> None:
@@ -96,9 +90,9 @@ def test_a_draw_needs_a_reservation_and_uses_it_up(records: Records) -> None:
     assert states(records) == [("r1", 1, "spent")]
 
 
-def test_a_run_killed_before_its_draw_is_charged_once(stored: Records, either_home: Home) -> None:
-    assert reserve(stored, "r1") == reserve(open_records(home=either_home), "r1") == 1
-    assert len(charges(stored, "r1")) == 1
+def test_a_run_killed_before_its_draw_is_charged_once(records: Records, either_home: Home) -> None:
+    assert reserve(records, "r1") == reserve(open_records(home=either_home), "r1") == 1
+    assert len(charges(records, "r1")) == 1
 
 
 def test_a_run_whose_draw_was_lost_is_charged_again(records: Records) -> None:
@@ -172,20 +166,20 @@ def test_a_data_set_without_an_account_of_the_model_is_refused(records: Records)
         reserve(records, "r1", dataset="wages")
 
 
-def test_dp_counts_in_the_other_accounts_also_in_those_opened_later(stored: Records) -> None:
+def test_dp_counts_in_the_other_accounts_also_in_those_opened_later(records: Records) -> None:
     for other in (IDP, BDP):
-        open_account(stored.log, other, officer(), **HOW)
-    raise_limit(stored.log, "income", "dp", Fraction(9), officer(), **HOW)
+        open_account(records.log, other, officer(), **HOW)
+    raise_limit(records.log, "income", "dp", Fraction(9), officer(), **HOW)
     with pytest.raises(BudgetExceeded, match="the idp account of income has 1 of 1 left") as caught:
-        reserve(stored, "r1")  # one record added or removed is half of one replaced
+        reserve(records, "r1")  # one record added or removed is half of one replaced
     assert len(caught.value.faults) == 1
-    reserve(stored, "r1", epsilon=Fraction(1, 2))
+    reserve(records, "r1", epsilon=Fraction(1, 2))
     with pytest.raises(BudgetExceeded) as caught:
-        reserve(stored, "r2", epsilon=Fraction(2, 3))
+        reserve(records, "r2", epsilon=Fraction(2, 3))
     assert [fault.rule.split()[1] for fault in caught.value.faults] == ["idp", "bdp"]
     with pytest.raises(BudgetExceeded, match="the idp account of income has 0 of 1 left"):
-        reserve(stored, "r2", model="idp", adjacency="from_D", epsilon=THIRD)
-    reserve(stored, "r2", model="bdp", adjacency="bootstrap_add_remove", epsilon=Fraction(1, 2))
+        reserve(records, "r2", model="idp", adjacency="from_D", epsilon=THIRD)
+    reserve(records, "r2", model="bdp", adjacency="bootstrap_add_remove", epsilon=Fraction(1, 2))
 
 
 def test_a_dp_release_that_another_account_cannot_count_is_refused(records: Records) -> None:
@@ -241,14 +235,14 @@ def test_a_second_release_of_the_same_records_must_be_acknowledged(home: Home, f
         records.ledger.reserve(uncounted(dataset=second.dataset or first.dataset), run="r3", **HOW)
 
 
-def test_what_was_refused_does_not_block_and_what_may_still_come_out_does(stored: Records) -> None:
-    released(stored, "r1", uncounted(), "refused")
-    stored.ledger.reserve(uncounted(), run="r2", **HOW)
+def test_what_was_refused_does_not_block_and_what_may_still_come_out_does(records: Records) -> None:
+    released(records, "r1", uncounted(), "refused")
+    records.ledger.reserve(uncounted(), run="r2", **HOW)
     with pytest.raises(SecondRelease, match="the earlier ones: r2"):
-        stored.ledger.reserve(uncounted(), run="r3", **HOW)
-    stored.ledger.spend("r2", **HOW)
+        records.ledger.reserve(uncounted(), run="r3", **HOW)
+    records.ledger.spend("r2", **HOW)
     with pytest.raises(SecondRelease, match="the earlier ones: r2"):
-        stored.ledger.reserve(uncounted(), run="r3", **HOW)
+        records.ledger.reserve(uncounted(), run="r3", **HOW)
 
 
 def test_two_parts_of_the_same_records_do_not_block_each_other(records: Records) -> None:

@@ -21,9 +21,9 @@ from records.signing import key_id
 
 
 @pytest.fixture
-def records(home: Home) -> Records:
+def records(either_home: Home) -> Records:
     """The officer olga is trusted; no account yet."""
-    return with_accounts(open_records("sqlite://", home))
+    return with_accounts(open_records(home=either_home))
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from records.signing import key_id
 
 
 @pytest.fixture
-def log(home: Home) -> Log:
-    return open_records(home=home).log
+def log(either_home: Home) -> Log:
+    return open_records(home=either_home).log
 
 
 @pytest.fixture
