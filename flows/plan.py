@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,13 +15,13 @@ from records.accounts import ADDS_UP
 from records.digest import canonical
 from tasks.plan import Plan
 
-__all__ = ["budget_faults", "draw_up_plan"]
+__all__ = ["beside", "budget_faults", "draw_up_plan"]
 
 
 def draw_up_plan(spec: ReleaseSpec) -> Plan:
     """Resolve a spec; the composed guarantee is computed here and nowhere else."""
     as_data = spec.model_dump(mode="json", exclude_none=True)
-    guarantee = compose([promise(params, spec.columns) for params in spec.protect])
+    guarantee = beside(compose([promise(params, spec.columns) for params in spec.protect]), spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
     return Plan(
         name=spec.name,
@@ -41,6 +41,14 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
         spec=as_data,
         spec_digest=hashlib.sha256(canonical(as_data)).hexdigest(),
     )
+
+
+def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:
+    """The promise of a release that earlier ones of the same records stand beside: each holds by itself only."""
+    if not earlier:
+        return guarantee
+    limit = f"anything for readers who also have the earlier releases of the same records: {', '.join(earlier)}"
+    return guarantee.model_copy(update={"not_promised": (*guarantee.not_promised, limit)})
 
 
 def budget_faults(budget: Budget, guarantee: Guarantee) -> Iterator[Fault]:

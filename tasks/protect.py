@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mechanisms import probabilistic_k_anonymity
+from mechanisms.guarantee import Guarantee
 from mechanisms.permutation import permutation
 from mechanisms.randomness import require_system, system
+from mechanisms.refusal import Refusal
 from records import durable
 from records.digest import plain_file
 from records.log import Action
@@ -19,7 +21,14 @@ from tasks.job import Job
 from tasks.step import step
 from tasks.tables import load_columns, save_columns, write_release
 
-__all__ = ["Staged", "protect", "staged_before"]
+__all__ = ["PromiseDiffers", "Staged", "protect", "staged_before"]
+
+
+class PromiseDiffers(Refusal):
+    """The mechanism's own promise is not the one that was planned, so neither is published."""
+
+    code = "promise-differs"
+    kind = "integrity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,8 @@ def protect(job: Job, source: Ingested) -> Staged:
             load_columns(source.folder), plan.data_columns, plan.params, randomness
         )
         origin = shuffling.result()
-        write_release(data, protected.columns, plan.declared, protected.guarantee, origin)
+        _require_planned(protected.guarantee, plan.guarantee)
+        write_release(data, protected.columns, plan.declared, plan.guarantee, origin)
         on_disk = beside.submit(durable.sync, data)  # the disk writes while the processor counts
         digest = plain_file(data)
         on_disk.result()
@@ -78,3 +88,13 @@ def protect(job: Job, source: Ingested) -> Staged:
     save_columns(job.run.path("secrets"), {"origin": origin, **labels})
     job.run.commit("protected", {"digest": digest, "masked": list(protected.masked)})
     return Staged(data, digest, protected.masked, job.run.path("secrets"))
+
+
+def _require_planned(given: Guarantee, planned: Guarantee) -> None:
+    """What the mechanism promises must be what was planned; the plan may only add what is not promised."""
+    if given.model_copy(update={"not_promised": planned.not_promised}) != planned or not set(given.not_promised) <= set(
+        planned.not_promised
+    ):
+        raise PromiseDiffers.at(
+            "protect", rule="the mechanism promises something else than was planned", remedy="Report this defect."
+        )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.csv
@@ -16,12 +18,16 @@ from workplace import PASSED, Workplace, predicate
 
 from flows.spec import load_spec
 from measures.gates import GateRefused
+from mechanisms import probabilistic_k_anonymity
 from mechanisms.guarantee import Guarantee
+from mechanisms.probabilistic_k_anonymity import protect
+from mechanisms.protected import Protected
 from mechanisms.refusal import Refusal, TooFewRecords, ValueOutsideDomain
 from records import LogAppendFailed, open_records
 from records.log import Action
 from records.run import RunDamaged
 from tasks.expectations import SuiteRefused, ValidationFailed
+from tasks.protect import PromiseDiffers
 from tasks.publish import Receipt
 from tasks.step import StepFailed
 from tasks.verification import verify_bundle
@@ -87,6 +93,29 @@ def test_the_manifest_holds_the_head_of_the_log_before_publication(workplace: Wo
     events = open_records().log.events()
     assert [event.digest for event in events if event.seq == head["seq"]] == [head["digest"]]
     assert events[head["seq"] - 1].action is Action.PUBLISHING
+
+
+def test_a_second_release_says_that_no_promise_covers_both(workplace: Workplace) -> None:
+    first = release(workplace).run
+    workplace.raw["budget"] = {"acknowledges": [first]}
+    bundle = Path(release(workplace).path)
+    stated = predicate(bundle)["release"]["guarantee"]["not_promised"][-1]
+    assert stated == f"anything for readers who also have the earlier releases of the same records: {first}"
+    assert stated in (bundle / "report.html").read_text(encoding="utf-8")
+    verify_bundle(bundle, workplace.home / "keys" / "signing.pub")
+
+
+@pytest.mark.parametrize("change", [{"parameters": {"k": 2}}, {"not_promised": ("something else",)}])
+def test_a_mechanism_that_promises_something_else_than_planned_is_refused(
+    workplace: Workplace, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    def promising_more(*arguments: Any) -> Protected:
+        made = protect(*arguments)
+        return replace(made, guarantee=made.guarantee.model_copy(update=change))
+
+    monkeypatch.setattr(probabilistic_k_anonymity, "protect", promising_more)
+    caught = refused(workplace, PromiseDiffers)
+    assert "something else than was planned" in str(caught)
 
 
 def test_only_the_formats_asked_for_are_published(workplace: Workplace) -> None:
