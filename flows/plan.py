@@ -8,10 +8,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from flows.spec import Budget, ReleaseSpec
-from mechanisms.guarantee import Guarantee, compose
+from mechanisms.guarantee import ADDS_UP, Guarantee, compose
 from mechanisms.probabilistic_k_anonymity import promise
 from mechanisms.refusal import Fault, SpecRefused
-from records.accounts import ADDS_UP
 from records.digest import canonical
 from tasks.plan import Plan
 

@@ -12,19 +12,15 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import yaml
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
-    PlainSerializer,
     ValidationError,
-    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -33,7 +29,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from measures.gates import Gate
 from mechanisms import probabilistic_k_anonymity
 from mechanisms.columns import Column
-from mechanisms.exact import exact_number
+from mechanisms.exact import ExactNumber
 from mechanisms.refusal import Fault, SpecRefused
 from records.approval import Rule, RuleRefused
 
@@ -52,26 +48,6 @@ __all__ = [
 _Part = TypeVar("_Part", bound=BaseModel)
 
 MECHANISMS = {"probabilistic_k_anonymity": probabilistic_k_anonymity}
-
-
-def _exact(value: object) -> Fraction:
-    """An exact number from "1/2", "0.5" or 2; a float is refused because it is not the number written."""
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise PydanticCustomError("exact_number", 'an exact number is written in quotes, such as "1/2" or "0.5"')
-    number = exact_number(str(value))
-    if number is None:
-        raise PydanticCustomError("exact_number", 'an exact number is written as "1/2", "0.5" or 2')
-    return number
-
-
-ExactNumber = Annotated[
-    Fraction,
-    BeforeValidator(_exact),
-    PlainSerializer(str, return_type=str),
-    WithJsonSchema({"type": ["string", "integer"], "examples": ["1/2", "0.5", 2]}),
-]
 
 
 class _Section(BaseModel):

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import Annotated
 
-__all__ = ["exact_number"]
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+__all__ = ["ExactNumber", "exact_number"]
 
 _WRITTEN = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
 
@@ -16,3 +20,23 @@ _WRITTEN = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
 def exact_number(text: str) -> Fraction | None:
     """The number, or None where it is not written exactly."""
     return Fraction(text) if _WRITTEN.fullmatch(text) else None
+
+
+def _exact(value: object) -> Fraction:
+    """An exact number from "1/2", "0.5" or 2; a float is refused because it is not the number written."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise PydanticCustomError("exact_number", 'an exact number is written in quotes, such as "1/2" or "0.5"')
+    number = exact_number(str(value))
+    if number is None:
+        raise PydanticCustomError("exact_number", 'an exact number is written as "1/2", "0.5" or 2')
+    return number
+
+
+ExactNumber = Annotated[
+    Fraction,
+    BeforeValidator(_exact),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema({"type": ["string", "integer"], "examples": ["1/2", "0.5", 2]}),
+]

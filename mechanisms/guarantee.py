@@ -14,11 +14,12 @@ from pydantic import BaseModel, ConfigDict
 
 from mechanisms.refusal import NotComposable
 
-__all__ = ["Guarantee", "Model", "compose"]
+__all__ = ["ADDS_UP", "Guarantee", "Model", "compose"]
 
 Model = Literal["dp", "idp", "bdp", "prob_k", "t_close", "k_anon"]
 
-_ADDS_UP: frozenset[Model] = frozenset({"dp", "idp", "bdp"})
+# Only these have composition theorems; the others stand alone.
+ADDS_UP: frozenset[Model] = frozenset({"dp", "idp", "bdp"})
 
 
 class Guarantee(BaseModel):
@@ -52,7 +53,7 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
     if len(guarantees) == 1:
         return first
     models = sorted({g.model for g in guarantees})
-    if len(models) > 1 or first.model not in _ADDS_UP:
+    if len(models) > 1 or first.model not in ADDS_UP:
         raise NotComposable.at(
             "protect",
             rule="promises of these models about the same records have no composition theorem",

@@ -19,9 +19,7 @@ from mechanisms.guarantee import Model
 from mechanisms.refusal import Refusal
 from records.log import Action, Event
 
-__all__ = ["ADDS_UP", "Account", "Book", "Claim", "Cost", "LedgerAltered", "read_book"]
-
-ADDS_UP: frozenset[str] = frozenset({"dp", "idp", "bdp"})
+__all__ = ["Account", "Book", "Claim", "Cost", "LedgerAltered", "read_book"]
 
 Budgeted = Literal["dp", "idp", "bdp"]
 State = Literal["reserved", "spent", "published", "refused"]

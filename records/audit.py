@@ -20,6 +20,7 @@ from records.decision import APPROVE, REFUSE, DecisionRefused, verify_decision
 from records.digest import plain_file
 from records.home import Home
 from records.log import Action, Event
+from records.people import with_keys
 from records.statement import MANIFEST
 from records.store import existing_records, seen_heads
 
@@ -117,14 +118,8 @@ def _head_faults(place: str, seq: int, digest: str, digests: Mapping[int, str]) 
 
 def _decision_faults(events: Iterable[Event]) -> Iterator[Fault]:
     """Decisions that were not signed with the key that was trusted for their reviewer then."""
-    trusted: dict[str, str] = {}
-    for event in events:
-        facts = event.facts
-        if event.action is Action.KEY_TRUSTED:
-            trusted[facts["name"]] = facts["public_key"]
-        elif event.action is Action.KEY_WITHDRAWN:
-            trusted.pop(facts["name"], None)
-        elif event.action in _WORDS and not _is_signed(event, trusted):
+    for event, trusted in with_keys(events):
+        if event.action in _WORDS and not _is_signed(event, trusted):
             yield Fault(f"event {event.seq}", "the signature of the reviewer does not hold", _REMEDY)
 
 

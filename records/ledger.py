@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Literal
 
+from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import Fault, Refusal
-from records.accounts import ADDS_UP, Book, Claim, Cost, LedgerAltered, dataset_subject
+from records.accounts import Book, Claim, Cost, LedgerAltered, dataset_subject
 from records.limits import limit_faults
 from records.log import Action, Log
 from records.people import REGISTER

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
@@ -24,7 +24,7 @@ from records.decision import reason_faults
 from records.digest import canonical
 from records.envelope import opened, sealed
 from records.log import Action, Event, Log, Pen
-from records.people import REGISTER, people
+from records.people import REGISTER, people, with_keys
 from records.sheet import WritingSheet
 from records.signing import SignatureWrong, key_id
 
@@ -87,14 +87,7 @@ def raise_limit(
             raise _refused("dataset", f"has no account of model {model}", dataset, "Open it.")
         if limit <= account.limit:
             raise _refused("epsilon", f"must be above {account.limit}", str(limit), "A limit is only ever raised.")
-        raised = Account(
-            dataset=dataset,
-            model=account.model,
-            limit=limit,
-            adjacency=account.adjacency,
-            unit=account.unit,
-            partition=account.partition,
-        )
+        raised = replace(account, limit=limit)
         _write(sheet, pen, Action.BUDGET_RAISED, raised, officer)
     return raised
 
@@ -144,14 +137,8 @@ def _write(sheet: WritingSheet, pen: Pen, action: Action, account: Account, offi
 
 def _signed(register: Iterable[Event]) -> Iterator[int]:
     """The numbers of the account events that their officer signed, each with the key trusted at its time."""
-    trusted: dict[str, str] = {}
-    for event in register:
-        facts = event.facts
-        if event.action is Action.KEY_TRUSTED:
-            trusted[facts["name"]] = facts["public_key"]
-        elif event.action is Action.KEY_WITHDRAWN:
-            trusted.pop(facts["name"], None)
-        elif event.action in _CHANGES and _is_signed(facts, trusted.get(facts["officer"])):
+    for event, trusted in with_keys(register):
+        if event.action in _CHANGES and _is_signed(event.facts, trusted.get(event.facts["officer"])):
             yield event.seq
 
 

@@ -8,7 +8,7 @@ Who must read before writing (the ledger, a decision) does both in one `transact
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -261,9 +261,9 @@ class Page:
         """Where the log stands."""
         return _sound_head(self.connection, self.key)
 
-    def events(self, run: str | None = None, *, actions: Collection[Action] = ()) -> list[Event]:
-        """The events, or those of one run or of these actions, in order."""
-        return self._authentic(_entries(self.connection, run, actions))
+    def events(self, run: str | None = None) -> list[Event]:
+        """All events, or those of one run, in order."""
+        return self._authentic(_entries(self.connection, run))
 
     def numbered(self, numbers: Sequence[int]) -> list[Event]:
         """The events with these numbers, in order."""
@@ -343,12 +343,10 @@ def _stored_head(connection: Connection) -> SealedHead | None:
     return None if row is None else SealedHead(*row)
 
 
-def _entries(connection: Connection, run: str | None = None, actions: Collection[Action] = ()) -> list[Entry]:
+def _entries(connection: Connection, run: str | None = None) -> list[Entry]:
     query = select(_EVENTS).order_by(_EVENTS.c.seq)
     if run is not None:
         query = query.where(_EVENTS.c.run == run)
-    if actions:
-        query = query.where(_EVENTS.c.action.in_([action.value for action in actions]))
     return [Entry(*row) for row in connection.execute(query)]
 
 

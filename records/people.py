@@ -11,7 +11,7 @@ have it, and under another name its owner would be a second person. A name may g
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -32,6 +32,7 @@ __all__ = [
     "is_name",
     "people",
     "trust",
+    "with_keys",
     "withdraw",
 ]
 
@@ -124,6 +125,17 @@ def withdraw(log: Log, name: str, *, actor: str, reason: str, now: datetime) -> 
 def people(log: Log | Page) -> dict[str, Person]:
     """Everyone who has a trusted key now, by name."""
     return _folded(log.events(REGISTER))
+
+
+def with_keys(events: Iterable[Event]) -> Iterator[tuple[Event, Mapping[str, str]]]:
+    """Every event with the public keys that were trusted by name when it was written; for those who check it later."""
+    trusted: dict[str, str] = {}
+    for event in events:
+        if event.action is Action.KEY_TRUSTED:
+            trusted[event.facts["name"]] = event.facts["public_key"]
+        elif event.action is Action.KEY_WITHDRAWN:
+            trusted.pop(event.facts["name"], None)
+        yield event, trusted
 
 
 def is_name(text: str) -> bool:

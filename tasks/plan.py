@@ -10,9 +10,9 @@ from typing import Any
 
 from measures.gates import Gate
 from mechanisms.columns import Column
-from mechanisms.guarantee import Guarantee
+from mechanisms.guarantee import ADDS_UP, Guarantee
 from mechanisms.probabilistic_k_anonymity import Params
-from records.accounts import ADDS_UP, Claim
+from records.accounts import Claim
 from records.approval import Rule
 
 __all__ = ["Plan"]

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from database_faults import POSTGRES_FAULTS, SHARED_FAULTS, FaultyHome
 from postgres import PostgresServer
+from review_house import House
 
+from records import open_records
 from records.home import Home
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
@@ -57,3 +59,8 @@ def faulty(request: pytest.FixtureRequest) -> FaultyHome:
     database, name = request.param
     server = request.getfixturevalue("postgres") if database == "postgresql" else None
     return FaultyHome(_home_on(database, request), name, server)
+
+
+@pytest.fixture
+def house(either_home: Home, now: datetime) -> House:
+    return House(open_records(home=either_home).log, now)

@@ -61,8 +61,6 @@ def test_events_come_in_order_and_by_run(records: Records) -> None:
     assert [event.seq for event in records.log.events()] == [1, 2, 3, 4]
     assert [event.seq for event in records.log.events("run-1")] == [2, 4]
     assert records.log.events("run-2") == []
-    with records.log.page() as page:
-        assert [event.seq for event in page.events(actions=[Action.VALIDATED, Action.PLANNED])] == [1, 3]
 
 
 def test_an_untouched_log_verifies_also_when_opened_again(records: Records, either_home: Home) -> None:
