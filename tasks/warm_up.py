@@ -9,7 +9,7 @@ __all__ = ["compile_kernels"]
 
 def compile_kernels() -> None:
     """Importing a module of kernels compiles them, or loads them from numba's cache on disk."""
-    for module in ("mechanisms.microaggregation.kernels", "measures.kernels"):
+    for module in ("mechanisms.microaggregation.kernels", "mechanisms.noise.kernels", "measures.kernels"):
         importlib.import_module(module)
 
 
