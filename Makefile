@@ -22,6 +22,7 @@ lint: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.release_line
 	$(BIN)/python -m benchmarks.records
+	$(BIN)/python -m benchmarks.dp_microaggregation
 
 docs: $(INSTALLED)
 	$(BIN)/python -m flows.reference > docs/spec.md

@@ -92,7 +92,9 @@ def plan(
     spec: SpecFile,
     source: SourceOption = None,
     publish: PublishOption = None,
-    count: Annotated[bool, typer.Option("--count", help="Read the number of records from the source.")] = False,
+    count: Annotated[
+        bool, typer.Option("--count", help="Read the number of records from the source; expected errors may need it.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """The promise, the expected error and the cost of a spec. Spends nothing, reads no row."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
-from mechanisms.foresight import foresee
-from records.approval import Rule
+from measures.foreseen import stated_errors
+from mechanisms import dp_microaggregation
+from mechanisms.guarantee import ADDS_UP
+from mechanisms.refusal import TableEmpty, TooFewRecords
+from mechanisms.registry import mechanism_of
 from tasks.expectations import whole_suite
 from tasks.plan import Plan
 from tasks.source import count_rows, open_source
@@ -24,20 +27,54 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     rows = None
     source = "The source does not exist yet; its columns were not checked."
     if count or Path(plan.source).exists():
-        dataset = open_source(plan.source, plan.declared)
+        dataset = open_source(plan.source, plan.declared, unit=plan.unit)
         source = "The source has every declared column in the declared type."
         rows = count_rows(dataset) if count else None
+    if rows == 0:
+        raise TableEmpty.at("source.path", rule="at least one record", remedy="Check the source.")
+    settled = _settled(plan, rows)
     return {
         "name": plan.name,
         "spec_digest": plan.spec_digest,
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "records": rows,
-        "expect": list(foresee(plan.params, plan.declared, rows)),
-        "gates": [gate.rule for gate in plan.gates],
+        "settled": settled,
+        "expect": [*_used(plan, rows), *mechanism_of(plan.params).foresee(plan.params, plan.declared, rows)],
+        "gates": list(_gates(plan, settled)),
         "cost": [*_cost(plan), source],
-        "review": _review(plan.rule),
+        "review": list(_review(plan)),
         "publishes_to": str(plan.publish / plan.name),
     }
+
+
+def _settled(plan: Plan, rows: int | None) -> dict[str, Any] | None:
+    """What the mechanism would choose from public facts, where it leaves anything open and the facts are known."""
+    if rows is None:
+        return None
+    try:
+        return mechanism_of(plan.params).settled_facts(plan.params, plan.declared, rows) or None
+    except TooFewRecords:
+        return None  # the mechanism's own sentences say so
+
+
+def _used(plan: Plan, rows: int | None) -> Iterator[str]:
+    params = plan.params
+    if plan.unit is None or not isinstance(params, dp_microaggregation.Params):
+        return
+    all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
+    yield f"At most {params.rows_per_unit} records of each {plan.unit} are used, chosen at random{all_used}."
+
+
+def _gates(plan: Plan, settled: Mapping[str, Any] | None) -> Iterator[str]:
+    """The limits; where a value follows from public facts, also whether it keeps them."""
+    for gate in plan.gates:
+        if gate.measure != "expected_error" or settled is None:
+            yield gate.rule
+            continue
+        errors = stated_errors(settled)
+        worst = max(errors, key=lambda name: errors[name])
+        verdict = "" if gate.holds(errors[worst]) else ", so the release will be refused"
+        yield f"{gate.rule}: it will be {errors[worst]:.4g} ({worst}){verdict}"
 
 
 def _cost(plan: Plan) -> Iterator[str]:
@@ -51,9 +88,13 @@ def _cost(plan: Plan) -> Iterator[str]:
         yield f"Epsilon: {epsilon} of the {plan.guarantee.model} account of {where}{part}, whatever becomes of the run."
 
 
-def _review(rule: Rule | None) -> list[str]:
+def _review(plan: Plan) -> Iterator[str]:
+    rule = plan.rule
     if rule is None:
-        return ["Nobody is asked; it is published when every gate passes."]
+        yield "Nobody is asked; it is published when every gate passes."
+        return
     who = ", ".join(rule.allowed)
     time = str(rule.within).removesuffix(", 0:00:00")
-    return [f"{rule.reviewers} of {who} must approve within {time}; who starts the run does not count."]
+    yield f"{rule.reviewers} of {who} must approve within {time}; who starts the run does not count."
+    if plan.guarantee.model in ADDS_UP:
+        yield "They must decide by what is public: a decision that the confidential data call for tells about them."

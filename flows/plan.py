@@ -9,8 +9,8 @@ from pathlib import Path
 
 from flows.spec import Budget, ReleaseSpec
 from mechanisms.guarantee import ADDS_UP, Guarantee, compose
-from mechanisms.probabilistic_k_anonymity import promise
 from mechanisms.refusal import Fault, SpecRefused
+from mechanisms.registry import mechanism_of
 from records.digest import canonical
 from tasks.plan import Plan
 
@@ -20,15 +20,19 @@ __all__ = ["beside", "budget_faults", "draw_up_plan"]
 def draw_up_plan(spec: ReleaseSpec) -> Plan:
     """Resolve a spec; the composed guarantee is computed here and nowhere else."""
     as_data = spec.model_dump(mode="json", exclude_none=True)
-    guarantee = beside(compose([promise(params, spec.columns) for params in spec.protect]), spec.budget.acknowledges)
+    promises = [mechanism_of(params).promise(params, spec.columns) for params in spec.protect]
+    guarantee = beside(compose(promises), spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
+    params = spec.protect[0]  # a spec with more than one is refused
     return Plan(
         name=spec.name,
         source=spec.source.path,
         declared=spec.columns,
+        released=mechanism_of(params).released_columns(params, spec.columns),
+        unit=spec.unit,
         suite=spec.validation.suite,
         min_rows=spec.validation.min_rows,
-        params=spec.protect[0],
+        params=params,
         gates=spec.gates,
         publish=Path(spec.publish.path),
         formats=spec.publish.formats,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flows.spec import json_schema
+from mechanisms.registry import MECHANISMS
 
 __all__ = ["reference"]
 
@@ -16,7 +17,7 @@ _SECTIONS = {
     "Column": "source.columns.NAME",
     "Validate": "validate",
     "Budget": "budget",
-    "Params": "protect: probabilistic_k_anonymity",
+    **{name: f"protect: {name}" for name in MECHANISMS},
     "Gate": "gates",
     "Approve": "approve",
     "Publish": "publish",
@@ -60,8 +61,9 @@ def _values(facts: dict[str, Any]) -> str:
         return f"`{facts['const']}`"
     if "enum" in facts:
         return ", ".join(f"`{value}`" for value in facts["enum"])
-    if "anyOf" in facts:
-        options = [_values(option) for option in facts["anyOf"] if option.get("type") != "null"]
+    choices = facts.get("anyOf") or facts.get("oneOf")
+    if choices:
+        options = [_values(option) for option in choices if option.get("type") != "null"]
         return " or ".join(dict.fromkeys(options))
     if "$ref" in facts:
         return f"`{_SECTIONS[facts['$ref'].rpartition('/')[2]]}`"

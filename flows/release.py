@@ -65,4 +65,4 @@ def prepare(job: Job) -> None:
     job.record(Action.CHECKED, verdict=decision.verdict.name, gates=decision.public())
     report(job, source, len(validated), decision)
     require_pass(job, decision)
-    stage(job, source, staged, decision)
+    stage(job, staged, decision)

@@ -6,31 +6,25 @@ A refused spec lists every fault with field, rule, value and remedy.
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
+from flows.spec_faults import Protection, disagreements, every_fault
+from flows.taxonomies import read_taxonomy
 from measures.gates import Gate
-from mechanisms import probabilistic_k_anonymity
 from mechanisms.columns import Column
 from mechanisms.exact import ExactNumber
 from mechanisms.refusal import Fault, SpecRefused
+from mechanisms.registry import MECHANISMS
 from records.approval import Rule, RuleRefused
 
 __all__ = [
@@ -45,10 +39,6 @@ __all__ = [
     "parse_spec",
 ]
 
-_Part = TypeVar("_Part", bound=BaseModel)
-
-MECHANISMS = {"probabilistic_k_anonymity": probabilistic_k_anonymity}
-
 
 class _Section(BaseModel):
     model_config = ConfigDict(
@@ -60,7 +50,10 @@ class Source(_Section):
     """Where the confidential microdata lie and what their columns mean."""
 
     path: str = Field(description="Parquet file, folder of Parquet files, or Hive-partitioned folder. ${VAR} expands.")
-    unit: str = Field(description="What is protected: row, or the name of the column that identifies the unit.")
+    unit: str = Field(
+        description="What is protected: row, or the column of role identifier that tells whose record it is; then "
+        "protect says how many records of each are used (rows_per_unit)."
+    )
     columns: dict[str, Column] = Field(min_length=1, description="Every column to read. Others are never read.")
 
 
@@ -75,10 +68,14 @@ class Budget(_Section):
     """What the release spends, and of which data set. Limits are set by `penstock budget open`."""
 
     dataset: str | None = Field(
-        default=None, min_length=1, description="Name under which all releases about the same people are counted."
+        default=None,
+        min_length=1,
+        description="Name under which all releases about the same people are counted. Needed where epsilon is spent.",
     )
     epsilon: ExactNumber | None = Field(
-        default=None, description='The most that this release may spend, exact: "2" or "1/2". k-anonymity spends none.'
+        default=None,
+        description='The most that this release may spend, exact: "2" or "1/2". Needed where epsilon is spent; '
+        "k-anonymity spends none.",
     )
     part: str | None = Field(
         default=None,
@@ -146,35 +143,21 @@ class ReleaseSpec(_Section):
         default_factory=Validate, alias="validate", description="Checks beyond what the columns imply."
     )
     budget: Budget = Field(default_factory=Budget, description="What the release spends, and of which data set.")
-    protect: tuple[probabilistic_k_anonymity.Params, ...] = Field(
-        min_length=1, description="The mechanisms, in order. Each names its `mechanism`."
+    protect: tuple[Protection, ...] = Field(
+        min_length=1, description="How the data are protected: one mechanism, named by its `mechanism`."
     )
-    gates: tuple[Gate, ...] = Field(min_length=1, description="Limits that the release must keep; at least one.")
+    gates: tuple[Gate, ...] = Field(
+        min_length=1,
+        description="Limits that the release must keep; at least one. Where epsilon is spent, on expected_error only: "
+        "whether a release appears must not depend on the data.",
+    )
     approve: Approve = Field(default_factory=Approve, description="Reviewers, if any.")
     publish: Publish = Field(description="Where the bundle appears, in which formats.")
 
-    @field_validator("protect", mode="before")
-    @classmethod
-    def _names_its_mechanism(cls, protect: Any) -> Any:
-        faults = []
-        for place, item in enumerate(protect if isinstance(protect, list | tuple) else ()):
-            if isinstance(item, Mapping) and item.get("mechanism") not in MECHANISMS:
-                faults.append(
-                    Fault(
-                        f"{place}.mechanism",
-                        f"must be one of {', '.join(MECHANISMS)}",
-                        "Name the mechanism.",
-                        repr(item["mechanism"]) if "mechanism" in item else "",
-                    )
-                )
-        if faults:
-            raise PydanticCustomError("faults", "unknown mechanism", {"faults": faults})
-        return protect
-
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
-        faults = _disagreements(self.source.unit, self.columns, dict(enumerate(self.protect)))
-        faults += _part_faults(self.budget.part, self.columns)
+        protect, gates = dict(enumerate(self.protect)), dict(enumerate(self.gates))
+        faults = disagreements(self.source.unit, self.columns, protect, gates, self.budget.part)
         if faults:
             raise PydanticCustomError("faults", "sections disagree", {"faults": faults})
         return self
@@ -184,6 +167,11 @@ class ReleaseSpec(_Section):
         """The part of the data set that this release is about, if it is about one."""
         column = self.columns[self.budget.part] if self.budget.part is not None else None
         return None if column is None or column.categories is None else str(column.categories[0])
+
+    @property
+    def unit(self) -> str | None:
+        """The column that tells whose record it is; None where each record is protected by itself."""
+        return None if self.source.unit == "row" else self.source.unit
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -200,13 +188,7 @@ def parse_spec(raw: object) -> ReleaseSpec:
     try:
         return ReleaseSpec.model_validate(raw)
     except ValidationError as error:
-        details = error.errors(include_url=False)
-        # A list whose items are faulty is also called too short; the items say it better.
-        told = [
-            d for d in details if d["type"] != "too_short" or not any(_lies_in(d["loc"], o["loc"]) for o in details)
-        ]
-        found = [fault for detail in told for fault in _faults_of(detail)]
-        raise SpecRefused(*dict.fromkeys([*found, *_faults_between(raw)])) from None
+        raise SpecRefused(*every_fault(error, raw, _known_keys())) from None
 
 
 def load_spec(path: Path, *, source: str | None = None, publish: str | None = None) -> ReleaseSpec:
@@ -229,21 +211,37 @@ def load_spec(path: Path, *, source: str | None = None, publish: str | None = No
             continue
         base = Path.cwd() if given else path.parent
         part[key] = _resolve(given or part[key], base, f"{section}.{key}", faults)
+    faults += _read_taxonomies(raw, path.parent)
     try:
         spec = parse_spec(raw)
     except SpecRefused as refusal:
-        raise SpecRefused(*faults, *refusal.faults) from None
+        told = {fault.field for fault in faults}
+        raise SpecRefused(*faults, *(fault for fault in refusal.faults if fault.field not in told)) from None
     SpecRefused.raise_for(faults)
     return spec
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of the spec, for editors and other platforms."""
-    schema = ReleaseSpec.model_json_schema(by_alias=True)
-    params = schema["$defs"]["Params"]  # in a spec, unlike in Python, the mechanism must be named
-    params["required"].append("mechanism")
-    params["properties"]["mechanism"].pop("default")
+    drawn_up = ReleaseSpec.model_json_schema(by_alias=True)
+    text = json.dumps(drawn_up)
+    for key, model in drawn_up["$defs"].items():
+        if "mechanism" in model["properties"]:  # all of these are called Params in Python
+            text = text.replace(key, model["properties"]["mechanism"]["const"])
+    schema = json.loads(text)
+    for name in MECHANISMS:
+        params = schema["$defs"][name]
+        params["title"] = name
+        params["required"].insert(0, "mechanism")  # in a spec, unlike in Python, it must be named
+        params["properties"]["mechanism"].pop("default")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Penstock release spec", **schema}
+
+
+@cache
+def _known_keys() -> tuple[str, ...]:
+    """Every key of every section."""
+    schema = json_schema()
+    return tuple(sorted({key for model in (schema, *schema["$defs"].values()) for key in model["properties"]}))
 
 
 def _resolve(text: str, base: Path, field: str, faults: list[Fault]) -> str:
@@ -261,125 +259,20 @@ def _resolve(text: str, base: Path, field: str, faults: list[Fault]) -> str:
     return str((base / expanded).resolve())
 
 
-_KNOWN_KEYS = sorted(
-    {
-        name
-        for model in (
-            ReleaseSpec,
-            Source,
-            Validate,
-            Budget,
-            Approve,
-            Publish,
-            Column,
-            Gate,
-            probabilistic_k_anonymity.Params,
-        )
-        for key, info in model.model_fields.items()
-        for name in (info.alias or key,)
-    }
-)
-
-
-def _faults_of(error: ErrorDetails) -> Iterable[Fault]:
-    """Field, rule, value and remedy of one pydantic error."""
-    # A union of text and whole-number categories adds its branch to the place; readers do not need it.
-    place = [str(part) for part in error["loc"] if not str(part).startswith(("tuple[", "function-"))]
-    is_number = bool(place) and place[-1] in ("int", "float")
-    if is_number:
-        place.pop()
-    field = ".".join(place) or "spec"
-    context = error.get("ctx", {})
-    kind, value = error["type"], error["input"]
-    if kind == "faults":
-        for fault in context["faults"]:
-            yield Fault(f"{field}.{fault.field}" if place else fault.field, fault.rule, fault.remedy, fault.got)
-        return
-    if kind == "extra_forbidden":
-        near = difflib.get_close_matches(place[-1], _KNOWN_KEYS, 1)
-        remedy = f"Did you mean {near[0]}? Otherwise remove it." if near else "Remove it."
-        yield Fault(field, "unknown key", remedy)
-        return
-    if kind == "missing":
-        yield Fault(field, "needed", "Add it; `penstock schema` describes it.")
-        return
-    if is_number:
-        yield Fault(field, "must be a finite number", "Write a number.", repr(value))
-        return
-    rule = f"must be {context['expected']}" if kind == "literal_error" else error["msg"][0].lower() + error["msg"][1:]
-    got = repr(value)
-    remedy = "Correct it; `penstock schema` describes what is allowed."
-    yield Fault(field, rule, remedy, got if len(got) <= 80 else got[:77] + "...")
-
-
-def _lies_in(outer: tuple[int | str, ...], inner: tuple[int | str, ...]) -> bool:
-    return len(inner) > len(outer) and inner[: len(outer)] == outer
-
-
-def _faults_between(raw: object) -> list[Fault]:
-    """Disagreements between the sections that are valid by themselves, so that no fault hides another."""
-    if not isinstance(raw, Mapping):
-        return []
-    source = _mapping(raw, "source")
-    declared = _mapping(source, "columns")
-    columns = _valid_parts(Column, declared)
-    protect = raw.get("protect")
-    params = _valid_parts(
-        probabilistic_k_anonymity.Params, dict(enumerate(protect if isinstance(protect, list | tuple) else ()))
-    )
-    if not columns or len(columns) < len(declared):
-        return []
-    part = _mapping(raw, "budget").get("part")
-    return _disagreements(source.get("unit"), columns, params) + _part_faults(part, columns)
-
-
-def _disagreements(
-    unit: object, columns: Mapping[str, Column], params: Mapping[int, probabilistic_k_anonymity.Params]
-) -> list[Fault]:
+def _read_taxonomies(raw: dict[str, Any], base: Path) -> list[Fault]:
+    """Put the content of a taxonomy in the place of its path, so that the digest of the spec covers it."""
     faults: list[Fault] = []
-    if unit != "row" and isinstance(unit, str):
-        faults.append(
-            Fault(
-                "source.unit",
-                "probabilistic_k_anonymity protects rows; a unit with several rows has no guarantee",
-                "Prepare one row per unit and set unit: row.",
-                repr(unit),
-            )
-        )
-    for place, chosen in params.items():
-        for fault in probabilistic_k_anonymity.faults(chosen, columns):
-            room = "source" if fault.field.startswith("columns") else f"protect.{place}"
-            faults.append(Fault(f"{room}.{fault.field}", fault.rule, fault.remedy, fault.got))
-    if len(params) > 1:
-        faults.append(
-            Fault(
-                "protect",
-                "probabilistic k-anonymity has no composition theorem",
-                "Name one mechanism per spec.",
-                f"{len(params)} mechanisms",
-            )
-        )
+    source = raw.get("source")
+    columns = source.get("columns") if isinstance(source, dict) else None
+    for name, column in columns.items() if isinstance(columns, dict) else ():
+        if not isinstance(column, dict) or not isinstance(column.get("taxonomy"), str):
+            continue
+        found: list[Fault] = []
+        path = _resolve(column["taxonomy"], base, "taxonomy", found)
+        if not found:
+            try:
+                column["taxonomy"] = read_taxonomy(Path(path))
+            except SpecRefused as refusal:
+                found += refusal.faults
+        faults += [Fault(f"source.columns.{name}.taxonomy", each.rule, each.remedy, each.got) for each in found]
     return faults
-
-
-def _part_faults(part: object, columns: Mapping[str, Column]) -> list[Fault]:
-    """Parts are disjoint if each release reads the records of one category only; the domain check sees to that."""
-    if not isinstance(part, str) or (part in columns and len(columns[part].categories or ()) == 1):
-        return []
-    remedy = "Declare the column with the one category that this release is about."
-    return [Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))]
-
-
-def _mapping(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    part = raw.get(key)
-    return part if isinstance(part, Mapping) else {}
-
-
-def _valid_parts(model: type[_Part], parts: Mapping[Any, Any]) -> dict[Any, _Part]:
-    valid: dict[Any, _Part] = {}
-    for place, part in parts.items():
-        try:
-            valid[place] = model.model_validate(part)
-        except ValidationError:
-            continue  # the whole spec reports it
-    return valid

@@ -5,7 +5,9 @@ registry.py          measures by name: `measure("record_linkage")(original, rele
 linkage.py           risk: records found again by distance
 anonymity.py         risk: what follows from the groups
 information_loss.py  utility: values, means, variances, correlations
-recheck.py           the guarantee counted again on the output, by code independent of the mechanism
+foreseen.py          utility: what public facts alone tell
+recheck.py           the guarantee counted again on the output, by code independent of the mechanism:
+                     checks.py (what checks share), group_checks.py, block_checks.py
 gates.py             limits, verdicts and the one decision
 comparison.py        original and released side by side; rows.py: equality of values and records
 kernels.py           compiled loops
@@ -15,10 +17,11 @@ Everything here is pure: arrays in, frozen results out. Results are confidential
 
 from __future__ import annotations
 
+from measures.checks import Check, RecheckImpossible
 from measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
 from measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
-from measures.recheck import Check, RecheckImpossible, recheck
-from measures.registry import Measure, measure, measure_names
+from measures.recheck import recheck
+from measures.registry import Measure, measure, measure_names, public_measures
 
 __all__ = [
     "Check",
@@ -35,5 +38,6 @@ __all__ = [
     "decide",
     "measure",
     "measure_names",
+    "public_measures",
     "recheck",
 ]

@@ -14,9 +14,11 @@ from measures.rows import numbers
 from mechanisms.columns import Columns, ColumnType, Declared
 from mechanisms.refusal import Fault
 
-__all__ = ["Comparison", "Groups", "compare"]
+__all__ = ["Comparison", "Groups", "Settled", "compare"]
 
 Groups = Mapping[str, NDArray[np.integer[Any]]]
+# The public facts of a mechanism that chooses some: mechanisms.protected.Protected.settled.
+Settled = Mapping[str, Any]
 
 # Blocks of rows that stay in the processor's cache, so that no measure of information loss copies whole
 # columns; below 10,000 the linear algebra library does not start threads, which cost more than they save.
@@ -27,6 +29,8 @@ _BLOCK = 1 << 13
 class Comparison:
     """Columns aligned row by row, and the names of those that are judged.
 
+    settled: public facts that the mechanism chose; empty where it chooses none.
+    aligned: whether rows mean anything; if not, only single columns can be compared.
     known: what one measure has computed and another may use.
     """
 
@@ -36,6 +40,8 @@ class Comparison:
     groups: Groups | None
     names: tuple[str, ...]
     records: int
+    settled: Settled
+    aligned: bool
     known: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def of_type(self, *types: ColumnType) -> tuple[str, ...]:
@@ -59,7 +65,15 @@ class Comparison:
             yield (x[~missing], y[~missing]) if missing.any() else (x, y)
 
 
-def compare(original: Columns, released: Columns, declared: Declared, groups: Groups | None) -> Comparison:
+def compare(
+    original: Columns,
+    released: Columns,
+    declared: Declared,
+    groups: Groups | None,
+    *,
+    settled: Settled | None = None,
+    aligned: bool = True,
+) -> Comparison:
     """Judge the released quasi-identifiers and confidential columns; refuse what cannot be compared."""
     faults = [
         Fault(name, "every released column must be declared", "Declare it.")
@@ -85,4 +99,4 @@ def compare(original: Columns, released: Columns, declared: Declared, groups: Gr
     elif lengths == {0}:
         faults.append(Fault("columns", "at least one record", "Pass the records."))
     MeasureUndefined.raise_for(faults)
-    return Comparison(original, released, declared, groups, names, lengths.pop())
+    return Comparison(original, released, declared, groups, names, lengths.pop(), settled or {}, aligned)

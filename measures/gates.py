@@ -15,8 +15,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
+from measures.checks import Check
 from measures.measurement import Measurement
-from measures.recheck import Check
 from measures.registry import measure_names
 from mechanisms.refusal import Fault, Refusal
 

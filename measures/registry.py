@@ -8,24 +8,31 @@ from typing import Protocol
 
 import numpy as np
 
-from measures import anonymity, information_loss, linkage
-from measures.comparison import Comparison, Groups, compare
+from measures import anonymity, foreseen, information_loss, linkage
+from measures.comparison import Comparison, Groups, Settled, compare
 from measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
 from mechanisms.columns import Columns, Declared
 
-__all__ = ["Measure", "judge", "measure", "measure_names"]
+__all__ = ["Measure", "judge", "measure", "measure_names", "public_measures"]
 
 
 class Measure(Protocol):
     """What `measure(name)` returns."""
 
     def __call__(
-        self, original: Columns, released: Columns, declared: Declared, *, groups: Groups | None = None
+        self,
+        original: Columns,
+        released: Columns,
+        declared: Declared,
+        *,
+        groups: Groups | None = None,
+        settled: Settled | None = None,
     ) -> Measurement:
         """Judge the released quasi-identifiers and confidential columns against their originals.
 
         original, released: columns aligned row by row; what is judged is what is in `released`.
         groups: for each masked column the group label of every record; only some measures need it.
+        settled: the public facts that the mechanism chose; only `public_measures` need them.
         """
         ...
 
@@ -33,6 +40,7 @@ class Measure(Protocol):
 _MEASURES: dict[str, Callable[[Comparison], Measurement]] = {
     "average_risk": anonymity.average_risk,
     "correlation_change": information_loss.correlation_change,
+    "expected_error": foreseen.expected_error,
     "il1s": information_loss.il1s,
     "mean_change": information_loss.mean_change,
     "own_value_probability": anonymity.own_value_probability,
@@ -41,16 +49,30 @@ _MEASURES: dict[str, Callable[[Comparison], Measurement]] = {
     "variance_change": information_loss.variance_change,
 }
 
+# They look at public facts and at nothing else; a gate on them tells nothing about the data.
+_PUBLIC = frozenset({"expected_error"})
+# They compare a released record with its original, so they mean nothing where rows do not.
+_BY_RECORD = frozenset({"il1s", "record_linkage", "sse"})
+
 
 def measure_names() -> tuple[str, ...]:
     """Every measure that exists, in alphabetical order."""
     return tuple(_MEASURES)
 
 
+def public_measures() -> frozenset[str]:
+    """The measures that are computed from public facts alone."""
+    return _PUBLIC
+
+
 def judge(name: str, pair: Comparison) -> Measurement:
     """One measure of a comparison; measures of the same comparison share what they compute."""
     if name not in _MEASURES:
         raise _unknown(name)
+    if name in _BY_RECORD and not pair.aligned:
+        raise MeasureUndefined.at(
+            name, rule="compares records, and rows of this release are none", remedy="Use a measure of single columns."
+        )
     # Infinite values and sums beyond the range of floats end below as a refusal, so numpy need not warn.
     with np.errstate(over="ignore", invalid="ignore"):
         found = _MEASURES[name](pair)
@@ -64,8 +86,15 @@ def measure(name: str) -> Measure:
     if name not in _MEASURES:
         raise _unknown(name)
 
-    def apply(original: Columns, released: Columns, declared: Declared, *, groups: Groups | None = None) -> Measurement:
-        return judge(name, compare(original, released, declared, groups))
+    def apply(
+        original: Columns,
+        released: Columns,
+        declared: Declared,
+        *,
+        groups: Groups | None = None,
+        settled: Settled | None = None,
+    ) -> Measurement:
+        return judge(name, compare(original, released, declared, groups, settled=settled))
 
     apply.__doc__ = _MEASURES[name].__doc__
     return apply

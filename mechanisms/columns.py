@@ -14,17 +14,43 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
+from mechanisms.taxonomy import Taxonomy
 
-__all__ = ["Column", "ColumnType", "Columns", "Declared", "MissingRule", "Role", "named"]
+__all__ = ["Column", "ColumnType", "Columns", "Declared", "MissingRule", "OutsideRule", "Role", "named"]
 
 Role = Literal["identifier", "quasi_identifier", "confidential", "weight"]
 ColumnType = Literal["integer", "continuous", "ordinal", "nominal"]
 MissingRule = Literal["refuse", "category", "own_group"]
+OutsideRule = Literal["refuse", "clamp"]
 Bound = StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)]
+Categories = tuple[StrictStr, ...] | tuple[StrictInt, ...]
+# A spec file may name a file instead, which is read before the spec is checked.
+Parents = Annotated[
+    Mapping[StrictStr, tuple[StrictStr, ...]],
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
+                {"type": "string"},
+            ]
+        }
+    ),
+]
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -49,14 +75,49 @@ class Column(BaseModel):
     domain: tuple[Bound, Bound] | None = Field(
         default=None, description="Lowest and highest possible value, from public knowledge, never from the data."
     )
-    categories: tuple[StrictStr, ...] | tuple[StrictInt, ...] | None = Field(
-        default=None, description="Every possible category; for ordinal columns from lowest to highest."
+    outside: OutsideRule = Field(
+        default="refuse",
+        description="refuse: a number outside the domain stops the release. clamp: it is read as the nearest bound "
+        "(top and bottom coding), so that bounds can be tight.",
+    )
+    taxonomy: Parents | None = Field(
+        default=None,
+        description="nominal only: what is above each category, {child: [parents]}, the root with []; in a spec file "
+        "also the path of a JSON file that holds it, or of a hierarchy in CSV (value;generalisation;...;top). "
+        "Public: it may not be made from the data.",
+    )
+    categories: Categories | None = Field(
+        default=None,
+        validate_default=True,
+        description="Every possible category; for ordinal columns from lowest to highest. "
+        "With a taxonomy: its leaves, if not listed.",
     )
     missing: MissingRule = Field(
         default="refuse",
         description="refuse: a missing value stops the release. category: missing counts as a value of its own. "
         "own_group: records without a value are swapped among themselves only (ir_swap).",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _holds_its_taxonomy(cls, raw: object) -> object:
+        if isinstance(raw, Mapping) and isinstance(raw.get("taxonomy"), str):
+            fault = Fault(
+                "taxonomy",
+                "a path is read only where the spec is a file",
+                "Put the spec into a file, or give {child: [parents]} itself.",
+                repr(raw["taxonomy"]),
+            )
+            raise PydanticCustomError("faults", "the taxonomy is not here", {"faults": [fault]})
+        return raw
+
+    @field_validator("categories")
+    @classmethod
+    def _are_leaves_if_not_listed(cls, categories: Categories | None, others: ValidationInfo) -> Categories | None:
+        parents = others.data.get("taxonomy")
+        if categories is not None or parents is None or others.data.get("type") != "nominal":
+            return categories
+        return None if Taxonomy.faults(parents) else Taxonomy(parents).leaves
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -73,16 +134,21 @@ class Column(BaseModel):
 
         described = self.role in ("quasi_identifier", "confidential")
         if not described:
-            for field in ("domain", "categories"):
-                if getattr(self, field) is not None:
+            for field in ("domain", "taxonomy", "categories"):
+                if field in self.model_fields_set and getattr(self, field) is not None:
                     refuse(field, f"not used for role {self.role}", "Remove it.")
             if self.role == "identifier" and self.type is not None:
                 refuse("type", "not used for role identifier", "Remove it.")
             if self.role == "weight" and self.type not in (None, "continuous"):
                 refuse("type", "a weight is continuous, as its group mean is", "Remove it.", self.type)
-            if self.missing != "refuse":
-                refuse("missing", f"must be refuse for role {self.role}", "Remove it.", self.missing)
+            for field in ("outside", "missing"):
+                if getattr(self, field) != "refuse":
+                    refuse(field, f"must be refuse for role {self.role}", "Remove it.", getattr(self, field))
             return faults
+        if self.taxonomy is not None and self.type != "nominal":
+            refuse("taxonomy", f"not used for type {self.type}", "Remove it, or declare the type nominal.")
+        unsound = [] if self.taxonomy is None or self.type != "nominal" else Taxonomy.faults(self.taxonomy)
+        faults += unsound
         if self.type is None:
             refuse("type", f"needed for role {self.role}", "Choose integer, continuous, ordinal or nominal.")
         elif self.numeric:
@@ -103,13 +169,22 @@ class Column(BaseModel):
         else:
             if self.domain is not None:
                 refuse("domain", f"not used for type {self.type}", "List categories instead.")
+            if self.outside != "refuse":
+                refuse("outside", f"must be refuse for type {self.type}", "Remove it.", self.outside)
             if self.categories is None:
-                refuse("categories", f"needed for type {self.type}", "List every possible category.")
+                if not unsound:  # else the leaves are what is missing
+                    refuse("categories", f"needed for type {self.type}", "List every possible category.")
             elif len(self.categories) < 2:
                 refuse("categories", "at least two", "List every possible category.", self.categories)
             elif len(set(self.categories)) < len(self.categories):
                 refuse("categories", "no category twice", "Remove the repetition.")
+            elif self.taxonomy is not None and not unsound and not set(self.categories) <= set(self.taxonomy):
+                refuse("categories", "every category must be a concept of the taxonomy", "Correct one of them.")
         return faults
+
+    def __hash__(self) -> int:
+        """Of all but the taxonomy, because a mapping has no hash; equal columns have equal ones."""
+        return hash((self.role, self.type, self.domain, self.outside, self.categories, self.missing))
 
     @property
     def numeric(self) -> bool:

@@ -35,17 +35,10 @@ from mechanisms.parallel import in_parallel
 from mechanisms.permutation import permutation, permute_within
 from mechanisms.protected import Protected
 from mechanisms.randomness import Randomness
-from mechanisms.refusal import (
-    ColumnMissing,
-    ColumnTypeWrong,
-    Fault,
-    SettingRefused,
-    TableEmpty,
-    ValueMissing,
-    ValueOutsideDomain,
-)
+from mechanisms.refusal import Fault, SettingRefused
+from mechanisms.sound import is_missing, require_sound
 
-__all__ = ["Params", "faults", "promise", "protect"]
+__all__ = ["Params", "faults", "promise", "protect", "released_columns", "settled_facts"]
 
 GroupSize = Annotated[StrictInt, Field(ge=2)]
 
@@ -100,6 +93,9 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
         if column.role == "confidential" and column.type == "nominal" and params.method == "ir_swap":
             rule = "ir_swap sorts the values, and nominal categories have no order"
             found.append(Fault(f"columns.{name}.type", rule, "Declare it ordinal, or use mdav_swap.", str(column.type)))
+        if column.outside == "clamp":
+            rule = "must be refuse: what is not masked is promised unchanged"
+            found.append(Fault(f"columns.{name}.outside", rule, "Widen the domain, or clamp the data first.", "clamp"))
         allowed = _allowed_missing(params.method, column)
         if column.missing not in allowed:
             rule = f"must be {' or '.join(allowed)} for a {column.role} of type {column.type} under {params.method}"
@@ -201,10 +197,20 @@ def promise(params: Params, declared: Declared) -> Guarantee:
     )
 
 
+def released_columns(params: Params, declared: Declared) -> dict[str, Column]:
+    """The columns of the output: all but identifiers, as they were declared."""
+    return {name: column for name, column in declared.items() if column.role != "identifier"}
+
+
+def settled_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
+    """Nothing: the settings leave nothing open."""
+    return {}
+
+
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
     """The columns under `promise(params, declared)`, aligned with the source rows; identifiers are left out."""
     guarantee = promise(params, declared)
-    records = _require_sound(columns, declared)
+    records = require_sound(columns, declared)
     released = {name: columns[name] for name, column in declared.items() if column.role != "identifier"}
     groups: dict[str, NDArray[np.integer[Any]]] = {}
     if params.method == "ir_swap":
@@ -248,7 +254,7 @@ def _swap_ranked(
 ) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
     """One column under ir_swap and its groups; missing values stay in place as the last group."""
     keys = values if column.numeric else column.codes(values, name)
-    missing = _is_missing(values, column, name)
+    missing = is_missing(values, column, name)
     present = np.flatnonzero(~missing) if missing.any() else None
     ranked = keys if present is None else keys[present]
     require_group_size(k, len(ranked), name)
@@ -260,50 +266,3 @@ def _swap_ranked(
     labels: NDArray[np.integer[Any]] = np.full(len(values), len(starts) - 1, small)
     labels[order] = np.repeat(np.arange(len(starts) - 1, dtype=small), np.diff(starts))
     return swapped, labels
-
-
-def _is_missing(values: NDArray[Any], column: Column, name: str) -> NDArray[np.bool_]:
-    if not column.numeric:
-        return column.codes(values, name) < 0
-    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
-
-
-def _require_sound(columns: Columns, declared: Declared) -> int:
-    """Refuse columns that are not as declared; return the number of records."""
-    expected = [name for name, column in declared.items() if column.role != "identifier"]
-    SettingRefused.raise_for(
-        Fault(f"columns.{name}", "a column must be declared before it is used", "Declare it, or do not pass it.")
-        for name in columns
-        if name not in declared
-    )
-    ColumnMissing.raise_for(
-        Fault(name, "a declared column must be passed", "Pass it, or remove it from the spec.")
-        for name in expected
-        if name not in columns
-    )
-    records = columns[expected[0]].size
-    if any(columns[name].shape != (records,) for name in expected):
-        raise ColumnTypeWrong.at("columns", rule="one value a record in every column", remedy="Correct the lengths.")
-    if records == 0:
-        raise TableEmpty.at("columns", rule="at least one record", remedy="Check the source.")
-    for name in expected:
-        _require_as_declared(columns[name], declared[name], name)
-    return records
-
-
-def _require_as_declared(values: NDArray[Any], column: Column, name: str) -> None:
-    if column.numeric and values.dtype.kind not in "iuf":
-        raise ColumnTypeWrong.at(name, rule="an array of numbers", got=str(values.dtype), remedy="Convert it.")
-    missing = _is_missing(values, column, name)
-    if column.missing == "refuse" and bool(missing.any()):
-        raise ValueMissing.at(name, rule="no value may be missing", remedy="Complete the data or change `missing`.")
-    present = values[~missing] if missing.any() else values
-    if not column.numeric or not len(present):
-        return
-    if column.type == "integer" and values.dtype.kind == "f" and bool((present != np.floor(present)).any()):
-        raise ColumnTypeWrong.at(name, rule="whole numbers only", remedy="Declare it continuous, or round it.")
-    low, high = column.domain or (-np.finfo(np.float64).max, np.finfo(np.float64).max)
-    if present.min() < low or present.max() > high:
-        raise ValueOutsideDomain.at(
-            name, rule="every value lies in the declared domain", remedy="Correct the domain or the data."
-        )

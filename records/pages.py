@@ -18,7 +18,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from mechanisms.guarantee import Guarantee
+from mechanisms.guarantee import ADDS_UP, Guarantee
 from mechanisms.refusal import Fault, Refusal
 
 __all__ = [
@@ -76,6 +76,7 @@ class ValidationOutcome(Protocol):
 class ConfidentialReport:
     """Everything about one run, for those who decide about it.
 
+    records: of the release; source_records: of the source, of which not all may be used.
     decision: verdict, results [gate, verdict, rule, value, interval, reason].
     checks: [name, passed, rule, found], the promise re-checked on the output.
     measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
@@ -89,6 +90,7 @@ class ConfidentialReport:
     spec: Facts
     guarantee: Guarantee
     records: int
+    source_records: int
     decision: Facts
     checks: Sequence[Facts]
     measurements: Sequence[Facts]
@@ -102,8 +104,10 @@ class ConfidentialReport:
 class PublicReport:
     """What a data user may know.
 
-    columns: [name, type, domain, categories, role, treatment]; gates: [gate, rule, verdict];
+    columns: [name, type, domain, outside, categories, role, treatment]; gates: [gate, rule, verdict];
     files: [name, bytes, sha256]; usage: sentences on how to use the data.
+    noise: [column, epsilon, order, k, expected_error, unit_error, noise_error], where there is any; the last two in the
+    column's own unit, None for categories.
     """
 
     name: str
@@ -112,6 +116,7 @@ class PublicReport:
     records: int
     guarantee: Guarantee
     columns: Sequence[Facts]
+    noise: Sequence[Facts]
     gates: Sequence[Facts]
     files: Sequence[Facts]
     usage: Sequence[str]
@@ -209,7 +214,8 @@ def _range(column: Facts) -> str:
     """The declared values of a column, from its domain or its categories."""
     if column.get("domain") is not None:
         low, high = column["domain"]
-        return f"{low} to {high}"
+        clamped = "; what lay outside counts as the nearest bound" if column.get("outside") == "clamp" else ""
+        return f"{low} to {high}{clamped}"
     if column.get("categories") is not None:
         return ", ".join(str(category) for category in column["categories"])
     return "–"
@@ -277,6 +283,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
+        adds_up=ADDS_UP.__contains__,
         breakable=_breakable,
         by_severity=_by_severity,
         columns_of=_columns_of,

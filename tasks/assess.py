@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+
 from measures import measure_names
-from measures.comparison import compare
+from measures.comparison import Comparison, compare
 from measures.gates import Decision, decide
 from measures.measurement import Measurement, MeasureUndefined
 from measures.recheck import recheck
-from measures.registry import judge
+from measures.registry import judge, public_measures
+from mechanisms.columns import Columns
+from mechanisms.guarantee import ADDS_UP
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.protect import Staged
 from tasks.step import step
-from tasks.tables import load_columns, read_release
+from tasks.tables import load_columns, read_release, recoded
 
 __all__ = ["assess"]
 
-# Linkage searches every record's neighbourhood; it runs where a gate asks for it.
+# Linkage searches every record's neighbourhood; it runs where a gate asks for it. Under noise it ends early, and no
+# gate may ask for it where promises add up.
 _ONLY_IF_GATED = frozenset({"record_linkage"})
 # Associations between a masked and an unchanged column change too, so this one sees all columns.
 _OVER_ALL_COLUMNS = frozenset({"correlation_change"})
@@ -28,15 +33,25 @@ _OVER_ALL_COLUMNS = frozenset({"correlation_change"})
 def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     """Every check and every gate runs; the decision and all values stay on the confidential side."""
     plan = job.plan
-    original = load_columns(source.folder)
     secrets = load_columns(staged.secrets)
-    released = read_release(staged.data, plan.declared, secrets.pop("origin"))
+    origin, kept = secrets.pop("origin"), secrets.pop("kept", None)
+    places = origin if kept is None else np.searchsorted(kept, origin)  # among the rows that were used
+    original = {
+        name: recoded(values, plan.declared[name], plan.released[name])
+        for name, values in load_columns(source.folder, kept).items()
+    }
+    released = read_release(staged.data, plan.released, places)
     groups = {name.removeprefix("group "): labels for name, labels in secrets.items()}
-    checks = recheck(original, released, plan.declared, plan.guarantee, staged.masked, groups)
+    checks = recheck(original, released, plan.released, plan.guarantee, staged.masked, groups, staged.settled)
     gated = {gate.measure for gate in plan.gates}
-    everything = compare(original, released, plan.declared, groups)
-    masked = compare(original, {name: released[name] for name in staged.masked}, plan.declared, groups)
-    wanted = [name for name in measure_names() if name in gated or name not in _ONLY_IF_GATED]
+
+    def compared(columns: Columns) -> Comparison:
+        aligned = plan.guarantee.parameters.get("mode") != "marginals"
+        return compare(original, columns, plan.released, groups, settled=staged.settled, aligned=aligned)
+
+    everything, masked = compared(released), compared({name: released[name] for name in staged.masked})
+    left_out = frozenset() if plan.guarantee.model in ADDS_UP else _ONLY_IF_GATED | public_measures()
+    wanted = [name for name in measure_names() if name in gated or name not in left_out]
 
     def take(name: str) -> Measurement | None:
         try:
@@ -50,6 +65,7 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     measured = {name: measurement for name, measurement in taken.items() if measurement is not None}
     decision = decide(plan.gates, measured, checks)
     assessment = {
+        "records": staged.records,
         "decision": decision.as_dict(),
         "checks": [check.as_dict() for check in checks],
         "measurements": [measurement.as_dict() for measurement in measured.values()],

@@ -102,7 +102,7 @@ class ExpectationResult:
 
 
 def derived_suite(declared: Mapping[str, Column], min_rows: int) -> list[Expectation]:
-    """What the declared columns imply. Identifiers are never read, so nothing is expected of them."""
+    """What the declared columns imply. Identifiers are not in the table, so nothing is expected of them."""
 
     def expect(kind: str, description: str, **kwargs: Any) -> Expectation:
         return {"type": kind, "kwargs": kwargs, "description": description, "meta": {"source": "derived"}}

@@ -17,20 +17,25 @@ __all__ = ["Ingested", "ingest"]
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """A reference to the working copy of the source."""
+    """A reference to the working copy of the source.
+
+    units: folder with the unit of every row, where a unit may have several.
+    """
 
     folder: Path
     digest: str
     rows: int
+    units: Path | None = None
 
 
 @step("ingest")
 def ingest(job: Job) -> Ingested:
     """Read the source. A resumed run whose source has changed starts over: nothing of it was published."""
-    dataset = open_source(job.plan.source, job.plan.declared)
+    unit = job.plan.unit
+    dataset = open_source(job.plan.source, job.plan.declared, unit=unit)
     with ThreadPoolExecutor(1) as beside:
         hashing = beside.submit(digest_source, dataset, job.home.secret_key())
-        columns = read_source(dataset, job.plan.declared)
+        columns = read_source(dataset, job.plan.declared, unit=unit)
         digest = hashing.result()
     rows = len(next(iter(columns.values())))
     if rows < job.plan.min_rows:
@@ -43,7 +48,10 @@ def ingest(job: Job) -> Ingested:
     before = job.run.committed("source")
     if before is not None and before["digest"] != digest:
         job.run.restart()
-    folder = job.run.path("scratch") / "ingested"
+    folder, units = job.run.path("scratch") / "ingested", None
+    if unit is not None:
+        units = job.run.path("scratch") / "units"
+        save_columns(units, {"unit": columns.pop(unit)})
     save_columns(folder, columns)
     job.run.commit("source", {"digest": digest})
-    return Ingested(folder, digest, rows)
+    return Ingested(folder, digest, rows, units)

@@ -11,7 +11,7 @@ from typing import Any
 from measures.gates import Gate
 from mechanisms.columns import Column
 from mechanisms.guarantee import ADDS_UP, Guarantee
-from mechanisms.probabilistic_k_anonymity import Params
+from mechanisms.registry import AnyParams
 from records.accounts import Claim
 from records.approval import Rule
 
@@ -22,6 +22,8 @@ __all__ = ["Plan"]
 class Plan:
     """The resolved spec with its promise.
 
+    released: the declared columns of the output.
+    unit: the column that tells whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
     rule: what reviewers are asked; None where nobody is.
     """
@@ -29,9 +31,11 @@ class Plan:
     name: str
     source: str
     declared: Mapping[str, Column]
+    released: Mapping[str, Column]
+    unit: str | None
     suite: str | None
     min_rows: int
-    params: Params
+    params: AnyParams
     gates: tuple[Gate, ...]
     publish: Path
     formats: tuple[str, ...]

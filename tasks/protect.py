@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from mechanisms import probabilistic_k_anonymity
+import numpy as np
+from numpy.typing import NDArray
+
+from mechanisms.contributions import bounded
 from mechanisms.guarantee import Guarantee
 from mechanisms.permutation import permutation
-from mechanisms.randomness import require_system, system
+from mechanisms.protected import Protected
+from mechanisms.randomness import Randomness, require_system, system
 from mechanisms.refusal import Refusal
+from mechanisms.registry import mechanism_of
 from records import durable
 from records.digest import plain_file
 from records.log import Action
@@ -35,12 +42,17 @@ class PromiseDiffers(Refusal):
 class Staged:
     """A reference to the protected table, still on the confidential side.
 
-    secrets: folder with the group labels and the source row of each released row.
+    records: how many are released; fewer than the source has where contributions are bounded.
+    settled: public facts that the mechanism chose.
+    secrets: folder with the source row of each released row (origin), the rows that were used if not all were
+    (kept, rising), and for each masked column the group of every row that was used.
     """
 
     data: Path
     digest: str
     masked: tuple[str, ...]
+    records: int
+    settled: Mapping[str, Any]
     secrets: Path
 
 
@@ -56,7 +68,14 @@ def staged_before(job: Job) -> Staged | None:
             rule="must be as it was staged",
             remedy="Find out who changed it. This run ends here; the next one begins anew.",
         )
-    return Staged(data, done["digest"], tuple(done["masked"]), job.run.path("secrets"))
+    return Staged(
+        data=data,
+        digest=done["digest"],
+        masked=tuple(done["masked"]),
+        records=done["records"],
+        settled=done["settled"],
+        secrets=job.run.path("secrets"),
+    )
 
 
 @step("protect")
@@ -72,22 +91,41 @@ def protect(job: Job, source: Ingested) -> Staged:
     head = job.log.head()
     job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
     job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))
-    data = job.run.path("protected.parquet")
+    data, secrets = job.run.path("protected.parquet"), job.run.path("secrets")
+    kept = _rows_kept(job, source, randomness)
+    records = source.rows if kept is None else len(kept)
     with ThreadPoolExecutor(1) as beside:
-        shuffling = beside.submit(permutation, source.rows, randomness)
-        protected = probabilistic_k_anonymity.protect(
-            load_columns(source.folder), plan.data_columns, plan.params, randomness
+        shuffling = beside.submit(permutation, records, randomness)
+        protected = mechanism_of(plan.params).protect(
+            load_columns(source.folder, kept), plan.data_columns, plan.params, randomness
         )
-        origin = shuffling.result()
+        order = shuffling.result()
         _require_planned(protected.guarantee, plan.guarantee)
-        write_release(data, protected.columns, plan.declared, plan.guarantee, origin)
+        write_release(data, protected.columns, plan.released, plan.guarantee, order)
         on_disk = beside.submit(durable.sync, data)  # the disk writes while the processor counts
         digest = plain_file(data)
         on_disk.result()
-    labels = {f"group {name}": groups for name, groups in protected.groups.items()}
-    save_columns(job.run.path("secrets"), {"origin": origin, **labels})
-    job.run.commit("protected", {"digest": digest, "masked": list(protected.masked)})
-    return Staged(data, digest, protected.masked, job.run.path("secrets"))
+    save_columns(secrets, _secrets(protected, order, kept))
+    masked, settled = protected.masked, dict(protected.settled)
+    facts = {"digest": digest, "masked": list(masked), "records": records, "settled": settled}
+    job.run.commit("protected", facts)
+    return Staged(data, digest, masked, records, settled, secrets)
+
+
+def _rows_kept(job: Job, source: Ingested, randomness: Randomness) -> NDArray[np.int64] | None:
+    """The rows that are used: of each unit at most as many as the promise says; None where all are."""
+    if job.plan.unit is None:
+        return None
+    if source.units is None:
+        raise ValueError("a release about units needs the unit of every row")
+    return bounded(load_columns(source.units)["unit"], job.plan.guarantee.parameters["rows_per_unit"], randomness)
+
+
+def _secrets(protected: Protected, order: NDArray[np.int64], kept: NDArray[np.int64] | None) -> dict[str, NDArray[Any]]:
+    """What `Staged.secrets` holds; released row i is row order[i] of the mechanism's output."""
+    origin = order if protected.origin is None else protected.origin[order]
+    rows = {"origin": origin} if kept is None else {"origin": kept[origin], "kept": kept}
+    return {**rows, **{f"group {name}": labels for name, labels in protected.groups.items()}}
 
 
 def _require_planned(given: Guarantee, planned: Guarantee) -> None:

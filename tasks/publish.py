@@ -7,21 +7,24 @@ the bundle is staged; the seal refuses a bundle whose files are no longer those.
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any
 
 from measures.gates import Decision
-from mechanisms.usage import advice, treatments
+from mechanisms.columns import Column
+from mechanisms.guarantee import ADDS_UP, Guarantee
+from mechanisms.registry import mechanism_of
 from records import bundle
 from records.digest import plain_file
 from records.log import Action
 from records.pages import PublicReport, public_report
 from records.run import RunDamaged, RunRefused
-from tasks.ingest import Ingested
 from tasks.job import KEPT, Job
 from tasks.protect import Staged
 from tasks.report import versions
@@ -51,7 +54,7 @@ class Receipt:
 
 
 @step("stage")
-def stage(job: Job, source: Ingested, staged: Staged, decision: Decision) -> None:
+def stage(job: Job, staged: Staged, decision: Decision) -> None:
     """Write the files of the bundle and settle its content; once for each run."""
     if job.run.committed("staged") is not None:
         return
@@ -63,7 +66,7 @@ def stage(job: Job, source: Ingested, staged: Staged, decision: Decision) -> Non
     if "csv" in plan.formats:
         write_csv(staged.data, job.bundle / "data.csv")
     columns = _described_columns(job)
-    page = _page(job, source, decision, columns, bundle.subjects(job.bundle))
+    page = _page(job, staged, decision, columns, bundle.subjects(job.bundle))
     (job.bundle / "report.html").write_text(page, encoding="utf-8")
     subject = bundle.subjects(job.bundle)
     release = {
@@ -71,8 +74,9 @@ def stage(job: Job, source: Ingested, staged: Staged, decision: Decision) -> Non
         "name": plan.name,
         "release": job.run.id,
         "created": job.started.isoformat(timespec="seconds"),
-        "records": source.rows,
+        "records": staged.records,
         "guarantee": plan.guarantee.model_dump(mode="json"),
+        "settled": dict(staged.settled),
         "columns": columns,
         "gates": decision.public(),
         "reviewers": plan.rule.reviewers if plan.rule is not None else 0,
@@ -81,7 +85,7 @@ def stage(job: Job, source: Ingested, staged: Staged, decision: Decision) -> Non
         "environment": _environment(),
     }
     content = bundle.content_digest(subject, release)
-    job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": source.rows})
+    job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": staged.records})
 
 
 def staged_content(job: Job) -> dict[str, Any] | None:
@@ -141,7 +145,7 @@ def conclude(job: Job) -> Receipt:
         name=job.plan.name,
         run=job.run.id,
         records=sealed["records"],
-        promise=f"{job.plan.guarantee.model}, k = {job.plan.params.k}, {job.plan.params.method}",
+        promise=_in_short(job.plan.guarantee),
         path=str(job.destination),
         manifest=sealed["manifest"],
         public_report=str(job.destination / "report.html"),
@@ -156,6 +160,14 @@ def conclude(job: Job) -> Receipt:
     }
     job.run.finish(outcome, keep=KEPT)
     return receipt
+
+
+def _in_short(guarantee: Guarantee) -> str:
+    """The promise on one line."""
+    parameters = guarantee.parameters
+    if guarantee.model in ADDS_UP:
+        return f"{guarantee.model}, epsilon = {parameters['epsilon']}, adjacency {guarantee.adjacency}"
+    return f"{guarantee.model}, k = {parameters['k']}, {parameters['method']}"
 
 
 def _settled(job: Job) -> dict[str, Any] | None:
@@ -175,7 +187,7 @@ def _settled(job: Job) -> dict[str, Any] | None:
 
 def _page(
     job: Job,
-    source: Ingested,
+    staged: Staged,
     decision: Decision,
     columns: Sequence[Mapping[str, Any]],
     data: Sequence[Mapping[str, Any]],
@@ -186,9 +198,10 @@ def _page(
             name=job.plan.name,
             release=job.run.id,
             date=job.started.date().isoformat(),
-            records=source.rows,
+            records=staged.records,
             guarantee=job.plan.guarantee,
             columns=columns,
+            noise=list(_noise(staged.settled, job.plan.released)),
             gates=decision.public()["results"],
             files=[
                 {
@@ -198,7 +211,7 @@ def _page(
                 }
                 for file in data
             ],
-            usage=advice(job.plan.params),
+            usage=mechanism_of(job.plan.params).advice(job.plan.params),
             log_head=f"{head.seq}:{head.digest}",
         )
     )
@@ -216,10 +229,34 @@ def _environment() -> dict[str, Any]:
 
 
 def _described_columns(job: Job) -> list[dict[str, Any]]:
-    treated = treatments(job.plan.params, job.plan.declared)
+    plan = job.plan
+    treated = mechanism_of(plan.params).treatments(plan.params, plan.declared)
     described = []
-    for name, column in job.plan.data_columns.items():
+    for name, column in plan.released.items():
         declared = json.loads(column.model_dump_json())
-        facts = {key: declared[key] for key in ("role", "type", "domain", "categories", "missing")}
+        facts = {key: declared[key] for key in ("role", "type", "domain", "outside", "categories", "missing")}
         described.append({"name": name, **facts, "type": column.type or "continuous", "treatment": treated[name]})
     return described
+
+
+def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[dict[str, Any]]:
+    """How exact each column is, from public facts; the deviation of the noise of a mean is sqrt(2) scale grid / k."""
+    stated = {name: (part, facts) for part in settled.get("parts", ()) for name, facts in part["columns"].items()}
+    for name, column in columns.items():
+        if name not in stated:
+            continue
+        part, facts = stated[name]
+        unit_error = noise_error = None
+        if column.numeric:
+            low, high = column.bounds
+            unit_error = facts["expected_error"] * (high - low)
+            noise_error = math.sqrt(2) * float(Fraction(facts["scale"]) * Fraction(facts["grid"]) / part["k"])
+        yield {
+            "column": name,
+            "epsilon": facts["epsilon"],
+            "order": part["order"],
+            "k": part["k"],
+            "expected_error": facts["expected_error"],
+            "unit_error": unit_error,
+            "noise_error": noise_error,
+        }

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import numpy as np
+
+from measures.foreseen import stated_errors
+from measures.gates import GateRefused
+from mechanisms.refusal import Fault
+from mechanisms.registry import mechanism_of
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.protect import staged_before
 from tasks.step import step
+from tasks.tables import load_columns
 
 __all__ = ["reserve"]
 
@@ -16,4 +23,29 @@ __all__ = ["reserve"]
 def reserve(job: Job, source: Ingested) -> None:
     """Reserve the cost, or refuse. What was drawn before is charged already."""
     if staged_before(job) is None:
+        _require_foreseen(job, source)
         job.ledger.reserve(job.plan.claim(source.digest), run=job.run.id, actor=job.actor, now=datetime.now(UTC))
+
+
+def _require_foreseen(job: Job, source: Ingested) -> None:
+    """A gate that public facts decide refuses before anything is spent."""
+    plan = job.plan
+    gates = [gate for gate in plan.gates if gate.measure == "expected_error"]
+    if not gates:
+        return
+    settled = mechanism_of(plan.params).settled_facts(plan.params, plan.declared, _records_used(job, source))
+    errors = stated_errors(settled)
+    worst = max(errors, key=lambda name: errors[name])
+    GateRefused.raise_for(
+        Fault(gate.measure, gate.rule, f"Allow more for {worst}, or spend more epsilon.", f"{errors[worst]:.4g}")
+        for gate in gates
+        if not gate.holds(errors[worst])
+    )
+
+
+def _records_used(job: Job, source: Ingested) -> int:
+    """How many records the mechanism will see: of each unit at most as many as the promise says."""
+    if source.units is None:
+        return source.rows
+    each = np.bincount(load_columns(source.units)["unit"])
+    return int(np.minimum(each, job.plan.guarantee.parameters["rows_per_unit"]).sum())

@@ -1,7 +1,8 @@
 """Reading confidential Parquet: a file, a folder, or a Hive-partitioned folder.
 
-Only the named columns are read, and direct identifiers are not even read. What comes out are the
-arrays that mechanisms speak (see mechanisms.columns); everything else is refused, without a value.
+Only the named columns are read, and direct identifiers are not even read, but for the one that tells whose record
+it is: of that, only which records are the same unit's is kept. What comes out are the arrays that mechanisms speak
+(see mechanisms.columns); everything else is refused, without a value.
 """
 
 from __future__ import annotations
@@ -43,9 +44,12 @@ class SourceUnreadable(Refusal):
     kind = "data"
 
 
-def open_source(path: str, declared: Mapping[str, Column]) -> ds.Dataset:
-    """The source as a data set whose schema fits the declared columns; reads no row."""
-    wanted = {name: column for name, column in declared.items() if column.role != "identifier"}
+def open_source(path: str, declared: Mapping[str, Column], *, unit: str | None = None) -> ds.Dataset:
+    """The source as a data set whose schema fits the declared columns; reads no row.
+
+    unit: the identifier that tells whose record it is, if a unit may have several.
+    """
+    wanted = _wanted(declared, unit)
     files = _files(Path(path))
     keys = _folder_keys(Path(path), files)
     by_folder = [name for name in wanted if name in keys]
@@ -72,6 +76,11 @@ def open_source(path: str, declared: Mapping[str, Column]) -> ds.Dataset:
         )
     except (pa.ArrowException, OSError):
         raise _unreadable(path) from None
+
+
+def _wanted(declared: Mapping[str, Column], unit: str | None) -> dict[str, Column]:
+    """The columns that are read."""
+    return {name: column for name, column in declared.items() if column.role != "identifier" or name == unit}
 
 
 def _files(path: Path) -> list[Path]:
@@ -126,9 +135,11 @@ def count_rows(dataset: ds.Dataset) -> int:
     return int(dataset.count_rows())
 
 
-def read_source(dataset: ds.Dataset, declared: Mapping[str, Column]) -> dict[str, NDArray[Any]]:
-    """The declared columns as arrays, after the missing rules and domain checks."""
-    wanted = {name: column for name, column in declared.items() if column.role != "identifier"}
+def read_source(
+    dataset: ds.Dataset, declared: Mapping[str, Column], *, unit: str | None = None
+) -> dict[str, NDArray[Any]]:
+    """The declared columns as arrays, after the missing rules and domain checks; the unit as int64 codes."""
+    wanted = _wanted(declared, unit)
     try:
         table = dataset.to_table(columns=list(wanted))
     except (pa.ArrowException, OSError):
@@ -143,13 +154,7 @@ def read_source(dataset: ds.Dataset, declared: Mapping[str, Column]) -> dict[str
         table = table.drop_columns(name)  # one column in two shapes at a time is all the memory this needs
         arrays[name] = read.values
         if read.has_missing and column.missing == "refuse":
-            incomplete.append(
-                Fault(
-                    f"source.columns.{name}",
-                    "missing: refuse allows no null, NaN or infinite value",
-                    "Complete the data, or declare another missing rule.",
-                )
-            )
+            incomplete.append(Fault(f"source.columns.{name}", *_completeness(column)))
         if read.has_outside:
             outside.append(
                 Fault(f"source.columns.{name}", _domain_rule(column), "Correct the declaration or the data.")
@@ -178,7 +183,18 @@ class _Read:
 
 
 def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
+    if column.role == "identifier":
+        return _read_units(stored)
     return _read_numbers(stored, column) if column.numeric else _read_categories(stored, column)
+
+
+def _read_units(stored: pa.ChunkedArray) -> _Read:
+    """Units numbered in the order of their first record, so that nothing of their names is left."""
+    # A stored dictionary may hold a value twice, and then a unit would have two numbers.
+    plain = stored.cast(stored.type.value_type) if pa.types.is_dictionary(stored.type) else stored
+    chunks = plain.dictionary_encode().unify_dictionaries().chunks
+    codes = np.concatenate([pc.fill_null(chunk.indices, -1).to_numpy() for chunk in chunks])
+    return _Read(codes.astype(np.int64), bool((codes < 0).any()), False)
 
 
 def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
@@ -186,6 +202,10 @@ def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
         values = stored.to_numpy()
         low, high = column.bounds
         outside = bool(values.min() < low or values.max() > high)
+        if outside and column.outside == "clamp":
+            if values.dtype == np.uint64:
+                values = np.minimum(values, np.uint64(2**63 - 1))
+            return _Read(np.clip(values.astype(np.int64), int(low), int(high)), False, False)
         return _Read(values.astype(np.int64, copy=False), False, outside)
     if not pa.types.is_float64(stored.type):
         stored = stored.cast(pa.float64(), safe=False)
@@ -199,6 +219,8 @@ def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
         return _Read(numbers, has_missing, bool((known <= 0).any()))
     low, high = column.bounds
     outside = bool(known.size and (known.min() < low or known.max() > high))
+    if outside and column.outside == "clamp":
+        outside, numbers = False, np.clip(numbers, low, high)
     if column.type == "integer":
         outside = outside or bool((known != np.floor(known)).any())
         if not has_missing:
@@ -215,18 +237,30 @@ def _read_categories(stored: pa.ChunkedArray, column: Column) -> _Read:
 def _type_faults(name: str, stored: pa.DataType, column: Column) -> list[Fault]:
     value = stored.value_type if pa.types.is_dictionary(stored) else stored
     is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
-    if column.numeric:
+    is_text = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
+    if column.role == "identifier":
+        fits = is_text or pa.types.is_integer(value)
+        rule = "what tells whose record it is must be stored as text or whole numbers"
+    elif column.numeric:
         fits = is_number and not pa.types.is_dictionary(stored)
         rule = f"{column.type or 'weight'} must be stored as numbers"
     elif column.categories and isinstance(column.categories[0], int):
         fits = pa.types.is_integer(value)
         rule = "categories given as whole numbers must be stored as integers"
     else:
-        fits = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
+        fits = is_text
         rule = "categories given as text must be stored as text"
     if fits:
         return []
     return [Fault(f"source.columns.{name}.type", rule, "Correct the declaration or the data.", f"'{stored}'")]
+
+
+def _completeness(column: Column) -> tuple[str, str]:
+    """The rule and the remedy where a value is missing."""
+    if column.role == "identifier":
+        return "every record must tell whose it is", "Complete the data."
+    rule = "missing: refuse allows no null, NaN or infinite value"
+    return rule, "Complete the data, or declare another missing rule."
 
 
 def _domain_rule(column: Column) -> str:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from mechanisms.guarantee import Guarantee, Model
+from mechanisms.guarantee import ADDS_UP, Guarantee, Model
 from mechanisms.refusal import Fault, Refusal
 from records import bundle, signing
 from records.decision import APPROVE, DecisionRefused, verify_decision
@@ -37,6 +37,12 @@ _UNSEEN: dict[Model, tuple[str, str]] = {
         "closeness",
         "How close the groups are to the whole cannot be recomputed: no table of buckets is here.",
     ),
+}
+
+
+_GATES = {
+    False: "The verdicts of the gates rest on confidential measurements; the signature vouches for them.",
+    True: "The gates were judged by public facts, before the draw; the signature vouches for their verdicts.",
 }
 
 
@@ -96,12 +102,8 @@ def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
         Finding(
             "records", True, f"Every file has {claims.records:,} records, the listed columns and the stated promise."
         ),
-        _promised(claims),
-        Finding(
-            "gates",
-            False,
-            "The verdicts of the gates rest on confidential measurements; the signature vouches for them.",
-        ),
+        *_promised(claims),
+        Finding("gates", False, _GATES[claims.guarantee.model in ADDS_UP]),
         Finding(
             "log head",
             False,
@@ -170,11 +172,19 @@ def _approved(approval: Mapping[str, Any], content: str) -> Finding:
     )
 
 
-def _promised(claims: _Claims) -> Finding:
+def _promised(claims: _Claims) -> Iterator[Finding]:
     if claims.guarantee.model == "k_anon":
-        return Finding("k-anonymity", True, f"Every combination of quasi-identifiers occurs at least {claims.k} times.")
+        yield Finding("k-anonymity", True, f"Every combination of quasi-identifiers occurs at least {claims.k} times.")
+        return
+    if claims.settled.parts:
+        told = [
+            f"every {'value' if len(part.columns) == 1 else 'combination'} of {', '.join(part.columns)} "
+            f"occurs at least {part.k:,} times"
+            for part in claims.settled.parts
+        ]
+        yield Finding("blocks", True, f"As in blocks of records, {'; '.join(told)}.")
     name, text = _UNSEEN[claims.guarantee.model]
-    return Finding(name, False, text)
+    yield Finding(name, False, text)
 
 
 class _ColumnClaim(BaseModel):
@@ -184,13 +194,25 @@ class _ColumnClaim(BaseModel):
     role: str
 
 
+class _PartClaim(BaseModel):
+    """Columns that were cut into blocks of at least k records together."""
+
+    k: Annotated[int, Field(strict=True, ge=1)]
+    columns: dict[str, Any] = Field(min_length=1)
+
+
+class _SettledClaim(BaseModel):
+    parts: list[_PartClaim] = []
+
+
 class _Claims(BaseModel):
-    """What the release part states about files that can be looked at."""
+    """What the release part states about files that can be looked at; older ones have nothing settled."""
 
     penstock: Literal[1]
     guarantee: Guarantee
     records: Annotated[int, Field(strict=True, ge=0)]
     columns: list[_ColumnClaim]
+    settled: _SettledClaim = _SettledClaim()
     bytes: dict[str, int]
     reviewers: Annotated[int, Field(strict=True, ge=0)]
 
@@ -203,11 +225,18 @@ class _Claims(BaseModel):
         """Where k-anonymity is promised, else 0."""
         return int(self.guarantee.parameters["k"]) if self.guarantee.model == "k_anon" else 0
 
+    @property
+    def covers_columns(self) -> bool:
+        """Whether every column was cut into blocks once, and all together where rows are records."""
+        parts = self.settled.parts
+        together = self.guarantee.parameters.get("mode") != "records" or len(parts) == 1
+        return not parts or (together and sorted(name for part in parts for name in part.columns) == sorted(self.roles))
+
 
 def _claims(release: Mapping[str, Any]) -> _Claims:
     try:
         claims = _Claims.model_validate(release)
-        sound = claims.guarantee.model != "k_anon" or claims.k > 0
+        sound = claims.covers_columns and (claims.guarantee.model != "k_anon" or claims.k > 0)
     except (ValidationError, KeyError, TypeError, ValueError):
         sound = False
     if not sound:
@@ -247,10 +276,13 @@ def _broken(name: str, table: pa.Table, claims: _Claims) -> Iterator[str]:
         yield "carries another guarantee than the manifest"
     if table.column_names != list(claims.roles):
         yield "has other columns than the manifest lists"
-    elif claims.k:
-        keys = [column for column, role in claims.roles.items() if role in ("quasi_identifier", "weight")]
-        if _smallest_class(table, keys) < claims.k:
-            yield f"has a combination of quasi-identifiers that fewer than {claims.k} records share"
+        return
+    keys = [column for column, role in claims.roles.items() if role in ("quasi_identifier", "weight")]
+    if claims.k and _smallest_class(table, keys) < claims.k:
+        yield f"has a combination of quasi-identifiers that fewer than {claims.k} records share"
+    for part in claims.settled.parts:
+        if _smallest_class(table, list(part.columns)) < part.k:
+            yield f"has a combination of {', '.join(part.columns)} that fewer than {part.k} records share"
 
 
 def _carried(table: pa.Table) -> Guarantee | None:

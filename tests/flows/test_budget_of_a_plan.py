@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from good_specs import make_private
 from workplace import Workplace
 
-from flows import plan
 from flows.plan import beside, budget_faults, draw_up_plan
 from flows.spec import Budget, load_spec
 from mechanisms.guarantee import Guarantee
@@ -16,9 +17,9 @@ from mechanisms.refusal import SpecRefused
 
 @pytest.fixture
 def spending(workplace: Workplace) -> Guarantee:
-    """A promise of epsilon = 3/2, as a mechanism with noise would give it."""
-    promise = draw_up_plan(load_spec(workplace.write_spec())).guarantee
-    return promise.model_copy(update={"model": "dp", "parameters": {"epsilon": "3/2"}, "adjacency": "replace"})
+    """A promise of epsilon = 3/2."""
+    make_private(workplace.raw)
+    return draw_up_plan(load_spec(workplace.write_spec())).guarantee
 
 
 @pytest.mark.parametrize(
@@ -41,12 +42,34 @@ def test_a_release_without_epsilon_needs_no_budget(workplace: Workplace) -> None
     assert list(budget_faults(Budget(), promise)) == []
 
 
+@pytest.mark.parametrize(
+    ("budget", "rule"),
+    [
+        ({"epsilon": "2"}, r"budget\.dataset refused: a release under dp spends a budget"),
+        ({"dataset": "survey"}, r"budget\.epsilon refused: needed; the mechanisms spend 3/2"),
+        ({"dataset": "survey", "epsilon": "1"}, r"budget\.epsilon refused: the mechanisms spend 3/2 together, got 1"),
+    ],
+)
 def test_a_plan_that_spends_without_a_budget_is_refused(
-    workplace: Workplace, spending: Guarantee, monkeypatch: pytest.MonkeyPatch
+    workplace: Workplace, budget: dict[str, str], rule: str
 ) -> None:
-    monkeypatch.setattr(plan, "compose", lambda _: spending)
-    with pytest.raises(SpecRefused, match=r"budget\.dataset refused: a release under dp spends a budget"):
+    make_private(workplace.raw)
+    workplace.raw["budget"] = budget
+    with pytest.raises(SpecRefused, match=rule):
         draw_up_plan(load_spec(workplace.write_spec()))
+
+
+@pytest.mark.parametrize(
+    ("unit", "settings", "protected"), [("row", {}, "row"), ("person_id", {"rows_per_unit": 2}, "individual")]
+)
+def test_a_plan_claims_the_epsilon_of_its_promise_for_its_unit(
+    workplace: Workplace, unit: str, settings: dict[str, Any], protected: str
+) -> None:
+    make_private(workplace.raw, **settings)
+    workplace.raw["source"]["unit"] = unit
+    claim = draw_up_plan(load_spec(workplace.write_spec())).claim("a digest")
+    assert (claim.model, claim.epsilon, claim.adjacency) == ("dp", Fraction(3, 2), "replace")
+    assert (claim.dataset, claim.unit) == ("survey", protected)
 
 
 def test_earlier_releases_add_to_what_is_not_promised(spending: Guarantee) -> None:

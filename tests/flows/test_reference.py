@@ -6,6 +6,7 @@ from pathlib import Path
 
 from flows.reference import reference
 from flows.spec import json_schema
+from mechanisms.registry import MECHANISMS
 
 
 def test_the_page_in_docs_is_written_from_the_models() -> None:
@@ -14,7 +15,16 @@ def test_the_page_in_docs_is_written_from_the_models() -> None:
 
 
 def test_every_key_of_every_section_is_described() -> None:
+    page = reference()
     for model in [json_schema(), *json_schema()["$defs"].values()]:
         for key, facts in model["properties"].items():
             assert facts.get("description"), key
-            assert f"| `{key}` |" in reference()
+            assert f"| `{key}` |" in page
+
+
+def test_each_mechanism_has_a_heading_of_its_own() -> None:
+    sections = reference().split("\n## ")
+    for name, mechanism in MECHANISMS.items():
+        (section,) = (each for each in sections if each.startswith(f"`protect: {name}`"))
+        assert f"| `mechanism` | `{name}` | needed |" in section
+        assert all(f"| `{key}` |" in section for key in mechanism.params.model_fields)

@@ -1,8 +1,7 @@
-"""The spec: typed, frozen, unknown keys refused, every fault at once."""
+"""The spec: typed, frozen, read from a file, described by a JSON Schema."""
 
 from __future__ import annotations
 
-import copy
 import json
 from fractions import Fraction
 from pathlib import Path
@@ -11,55 +10,12 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from good_specs import DP, GOOD, changed
 from pydantic import ValidationError
 
 from flows.spec import ReleaseSpec, json_schema, load_spec, parse_spec
 from mechanisms.refusal import SpecRefused
-
-GOOD: dict[str, Any] = {
-    "name": "income-2026",
-    "source": {
-        "path": "income.parquet",
-        "unit": "row",
-        "columns": {
-            "person": {"role": "identifier"},
-            "age": {"role": "quasi_identifier", "type": "integer", "domain": [0, 120]},
-            "region": {"role": "quasi_identifier", "type": "nominal", "categories": ["N", "S"]},
-            "income": {"role": "confidential", "type": "continuous", "domain": [0, 500000.5]},
-            "weight": {"role": "weight"},
-        },
-    },
-    "validate": {"min_rows": 10},
-    "budget": {"dataset": "income", "epsilon": "1/2"},
-    "protect": [{"mechanism": "probabilistic_k_anonymity", "method": "ir_swap", "k": 5}],
-    "gates": [{"measure": "record_linkage", "max": 0.04}],
-    "publish": {"path": "out", "formats": ["parquet", "csv"]},
-}
-
-
-def changed(path: str, value: object) -> dict[str, Any]:
-    """The good spec with one place changed; the value ... removes it."""
-    spec = copy.deepcopy(GOOD)
-    *parents, last = path.split("/")
-    place: Any = spec
-    for part in parents:
-        place = place[int(part) if isinstance(place, list) else part]
-    if value is ...:
-        del place[last]
-    else:
-        place[int(last) if isinstance(place, list) else last] = value
-    return spec
-
-
-def fields_refused(raw: object) -> set[str]:
-    with pytest.raises(SpecRefused) as refusal:
-        parse_spec(raw)
-    for fault in refusal.value.faults:
-        assert fault.rule
-        assert fault.remedy
-    return {fault.field for fault in refusal.value.faults}
+from mechanisms.registry import MECHANISMS
 
 
 def test_a_good_spec_is_accepted_and_frozen() -> None:
@@ -71,112 +27,15 @@ def test_a_good_spec_is_accepted_and_frozen() -> None:
         spec.name = "other"  # type: ignore[misc]
 
 
-def test_a_spec_survives_the_way_through_json() -> None:
-    spec = parse_spec(GOOD)
+def test_the_unit_is_a_row_or_the_column_that_tells_whose_record_it_is() -> None:
+    assert parse_spec(GOOD).unit is None
+    assert parse_spec(DP).unit == "person"
+
+
+@pytest.mark.parametrize("good", [GOOD, DP])
+def test_a_spec_survives_the_way_through_json(good: dict[str, Any]) -> None:
+    spec = parse_spec(good)
     assert ReleaseSpec.model_validate(json.loads(spec.model_dump_json())) == spec
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "field"),
-    [
-        ("name", "Has Spaces", "name"),
-        ("name", ..., "name"),
-        ("colour", "red", "colour"),
-        ("source/path", ..., "source.path"),
-        ("source/unit", ..., "source.unit"),
-        ("source/unit", "person", "source.unit"),
-        ("source/columns", {}, "source.columns"),
-        ("source/columns/age/domain", [120, 0], "source.columns.age.domain"),
-        ("source/columns/age/domain", ..., "source.columns.age.domain"),
-        ("source/columns/age/domain", [0, float("inf")], "source.columns.age.domain.1"),
-        ("source/columns/age/domain", [0.5, 9], "source.columns.age.domain"),
-        ("source/columns/age/type", "number", "source.columns.age.type"),
-        ("source/columns/age/type", ..., "source.columns.age.type"),
-        ("source/columns/age/role", "key", "source.columns.age.role"),
-        ("source/columns/age/categories", ["a", "b"], "source.columns.age.categories"),
-        ("source/columns/age/missing", "own_group", "source.columns.age.missing"),
-        ("source/columns/age/colour", 1, "source.columns.age.colour"),
-        ("source/columns/region/categories", ..., "source.columns.region.categories"),
-        ("source/columns/region/categories", ["N"], "source.columns.region.categories"),
-        ("source/columns/region/categories", ["N", "N"], "source.columns.region.categories"),
-        ("source/columns/region/domain", [0, 1], "source.columns.region.domain"),
-        ("source/columns/person/type", "integer", "source.columns.person.type"),
-        ("source/columns/person/domain", [0, 1], "source.columns.person.domain"),
-        ("source/columns/weight/type", "nominal", "source.columns.weight.type"),
-        ("source/columns/weight/missing", "category", "source.columns.weight.missing"),
-        ("validate/min_rows", 0, "validate.min_rows"),
-        ("validate/min_row", 5, "validate.min_row"),
-        ("budget/epsilon", 0.5, "budget.epsilon"),
-        ("budget/epsilon", "half", "budget.epsilon"),
-        ("protect", [], "protect"),
-        ("protect/0/mechanism", ..., "protect.0.mechanism"),
-        ("protect/0/mechanism", "magic", "protect.0.mechanism"),
-        ("protect/0/k", ..., "protect.0.k"),
-        ("protect/0/k", 1, "protect.0.k"),
-        ("protect/0/k", "5", "protect.0.k"),
-        ("protect/0/method", "mdav", "protect.0.method"),
-        ("protect/0/k_by_column", {"income": 2}, "protect.0.k_by_column.income"),
-        ("protect/0/k_by_column", {"age": 9}, "protect.0.k_by_column.age"),
-        ("protect/0/seed", 1, "protect.0.seed"),
-        ("gates", [], "gates"),
-        ("gates/0/measure", "luck", "gates.0.measure"),
-        ("gates/0/max", ..., "gates.0.max"),
-        ("gates/0/max", float("nan"), "gates.0.max"),
-        ("approve", {"reviewers": 3}, "approve.reviewers"),
-        ("approve", {"reviewers": 1}, "approve.allowed"),
-        ("approve", {"reviewers": 2, "allowed": ["anna"]}, "approve.allowed"),
-        ("approve", {"reviewers": 2, "allowed": ["anna", "Anna"]}, "approve.allowed"),
-        ("approve", {"reviewers": 1, "allowed": ["an na"]}, "approve.allowed"),
-        ("approve", {"reviewers": 1, "allowed": ["anna"], "within": "PT0S"}, "approve.within"),
-        ("approve", {"reviewers": 1, "allowed": ["anna"], "within": "soon"}, "approve.within"),
-        ("approve", {"reviewers": 0, "allowed": ["anna"]}, "approve.reviewers"),
-        ("budget", {"part": "age"}, "budget.part"),
-        ("budget", {"part": "nowhere"}, "budget.part"),
-        ("budget", {"acknowledges": "a run"}, "budget.acknowledges"),
-        ("publish/formats", ["xlsx"], "publish.formats.0"),
-        ("publish/formats", ["csv", "csv"], "publish.formats"),
-        ("publish/path", ..., "publish.path"),
-    ],
-)
-def test_each_fault_is_named_by_its_field(path: str, value: object, field: str) -> None:
-    assert fields_refused(changed(path, value)) == {field}
-
-
-def test_all_faults_are_listed_at_once() -> None:
-    raw = changed("source/columns/age/domain", [120, 0])
-    raw["colour"] = "red"
-    raw["gates"] = []
-    raw["protect"][0]["k"] = 1
-    raw["publish"]["formats"] = ["xlsx"]
-    assert fields_refused(raw) == {
-        "source.columns.age.domain",
-        "colour",
-        "gates",
-        "protect.0.k",
-        "publish.formats.0",
-    }
-
-
-def test_a_disagreement_between_sections_is_listed_beside_a_fault_inside_one() -> None:
-    raw = changed("source/columns/region/role", "confidential")  # nominal columns have no ranks
-    raw["gates"] = []
-    assert fields_refused(raw) == {"source.columns.region.type", "gates"}
-
-
-def test_two_mechanisms_without_a_composition_theorem_are_refused() -> None:
-    raw = changed("protect", GOOD["protect"] * 2)
-    assert fields_refused(raw) == {"protect"}
-
-
-def test_an_unknown_key_gets_the_nearest_known_one() -> None:
-    raw = changed("publish/formts", ["csv"])
-    with pytest.raises(SpecRefused, match="Did you mean formats"):
-        parse_spec(raw)
-
-
-@pytest.mark.parametrize("raw", [None, [], "text", 3])
-def test_what_is_not_a_mapping_is_refused(raw: object) -> None:
-    assert fields_refused(raw) == {"spec"}
 
 
 def test_a_file_is_read_with_paths_relative_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,21 +89,32 @@ def test_a_file_that_is_no_spec_is_refused(name: str, content: str | None, rule:
         load_spec(tmp_path / name)
 
 
-def test_the_json_schema_accepts_what_the_model_accepts() -> None:
+@pytest.mark.parametrize("good", [GOOD, DP])
+def test_the_json_schema_accepts_what_the_model_accepts(good: dict[str, Any]) -> None:
     schema = json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(GOOD, schema)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**GOOD, "colour": "red"}, schema)
+    jsonschema.validate(good, schema)
+    for path, value in (
+        ("colour", "red"),
+        ("protect/0/colour", "red"),
+        ("protect/0/mechanism", ...),
+        ("protect/0/mechanism", "magic"),
+        ("protect/0/k", "some"),
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(changed(path, value, good), schema)
 
 
-@given(
-    st.recursive(
-        st.none() | st.integers() | st.text(max_size=5),
-        lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([*GOOD, "columns", "role", "k"]), inner),
-        max_leaves=8,
-    )
-)
-def test_nonsense_is_refused_and_never_raises_anything_else(raw: object) -> None:
-    with pytest.raises(SpecRefused):
-        parse_spec(raw)
+def test_the_json_schema_calls_the_settings_of_a_mechanism_by_its_name() -> None:
+    schema = json_schema()
+    assert schema["properties"]["protect"]["items"]["discriminator"] == {
+        "propertyName": "mechanism",
+        "mapping": {name: f"#/$defs/{name}" for name in MECHANISMS},
+    }
+    for name in MECHANISMS:
+        settings = schema["$defs"][name]
+        assert settings["title"] == name
+        assert "mechanism" in settings["required"]
+        assert settings["properties"]["mechanism"]["const"] == name
+        assert "default" not in settings["properties"]["mechanism"]
+    assert "Params" not in json.dumps(schema)

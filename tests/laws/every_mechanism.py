@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from mechanisms import probabilistic_k_anonymity
+from mechanisms import dp_microaggregation, probabilistic_k_anonymity
 from mechanisms.columns import Column
 from mechanisms.randomness import seeded
 
@@ -79,4 +79,36 @@ def probabilistic_k(draw, method):
     return Sample(probabilistic_k_anonymity, params, declared, columns, draw(st.integers(0, 2**32)))
 
 
-SAMPLES = {method: probabilistic_k(method) for method in ("mdav_id", "mdav_swap", "ir_swap")}
+KINDS = {"burn": ["heat"], "scald": ["heat"], "cut": ["edge"], "heat": ["cause"], "edge": ["cause"], "cause": []}
+
+
+@st.composite
+def dp_microaggregated(draw, mode):
+    declared = {
+        "person": Column(role="identifier"),
+        "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),
+        "schooling": Column(role="quasi_identifier", type="ordinal", categories=SCHOOLING),
+        "injury": Column(role="confidential", type="nominal", taxonomy=KINDS),
+        "cause": Column(role="confidential", type="nominal", categories=CAUSES),
+        "income": Column(role="confidential", type="continuous", domain=(-1.5, 7.25)),
+    }
+    for name in draw(st.sets(st.sampled_from(list(declared)[1:]), max_size=4)):
+        declared.pop(name)
+    n = draw(st.integers(1, 24))
+    rng, grid = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.sampled_from([1, 5, 1000]))
+    columns = {name: column_values(rng, column, n, grid) for name, column in declared.items() if name != "person"}
+    columns["person"] = np.array([f"p{row}" for row in range(n)], dtype=object)
+    several = ["auto", "snake", "lexicographic", "corner", "corners_in_turn"]
+    params = dp_microaggregation.Params(
+        epsilon=draw(st.sampled_from(["1/10", "1", "20"])),
+        adjacency="replace",
+        k=draw(st.one_of(st.just("auto"), st.integers(1, n))),
+        order=draw(st.sampled_from(several if mode == "records" else ["auto", "natural"])),
+        mode=mode,
+    )
+    return Sample(dp_microaggregation, params, declared, columns, draw(st.integers(0, 2**32)))
+
+
+GROUPING = ("mdav_id", "mdav_swap", "ir_swap")
+SAMPLES = {method: probabilistic_k(method) for method in GROUPING}
+SAMPLES |= {f"dp {mode}": dp_microaggregated(mode) for mode in ("records", "marginals")}

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from every_mechanism import SAMPLES
+from every_mechanism import GROUPING, SAMPLES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +19,7 @@ def codes_of(sample, columns, name):
     return np.where(np.isnan(columns[name]), -1e9, columns[name])
 
 
-@pytest.mark.parametrize("method", SAMPLES)
+@pytest.mark.parametrize("method", GROUPING)
 @given(data=st.data())
 @law
 def test_groups_have_k_records_and_the_last_one_fewer_than_2k(method, data):

@@ -312,7 +312,7 @@ def test_what_is_found_names_columns_and_no_values():
 @pytest.mark.parametrize(
     ("guarantee", "rule"),
     [
-        (promise("dp", epsilon="1"), "guarantee.model refused: only prob_k, k_anon can be re-checked, got 'dp'"),
+        (promise("idp", epsilon="1"), "guarantee.model refused: only prob_k, k_anon, dp can be re-checked, got 'idp'"),
         (promise("prob_k", method="mdav_id", k=3), "one of mdav_swap, ir_swap, got 'mdav_id'"),
         (promise("k_anon", k=3), "one of mdav_id, got None"),
         (promise("prob_k", method="ir_swap", k=3), "whole number of at least 2, got None"),
@@ -350,7 +350,13 @@ def test_no_records_refuse():
         output.failed()
 
 
-@pytest.mark.parametrize("module", ["measures.recheck", "measures.rows", "measures.comparison", "measures.kernels"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        f"measures.{name}"
+        for name in ("recheck", "checks", "group_checks", "block_checks", "groups", "rows", "comparison", "kernels")
+    ],
+)
 def test_the_recheck_shares_no_code_with_a_mechanism(module):
     tree = ast.parse(Path(importlib.import_module(module).__file__).read_text(encoding="utf-8"))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

@@ -9,7 +9,7 @@ import pytest
 from judged_columns import nominal, number
 
 import measures
-from measures import Measurement, MeasureUndefined, MeasureUnknown, measure, measure_names
+from measures import Measurement, MeasureUndefined, MeasureUnknown, measure, measure_names, public_measures
 from measures.comparison import compare
 from measures.registry import judge
 from mechanisms.columns import Column
@@ -22,6 +22,13 @@ DECLARED = {
     "weight": Column(role="weight"),
 }
 ORIGINAL = {"x": np.array([1.0, 2.0, 3.0, 8.0]), "kind": np.array([0, 1, 2, 0])}
+SETTLED = {
+    "records": 4,
+    "parts": [
+        {"k": 2, "columns": {"x": {"expected_error": 0.25}, "z": {"expected_error": 0.5}}},
+        {"k": 4, "columns": {"kind": {"expected_error": 0.125}}},
+    ],
+}
 
 
 def test_an_unknown_measure_is_refused_with_the_known_ones():
@@ -44,7 +51,7 @@ def test_every_measure_documents_itself_and_turns_into_json(name):
     original = {**ORIGINAL, "z": np.array([1.0, 0.0, 2.0, 2.0])}
     released = {**original, "x": original["x"][::-1].copy()}
     groups = {"x": np.zeros(4, np.int64)}
-    found = measure(name)(original, released, declared, groups=groups)
+    found = measure(name)(original, released, declared, groups=groups, settled=SETTLED)
     assert found.name == name
     assert measure(name).__doc__
     assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["concerns"] == found.concerns
@@ -61,7 +68,7 @@ def test_every_measure_takes_read_only_columns(name):
     groups = {"x": np.zeros(4, np.int64), "kind": np.zeros(4, np.int32)}
     for values in (*columns.values(), *groups.values()):
         values.flags.writeable = False
-    assert measure(name)(columns, columns, declared, groups=groups).n == 4
+    assert measure(name)(columns, columns, declared, groups=groups, settled=SETTLED).n == 4
 
 
 def test_only_released_quasi_identifiers_and_confidential_columns_are_judged():
@@ -109,3 +116,41 @@ def test_a_measurement_cannot_be_changed():
     assert isinstance(found, Measurement)
     with pytest.raises(AttributeError):
         found.value = 0.0
+
+
+def test_the_expected_error_is_the_largest_that_is_stated():
+    found = measure("expected_error")(ORIGINAL, ORIGINAL, DECLARED, settled=SETTLED)
+    assert (found.value, found.concerns, found.interval) == (0.25, "utility", None)
+    assert found.by_column == {"x": 0.25, "kind": 0.125}
+
+
+def test_a_public_measure_looks_at_no_value():
+    """The same value whatever the data are, even if there are none that could be compared."""
+    assert public_measures() == {"expected_error"}
+    without = {name: np.full(4, np.nan) for name in ORIGINAL}
+    for name in public_measures():
+        values = {
+            measure(name)(original, released, DECLARED, settled=SETTLED).value
+            for original in (ORIGINAL, without)
+            for released in (ORIGINAL, without)
+        }
+        assert len(values) == 1
+
+
+@pytest.mark.parametrize("settled", [None, {}, {"parts": []}, {"parts": [SETTLED["parts"][0]]}])
+def test_an_expected_error_that_is_not_stated_for_every_column_is_undefined(settled):
+    with pytest.raises(MeasureUndefined, match="states the error to expect of every column"):
+        measure("expected_error")(ORIGINAL, ORIGINAL, DECLARED, settled=settled)
+
+
+@pytest.mark.parametrize("name", measure_names())
+def test_where_rows_mean_nothing_only_measures_of_records_are_undefined(name):
+    declared = {"x": number(), "z": number(), "kind": nominal(3)}
+    columns = {**ORIGINAL, "z": np.array([1.0, 0.0, 2.0, 2.0])}
+    groups = {"x": np.zeros(4, np.int64)}
+    pair = compare(columns, columns, declared, groups, settled=SETTLED, aligned=False)
+    if name in ("il1s", "record_linkage", "sse"):
+        with pytest.raises(MeasureUndefined, match="compares records, and rows of this release are none"):
+            judge(name, pair)
+    else:
+        assert judge(name, pair).n == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
 REGION = Column(role="quasi_identifier", type="nominal", categories=("N", "S", "E"), missing="category")
 GRADE = Column(role="quasi_identifier", type="ordinal", categories=(10, 20, 30))
+
+PLACES = {"coast": ["land"], "sea": ["land"], "port": ["coast"], "beach": ["coast"], "land": []}
+PLACE = Column.model_validate({"role": "confidential", "type": "nominal", "taxonomy": PLACES})
 
 
 def faults_of(**settings: Any) -> list[Fault]:
@@ -43,6 +47,30 @@ def faults_of(**settings: Any) -> list[Fault]:
         ({"role": "weight", "type": "nominal"}, "type", "a weight is continuous"),
         ({"role": "weight", "type": "integer"}, "type", "a weight is continuous"),
         ({"role": "weight", "domain": (0, 1)}, "domain", "not used for role weight"),
+        ({"role": "weight", "taxonomy": PLACES}, "taxonomy", "not used for role weight"),
+        ({"role": "identifier", "taxonomy": PLACES}, "taxonomy", "not used for role identifier"),
+        ({"role": "confidential", "type": "nominal", "taxonomy": "a.json"}, "taxonomy", "a path is read only where"),
+        ({"role": "confidential", "type": "nominal", "taxonomy": {"a": []}}, "taxonomy", "at least two leaves"),
+        (
+            {"role": "confidential", "type": "integer", "domain": (0, 1), "taxonomy": PLACES},
+            "taxonomy",
+            "not used for type integer",
+        ),
+        (
+            {"role": "confidential", "type": "ordinal", "categories": ("sea", "port"), "taxonomy": PLACES},
+            "taxonomy",
+            "not used for type ordinal",
+        ),
+        (
+            {"role": "confidential", "type": "nominal", "categories": ("sea", "sky"), "taxonomy": PLACES},
+            "categories",
+            "a concept of the taxonomy",
+        ),
+        (
+            {"role": "confidential", "type": "nominal", "categories": (1, 2), "taxonomy": PLACES},
+            "categories",
+            "a concept of the taxonomy",
+        ),
     ],
 )
 def test_an_inconsistent_declaration_is_refused_by_its_field(settings: dict[str, Any], field: str, rule: str) -> None:
@@ -57,6 +85,12 @@ def test_every_fault_of_a_column_is_found_at_once() -> None:
     assert [fault.field for fault in found] == ["domain", "type", "missing"]
     found = faults_of(role="quasi_identifier", type="nominal", domain=(0, 1))
     assert [fault.field for fault in found] == ["domain", "categories"]
+    found = faults_of(role="identifier", type="nominal", taxonomy=PLACES)
+    assert [fault.field for fault in found] == ["taxonomy", "type"]
+    found = faults_of(role="confidential", taxonomy=PLACES)
+    assert [fault.field for fault in found] == ["taxonomy", "type"]
+    found = faults_of(role="confidential", type="nominal", taxonomy={"a": ["b"], "c": []}, categories=("a", "a"))
+    assert [fault.field for fault in found] == ["taxonomy", "categories"]
 
 
 def test_an_integer_may_reach_as_far_as_a_float_is_exact() -> None:
@@ -122,6 +156,37 @@ def test_a_code_that_points_nowhere_is_refused(codes: list[int]) -> None:
 def test_an_array_that_holds_neither_categories_nor_codes_is_refused() -> None:
     with pytest.raises(ColumnTypeWrong, match="got 'float64'"):
         REGION.codes(np.array([0.0, 1.0]), "region")
+
+
+def test_the_categories_of_a_taxonomy_are_its_leaves_if_not_listed() -> None:
+    assert PLACE.categories == ("port", "beach", "sea")
+    assert PLACE.codes(np.array(["sea", "port"]), "place").tolist() == [2, 0]
+    listed = PLACE.model_dump() | {"categories": ["coast", "sea"]}
+    assert Column.model_validate(listed).categories == ("coast", "sea")
+
+
+def test_a_column_with_a_taxonomy_survives_the_way_through_json() -> None:
+    stored = PLACE.model_dump(mode="json")
+    assert stored["taxonomy"] == PLACES
+    assert Column.model_validate(stored) == PLACE
+    # Canonical JSON sorts keys, and a database may order them as it likes; the listed categories stay as they are.
+    by_name = Column.model_validate(json.loads(json.dumps(stored, sort_keys=True)))
+    assert by_name == PLACE
+    assert by_name.categories == PLACE.categories
+
+
+def test_equal_columns_have_equal_hashes_and_another_taxonomy_is_another_column() -> None:
+    again = Column.model_validate(PLACE.model_dump(mode="json"))
+    other = Column.model_validate(PLACE.model_dump() | {"taxonomy": {**PLACES, "port": ["sea", "coast"]}})
+    flat = Column.model_validate(PLACE.model_dump(exclude={"taxonomy"}))
+    assert {PLACE, again} == {PLACE}
+    assert len({PLACE, other, flat, AGE, REGION}) == 5
+
+
+@pytest.mark.parametrize("parents", [{1: ["land"], "land": []}, {"a": "land"}, {"a": [1]}, ["a"], 3])
+def test_a_taxonomy_is_an_object_of_lists_of_text(parents: object) -> None:
+    with pytest.raises(ValidationError, match=r"taxonomy"):
+        Column.model_validate({"role": "confidential", "type": "nominal", "taxonomy": parents})
 
 
 def test_columns_are_named_by_role_in_declared_order() -> None:

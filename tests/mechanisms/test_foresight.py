@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mechanisms.columns import Column
-from mechanisms.foresight import foresee
+from mechanisms.foresight.probabilistic_k_anonymity import foresee
 from mechanisms.probabilistic_k_anonymity import Params, protect
 from mechanisms.randomness import seeded
 

@@ -8,7 +8,7 @@ import pytest
 from mechanisms.columns import Column
 from mechanisms.probabilistic_k_anonymity import Params, protect
 from mechanisms.randomness import seeded
-from mechanisms.usage import advice, treatments
+from mechanisms.usage.probabilistic_k_anonymity import advice, treatments
 
 DECLARED = {
     "person": Column(role="identifier"),

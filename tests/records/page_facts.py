@@ -47,6 +47,28 @@ GUARANTEE = Guarantee(
     audit=("group sizes",),
 )
 
+DP_GUARANTEE = GUARANTEE.model_copy(update={"model": "dp", "parameters": {"epsilon": "1"}, "adjacency": "replace"})
+NOISE = (
+    {
+        "column": "age",
+        "epsilon": "1/2",
+        "order": "corners_in_turn",
+        "k": 1_133,
+        "expected_error": 0.22155,
+        "unit_error": 18.61,
+        "noise_error": 7.1912,
+    },
+    {
+        "column": "region",
+        "epsilon": "1/3",
+        "order": "corners_in_turn",
+        "k": 1_133,
+        "expected_error": 0.7834,
+        "unit_error": None,
+        "noise_error": None,
+    },
+)
+
 
 def measurement(name: str, value: float, **other: Any) -> dict[str, Any]:
     return {
@@ -73,6 +95,7 @@ def confidential(**other: Any) -> ConfidentialReport:
         "spec": {"name": "income-survey-2026-10", "protect": [{"mechanism": "probabilistic_k_anonymity", "k": 25}]},
         "guarantee": GUARANTEE,
         "records": 20_000,
+        "source_records": 20_000,
         "undefined": ["sse"],
         "decision": {
             "verdict": "refuse",
@@ -176,6 +199,7 @@ def public(**other: Any) -> PublicReport:
                 "treatment": "released unchanged",
             },
         ],
+        "noise": [],
         "gates": [
             {"gate": "group_sizes", "rule": "every group has at least k records", "verdict": "pass"},
             {"gate": "record_linkage", "rule": "record_linkage at most 0.04", "verdict": "pass"},

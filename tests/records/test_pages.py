@@ -64,6 +64,7 @@ PAGES = {
     "validation": validation,
     "confidential": lambda: confidential_report(facts.confidential()),
     "public": lambda: public_report(facts.public()),
+    "private data": lambda: public_report(facts.public(guarantee=facts.DP_GUARANTEE, noise=facts.NOISE)),
 }
 pages = pytest.mark.parametrize("name", PAGES)
 
@@ -89,7 +90,7 @@ def test_every_table_has_a_caption_and_every_header_cell_a_scope(name: str) -> N
 
 @pages
 def test_only_the_pages_for_the_house_are_marked_confidential(name: str) -> None:
-    assert ("CONFIDENTIAL: do not publish" in PAGES[name]()) == (name != "public")
+    assert ("CONFIDENTIAL: do not publish" in PAGES[name]()) == (name not in ("public", "private data"))
 
 
 def test_names_rules_and_settings_are_escaped_on_every_page() -> None:
@@ -103,7 +104,16 @@ def test_names_rules_and_settings_are_escaped_on_every_page() -> None:
         confidential_report(
             facts.confidential(name=evil, spec={evil: evil}, guarantee=guarantee, measurements=[measured])
         ),
-        public_report(facts.public(name=evil, columns=[column], usage=[evil], guarantee=guarantee, log_head=evil)),
+        public_report(
+            facts.public(
+                name=evil,
+                columns=[column],
+                usage=[evil],
+                guarantee=guarantee,
+                log_head=evil,
+                noise=[facts.NOISE[0] | {"column": evil, "epsilon": evil, "order": evil}],
+            )
+        ),
     ):
         assert "<script" not in page
         assert "&lt;script&gt;" in page
@@ -278,3 +288,33 @@ def test_a_number_is_shown_to_three_significant_digits(value: float) -> None:
 def test_the_confidential_report_names_measures_without_a_value() -> None:
     assert "Without a value for these columns: sse." in confidential_report(facts.confidential())
     assert "Without a value" not in confidential_report(facts.confidential(undefined=[]))
+
+
+def test_the_public_report_tells_how_large_the_noise_is_where_there_is_any() -> None:
+    text = text_of(PAGES["private data"]())
+    assert "rows are not persons" in text
+    assert "nothing here was measured on the data" in text
+    assert "age 1/2 corners in turn 1,133 18.6 0.222 7.19" in text
+    assert "region 1/3 corners in turn 1,133 – 0.783 –" in text
+    assert "rows are not persons" not in text_of(PAGES["public"]())
+
+
+def test_the_public_report_tells_which_values_were_clamped() -> None:
+    income = {"name": "income", "type": "continuous", "domain": [0, 9], "role": "confidential", "treatment": "none"}
+    clamped = text_of(public_report(facts.public(columns=[{**income, "outside": "clamp"}])))
+    assert "0 to 9; what lay outside counts as the nearest bound" in clamped
+    assert "what lay outside" not in text_of(public_report(facts.public(columns=[{**income, "outside": "refuse"}])))
+
+
+def test_who_decides_about_a_private_release_is_told_not_to_look() -> None:
+    """Where promises add up, whether a release appears must not depend on what was measured."""
+    warned = text_of(confidential_report(facts.confidential(guarantee=facts.DP_GUARANTEE)))
+    assert "Do not decide about publication by these values." in warned
+    assert "Do not decide" not in text_of(confidential_report(facts.confidential()))
+
+
+def test_the_confidential_report_tells_that_not_all_records_were_used() -> None:
+    assert "Records 20,000 of 25,000 in the source" in text_of(
+        confidential_report(facts.confidential(source_records=25_000))
+    )
+    assert "in the source" not in text_of(confidential_report(facts.confidential())).partition("Validation")[0]

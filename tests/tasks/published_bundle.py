@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from signed_by_hand import content_by_hand
 
+from mechanisms import dp_microaggregation
 from mechanisms.columns import Column
 from mechanisms.probabilistic_k_anonymity import Params, protect
 from mechanisms.randomness import seeded
@@ -60,6 +62,17 @@ class Published:
             "columns": [{"name": name, "role": column.role} for name, column in declared.items()],
         }
         self.measure()
+        self.seal()
+
+    def release_privately(self, mode: str) -> None:
+        """Replace the release by a differentially private one of blocks of at least K records."""
+        declared = {name: column for name, column in DECLARED.items() if name != "weight"}
+        declared["region"] = declared["region"].model_copy(update={"missing": "refuse"})
+        columns = {"age": np.arange(ROWS), "region": np.arange(ROWS) % 2, "income": np.arange(ROWS) * 1e4}
+        settings = dp_microaggregation.Params(epsilon="9", adjacency="replace", k=K, mode=mode)  # type: ignore[arg-type]
+        protected = dp_microaggregation.protect(columns, declared, settings, seeded(1))
+        self.release(protected.columns, declared, protected.guarantee)
+        self.manifest["settled"] = json.loads(json.dumps(protected.settled))
         self.seal()
 
     @property

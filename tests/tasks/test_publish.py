@@ -17,8 +17,8 @@ from workplace import Workplace
 from flows.plan import draw_up_plan
 from flows.spec import load_spec
 from measures.gates import Decision, GateResult, Verdict
-from mechanisms.probabilistic_k_anonymity import protect
 from mechanisms.randomness import seeded
+from mechanisms.registry import mechanism_of
 from records import Action, bundle
 from records.bundle import BundleAltered, BundleRefused
 from records.digest import canonical, plain_file
@@ -49,13 +49,17 @@ class Line:
         self.job = job
         self.source: Ingested = ingest.fn(job)  # type: ignore[attr-defined]
         plan, data = job.plan, job.run.path("protected.parquet")
-        protected = protect(load_columns(self.source.folder), plan.data_columns, plan.params, seeded(1))
-        write_release(data, protected.columns, plan.declared, protected.guarantee, np.arange(self.source.rows))
-        self.staged = Staged(data, plain_file(data), protected.masked, job.run.path("secrets"))
+        protected = mechanism_of(plan.params).protect(
+            load_columns(self.source.folder), plan.data_columns, plan.params, seeded(1)
+        )
+        write_release(data, protected.columns, plan.released, protected.guarantee, np.arange(self.source.rows))
+        self.staged = Staged(
+            data, plain_file(data), protected.masked, self.source.rows, protected.settled, job.run.path("secrets")
+        )
         job.record(Action.PROTECTED, data=self.staged.digest)
 
     def stage(self) -> dict[str, Any]:
-        stage(self.job, self.source, self.staged, DECISION)
+        stage(self.job, self.staged, DECISION)
         return self.content()
 
     def content(self) -> dict[str, Any]:
@@ -102,6 +106,7 @@ def test_what_is_staged_is_settled_in_full(line: Line) -> None:
         "created",
         "records",
         "guarantee",
+        "settled",
         "columns",
         "gates",
         "reviewers",
@@ -112,6 +117,7 @@ def test_what_is_staged_is_settled_in_full(line: Line) -> None:
     assert release["penstock"] == 1
     assert release["bytes"] == {name: len(content) for name, content in line.files().items()}
     assert release["gates"] == DECISION.public()
+    assert release["settled"] == {}  # nothing is left open by a swap
     assert f"{before.seq}:{before.digest}" in line.files()["report.html"].decode()
 
 
@@ -262,6 +268,7 @@ def test_the_published_bundle_verifies_and_the_run_is_concluded(
     receipt = conclude(line.job)
     assert receipt.manifest == plain_file(line.job.destination / "manifest.json")
     assert receipt.records == line.source.rows
+    assert receipt.promise == "prob_k, k = 20, ir_swap"
     assert line.job.log.events()[-1].action is Action.PUBLISHED
 
 

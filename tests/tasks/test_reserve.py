@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from workplace import Workplace
@@ -30,6 +31,10 @@ SOURCE = Ingested(Path("nowhere"), "digest-of-the-source", 400)
 @pytest.fixture
 def plan(workplace: Workplace) -> Plan:
     return draw_up_plan(load_spec(workplace.write_spec()))
+
+
+def drawn_facts(drawn: Path) -> dict[str, Any]:
+    return {"digest": plain_file(drawn), "masked": [], "records": 400, "settled": {}}
 
 
 def costs(job: Job) -> tuple[Cost, ...]:
@@ -63,7 +68,7 @@ def test_what_was_drawn_is_not_charged_again(plan: Plan) -> None:
         job.ledger.spend(job.run.id, actor=job.actor, now=job.started)
         drawn = job.run.path("protected.parquet")
         drawn.write_bytes(b"drawn")
-        job.run.commit("protected", {"digest": plain_file(drawn), "masked": []})
+        job.run.commit("protected", drawn_facts(drawn))
         reserve(job, SOURCE)
         assert actions(job) == [Action.RESERVED, Action.SPENT]
 
@@ -80,7 +85,7 @@ def test_what_was_drawn_and_then_changed_is_neither_used_nor_charged_again(plan:
     with begin(plan) as job:
         drawn = job.run.path("protected.parquet")
         drawn.write_bytes(b"drawn")
-        job.run.commit("protected", {"digest": plain_file(drawn), "masked": []})
+        job.run.commit("protected", drawn_facts(drawn))
         drawn.write_bytes(b"other")
         with pytest.raises(RunDamaged, match="as it was staged"):
             reserve(job, SOURCE)

@@ -231,3 +231,100 @@ def test_hive_folders_give_numbers_too(tmp_path: Path) -> None:
     columns = read(tmp_path)
     assert sorted(set(columns["age"].tolist())) == [30, 41]
     assert set(columns["income"].tolist()) == {2.5}
+
+
+def clamped(**changes: Any) -> dict[str, Column]:
+    given = {"age": AGE, "income": INCOME, **changes}
+    return {name: column.model_copy(update={"outside": "clamp"}) for name, column in given.items()}
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.float64()])
+def test_numbers_outside_the_domain_are_moved_to_the_nearest_bound_where_that_is_declared(
+    kind: pa.DataType, file: Path
+) -> None:
+    pq.write_table(table(age=pa.array([-7, 40, 127], kind), income=[-1.0, 2.5, 1e300]), file)
+    columns = read(file, clamped())
+    assert columns["age"].tolist() == [0, 40, 120]
+    assert columns["age"].dtype == np.int64
+    assert columns["income"].tolist() == [0.0, 2.5, 1e6]
+
+
+def test_numbers_beyond_the_range_of_the_declared_type_are_clamped_too(file: Path) -> None:
+    pq.write_table(table(age=pa.array([0, 120, 2**64 - 1], pa.uint64()), income=[1, 2, 3]), file)
+    assert read(file, clamped())["age"].tolist() == [0, 120, 120]
+    below = AGE.model_copy(update={"domain": (-9, -2)})
+    pq.write_table(table(age=pa.array([0, 200, 7], pa.uint8()), income=[1, 2, 3]), file)
+    assert read(file, clamped(age=below))["age"].tolist() == [-2, -2, -2]
+
+
+@pytest.mark.parametrize("bad", [None, float("nan"), float("inf")])
+def test_clamping_makes_no_value_of_a_missing_one(bad: float | None, file: Path) -> None:
+    pq.write_table(table(income=pa.array([1.0, bad, 1e9], pa.float64())), file)
+    with pytest.raises(ValueMissing, match="income"):
+        read(file, clamped())
+    lenient = INCOME.model_copy(update={"missing": "category", "outside": "clamp"})
+    assert np.array_equal(read(file, {"income": lenient})["income"], [1.0, np.nan, 1e6], equal_nan=True)
+
+
+def test_clamping_does_not_round(file: Path) -> None:
+    pq.write_table(table(age=[30.0, 40.0, 120.5]), file)
+    with pytest.raises(ValueOutsideDomain, match="whole numbers"):
+        read(file, clamped())
+
+
+def units(path: Path) -> np.ndarray[Any, Any]:
+    return read_source(open_source(str(path), DECLARED, unit="id"), DECLARED, unit="id")["id"]
+
+
+@pytest.mark.parametrize(
+    "whose",
+    [
+        ["b", "a", "b"],
+        pa.array([7, -7, 7], pa.int64()),
+        pa.array(["b", "a", "b"], pa.large_string()),
+        pa.array(["b", "a", "b"]).dictionary_encode(),
+        pa.array([2**64 - 1, 0, 2**64 - 1], pa.uint64()),
+    ],
+)
+def test_whose_record_it_is_becomes_a_number_and_nothing_else(whose: Any, file: Path) -> None:
+    pq.write_table(table(id=whose), file)
+    found = units(file)
+    assert found.dtype == np.int64
+    assert found.tolist() == [0, 1, 0]
+    assert "id" not in read(file)
+
+
+def test_a_unit_has_one_number_in_all_files_and_groups_of_rows(tmp_path: Path) -> None:
+    for part, whose in enumerate((["a", "b", "c"], ["c", "a", "d"], ["d", "d", "b"])):
+        pq.write_table(table(id=whose), tmp_path / f"{part}.parquet", row_group_size=1)
+    assert units(tmp_path).tolist() == [0, 1, 2, 2, 0, 3, 3, 3, 1]
+
+
+def test_a_unit_has_one_number_although_a_dictionary_names_it_twice(file: Path) -> None:
+    twice = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array(["a", "b", "a"]))
+    pq.write_table(table(id=twice), file)
+    assert units(file).tolist() == [0, 1, 0]
+
+
+def test_a_hive_folder_may_tell_whose_records_they_are(tmp_path: Path) -> None:
+    for whose in ("a", "b"):
+        (tmp_path / f"id={whose}").mkdir()
+        pq.write_table(table(id=None), tmp_path / f"id={whose}" / "data.parquet")
+    assert units(tmp_path).tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_a_record_that_does_not_tell_whose_it_is_is_refused(file: Path) -> None:
+    pq.write_table(table(id=["a", None, "b"]), file)
+    with pytest.raises(ValueMissing, match=r"source\.columns\.id refused: every record must tell whose it is"):
+        units(file)
+    assert len(read(file)["age"]) == 3
+
+
+@pytest.mark.parametrize(("whose", "refused"), [([1.0, 2.0, 1.0], ColumnTypeWrong), (None, ColumnMissing)])
+def test_a_unit_that_cannot_be_told_apart_is_refused_before_any_row_is_read(
+    whose: Any, refused: type[Refusal], file: Path
+) -> None:
+    pq.write_table(table(id=whose), file)
+    with pytest.raises(refused, match=r"source\.columns\.id"):
+        open_source(str(file), DECLARED, unit="id")
+    open_source(str(file), DECLARED)

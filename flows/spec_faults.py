@@ -1,0 +1,200 @@
+"""What is wrong with a spec: field, rule, value and remedy of every fault, told at once.
+
+Two kinds: what pydantic finds in one place, and sections that are valid by themselves but disagree. The second kind
+is looked for among the valid parts of a faulty spec too, so that no fault hides another.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from measures.gates import Gate
+from measures.registry import public_measures
+from mechanisms import dp_microaggregation
+from mechanisms.columns import Column
+from mechanisms.refusal import Fault
+from mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
+
+__all__ = ["Protection", "disagreements", "every_fault"]
+
+# Settings of any mechanism, told apart by its name.
+Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
+
+_Part = TypeVar("_Part")
+
+
+def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) -> list[Fault]:
+    """All faults of a refused spec; an unknown key is told the nearest of the known ones."""
+    details = error.errors(include_url=False)
+    found: list[Fault] = []
+    for detail in details:
+        # A list whose items are faulty is also called too short; the items say it better.
+        if detail["type"] == "too_short" and any(_lies_in(detail["loc"], other["loc"]) for other in details):
+            continue
+        # A number or a word: the number was told just before.
+        if detail["type"] == "literal_error" and str(detail["loc"][-1]).startswith("literal["):
+            found[-1] = replace(found[-1], rule=f"{found[-1].rule} or {detail['ctx']['expected']}")
+            continue
+        found += _faults_of(detail, known_keys)
+    return list(dict.fromkeys([*found, *_faults_between(raw)]))
+
+
+def disagreements(
+    unit: object,
+    columns: Mapping[str, Column],
+    params: Mapping[int, AnyParams],
+    gates: Mapping[int, Gate],
+    part: object,
+) -> list[Fault]:
+    """Faults between sections: what each mechanism says of the columns, its unit, its gates, and the part."""
+    faults = [*_unit_faults(unit, columns, params)]
+    for place, chosen in params.items():
+        for fault in mechanism_of(chosen).faults(chosen, columns):
+            room = "source" if fault.field.startswith("columns") else f"protect.{place}"
+            faults.append(replace(fault, field=f"{room}.{fault.field}"))
+        faults += _gate_faults(chosen, gates)
+    if len(params) > 1:
+        rule = "one mechanism per spec in this version"
+        faults.append(Fault("protect", rule, "Keep one of them.", f"{len(params)} mechanisms"))
+    return faults + _part_faults(part, columns)
+
+
+def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:
+    if not isinstance(unit, str):
+        return
+    for place, chosen in params.items():
+        field = f"protect.{place}.rows_per_unit"
+        if not isinstance(chosen, dp_microaggregation.Params):
+            if unit != "row":
+                rule = f"{chosen.mechanism} protects rows; a unit with several rows has no guarantee"
+                yield Fault("source.unit", rule, "Prepare one row per unit and set unit: row.", repr(unit))
+                return
+        elif unit == "row" and chosen.rows_per_unit is not None:
+            remedy = "Remove it, or name the column that tells whose record it is in source.unit."
+            yield Fault(field, "not used where the unit is a row", remedy, str(chosen.rows_per_unit))
+        elif unit != "row" and chosen.rows_per_unit is None:
+            rule = "needed where a unit may have several records"
+            yield Fault(field, rule, f"Say how many records of each {unit} may be used at most.")
+    if unit != "row" and (unit not in columns or columns[unit].role != "identifier"):
+        rule = "must be row, or a declared column with role identifier"
+        yield Fault("source.unit", rule, "Declare the column that tells whose record it is.", repr(unit))
+
+
+def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault]:
+    """Where a promise covers every output, it must cover whether there is one: that may not depend on the data."""
+    spends = "epsilon" in type(params).model_fields
+    for place, gate in gates.items():
+        public = gate.measure in public_measures()
+        if spends and not public:
+            rule = "compares with the confidential data, and whether a release appears would tell about them"
+            remedy = f"Gate on {' or '.join(sorted(public_measures()))}; read the confidential report for the others."
+            yield Fault(f"gates.{place}.measure", rule, remedy, repr(gate.measure))
+        elif public and not spends:
+            rule = f"needs a public fact that {params.mechanism} does not have"
+            yield Fault(f"gates.{place}.measure", rule, "Choose another measure.", repr(gate.measure))
+
+
+def _part_faults(part: object, columns: Mapping[str, Column]) -> list[Fault]:
+    """Parts are disjoint if each release reads the records of one category only; the domain check sees to that."""
+    if not isinstance(part, str) or (part in columns and len(columns[part].categories or ()) == 1):
+        return []
+    remedy = "Declare the column with the one category that this release is about."
+    return [Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))]
+
+
+def _faults_between(raw: object) -> list[Fault]:
+    """Disagreements between the sections that are valid by themselves."""
+    if not isinstance(raw, Mapping):
+        return []
+    source = _mapping(raw, "source")
+    declared = _mapping(source, "columns")
+    columns = _valid_parts(TypeAdapter(Column), declared)
+    if not columns or len(columns) < len(declared):
+        return []
+    params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), _places(raw, "protect"))
+    gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates"))
+    return disagreements(source.get("unit"), columns, params, gates, _mapping(raw, "budget").get("part"))
+
+
+def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault]:
+    """Field, rule, value and remedy of one pydantic error."""
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    place = [str(part) for part in error["loc"]]
+    if place[:1] == ["protect"]:
+        del place[2:3]  # the name of the mechanism, by which its settings were chosen
+    is_number = False
+    if kind != "extra_forbidden":  # else the last part is what somebody wrote
+        # Unions add their branch to the place; readers do not need it.
+        place = [part for part in place if not part.startswith(("tuple[", "function-", "constrained-"))]
+        is_number = bool(place) and place[-1] in ("int", "float")
+        place = place[:-1] if is_number else place
+    field = ".".join(place) or "spec"
+    if kind == "faults":
+        for fault in context["faults"]:
+            yield replace(fault, field=f"{field}.{fault.field}" if place else fault.field)
+        return
+    if kind.startswith("union_tag_"):
+        rule = f"must be one of {', '.join(MECHANISMS)}"
+        yield Fault(f"{field}.mechanism", rule, "Name the mechanism.", repr(context["tag"]) if "tag" in context else "")
+        return
+    if kind == "extra_forbidden":
+        others = [key for key in known_keys if key != place[-1]]  # it may belong to another section
+        near = difflib.get_close_matches(place[-1], others, 1)
+        remedy = f"Did you mean {near[0]}? Otherwise remove it." if near else "Remove it."
+        yield Fault(field, "unknown key", remedy)
+        return
+    if kind == "missing":
+        yield Fault(field, "needed", "Add it; `penstock schema` describes it.")
+        return
+    if is_number:
+        yield Fault(field, "must be a finite number", "Write a number.", repr(value))
+        return
+    got = repr(value)
+    remedy = "Correct it; `penstock schema` describes what is allowed."
+    yield Fault(field, _rule(kind, context, error["msg"]), remedy, got if len(got) <= 80 else got[:77] + "...")
+
+
+def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
+    """The commonest messages of pydantic in our words."""
+    if kind == "literal_error":
+        return f"must be {context['expected']}"
+    if kind == "greater_than_equal":
+        return f"must be at least {context['ge']}"
+    if kind == "greater_than":
+        return f"must be above {context['gt']}"
+    if kind == "int_type":
+        return "must be a whole number"
+    if kind in ("dict_type", "model_type", "model_attributes_type"):
+        return "must hold keys and values"
+    return message[0].lower() + message[1:]
+
+
+def _lies_in(outer: tuple[int | str, ...], inner: tuple[int | str, ...]) -> bool:
+    return len(inner) > len(outer) and inner[: len(outer)] == outer
+
+
+def _mapping(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    part = raw.get(key)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _places(raw: Mapping[str, Any], key: str) -> dict[int, Any]:
+    """The items of a list by their place."""
+    part = raw.get(key)
+    return dict(enumerate(part)) if isinstance(part, list | tuple) else {}
+
+
+def _valid_parts(kind: TypeAdapter[_Part], parts: Mapping[Any, Any]) -> dict[Any, _Part]:
+    valid: dict[Any, _Part] = {}
+    for place, part in parts.items():
+        try:
+            valid[place] = kind.validate_python(part)
+        except ValidationError:
+            continue  # the whole spec reports it
+    return valid

@@ -1,0 +1,76 @@
+"""Every mechanism by its name in a spec, and what the release line asks of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from mechanisms import dp_microaggregation, probabilistic_k_anonymity
+from mechanisms.columns import Column, Columns, Declared
+from mechanisms.foresight import dp_microaggregation as dp_foresight
+from mechanisms.foresight import probabilistic_k_anonymity as swap_foresight
+from mechanisms.guarantee import Guarantee
+from mechanisms.protected import Protected
+from mechanisms.randomness import Randomness
+from mechanisms.refusal import Fault
+from mechanisms.usage import dp_microaggregation as dp_usage
+from mechanisms.usage import probabilistic_k_anonymity as swap_usage
+
+__all__ = ["MECHANISMS", "AnyParams", "Mechanism", "mechanism_of"]
+
+AnyParams = probabilistic_k_anonymity.Params | dp_microaggregation.Params
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """A mechanism's settings and functions; each takes settings of its own kind only.
+
+    faults: reasons why settings and declared columns do not fit.
+    released_columns: the declaration of the output.
+    settled_facts: what `protect` will state as settled for so many records, from public facts alone.
+    foresee, treatments, advice: sentences for who decides, and for who uses the data.
+    """
+
+    params: type[BaseModel]
+    faults: Callable[[Any, Declared], list[Fault]]
+    promise: Callable[[Any, Declared], Guarantee]
+    protect: Callable[[Columns, Declared, Any, Randomness], Protected]
+    released_columns: Callable[[Any, Declared], dict[str, Column]]
+    settled_facts: Callable[[Any, Declared, int], dict[str, Any]]
+    foresee: Callable[[Any, Declared, int | None], tuple[str, ...]]
+    treatments: Callable[[Any, Declared], dict[str, str]]
+    advice: Callable[[Any], tuple[str, ...]]
+
+
+MECHANISMS: dict[str, Mechanism] = {
+    "probabilistic_k_anonymity": Mechanism(
+        probabilistic_k_anonymity.Params,
+        probabilistic_k_anonymity.faults,
+        probabilistic_k_anonymity.promise,
+        probabilistic_k_anonymity.protect,
+        probabilistic_k_anonymity.released_columns,
+        probabilistic_k_anonymity.settled_facts,
+        swap_foresight.foresee,
+        swap_usage.treatments,
+        swap_usage.advice,
+    ),
+    "dp_microaggregation": Mechanism(
+        dp_microaggregation.Params,
+        dp_microaggregation.faults,
+        dp_microaggregation.promise,
+        dp_microaggregation.protect,
+        dp_microaggregation.released_columns,
+        dp_microaggregation.settled_facts,
+        dp_foresight.foresee,
+        dp_usage.treatments,
+        dp_usage.advice,
+    ),
+}
+
+
+def mechanism_of(params: AnyParams) -> Mechanism:
+    """The mechanism that these settings are for."""
+    return MECHANISMS[params.mechanism]

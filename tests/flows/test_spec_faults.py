@@ -1,0 +1,231 @@
+"""A refused spec: every fault at once, each with field, rule and remedy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from good_specs import DP, GOOD, changed
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.spec import parse_spec
+from measures.registry import measure_names, public_measures
+from mechanisms.refusal import Fault, SpecRefused
+
+
+def faults_of(raw: object) -> tuple[Fault, ...]:
+    with pytest.raises(SpecRefused) as refusal:
+        parse_spec(raw)
+    for fault in refusal.value.faults:
+        assert fault.rule
+        assert fault.remedy
+    return refusal.value.faults
+
+
+def fields_refused(raw: object) -> set[str]:
+    return {fault.field for fault in faults_of(raw)}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        ("name", "Has Spaces", "name"),
+        ("name", ..., "name"),
+        ("colour", "red", "colour"),
+        ("source/path", ..., "source.path"),
+        ("source/unit", ..., "source.unit"),
+        ("source/unit", "person", "source.unit"),
+        ("source/columns", {}, "source.columns"),
+        ("source/columns/age/domain", [120, 0], "source.columns.age.domain"),
+        ("source/columns/age/domain", ..., "source.columns.age.domain"),
+        ("source/columns/age/domain", [0, float("inf")], "source.columns.age.domain.1"),
+        ("source/columns/age/domain", [0.5, 9], "source.columns.age.domain"),
+        ("source/columns/age/type", "number", "source.columns.age.type"),
+        ("source/columns/age/type", ..., "source.columns.age.type"),
+        ("source/columns/age/role", "key", "source.columns.age.role"),
+        ("source/columns/age/categories", ["a", "b"], "source.columns.age.categories"),
+        ("source/columns/age/missing", "own_group", "source.columns.age.missing"),
+        ("source/columns/age/colour", 1, "source.columns.age.colour"),
+        ("source/columns/region/categories", ..., "source.columns.region.categories"),
+        ("source/columns/region/categories", ["N"], "source.columns.region.categories"),
+        ("source/columns/region/categories", ["N", "N"], "source.columns.region.categories"),
+        ("source/columns/region/domain", [0, 1], "source.columns.region.domain"),
+        ("source/columns/person/type", "integer", "source.columns.person.type"),
+        ("source/columns/person/domain", [0, 1], "source.columns.person.domain"),
+        ("source/columns/weight/type", "nominal", "source.columns.weight.type"),
+        ("source/columns/weight/missing", "category", "source.columns.weight.missing"),
+        ("validate/min_rows", 0, "validate.min_rows"),
+        ("validate/min_row", 5, "validate.min_row"),
+        ("budget/epsilon", 0.5, "budget.epsilon"),
+        ("budget/epsilon", "half", "budget.epsilon"),
+        ("protect", [], "protect"),
+        ("protect/0/mechanism", ..., "protect.0.mechanism"),
+        ("protect/0/mechanism", "magic", "protect.0.mechanism"),
+        ("protect/0/k", ..., "protect.0.k"),
+        ("protect/0/k", 1, "protect.0.k"),
+        ("protect/0/k", "5", "protect.0.k"),
+        ("protect/0/method", "mdav", "protect.0.method"),
+        ("protect/0/k_by_column", {"income": 2}, "protect.0.k_by_column.income"),
+        ("protect/0/k_by_column", {"age": 9}, "protect.0.k_by_column.age"),
+        ("protect/0/seed", 1, "protect.0.seed"),
+        ("protect/0", 5, "protect.0"),
+        ("protect/0/mechanism", ["magic"], "protect.0.mechanism"),
+        ("protect/0/epsilon", "1", "protect.0.epsilon"),
+        ("gates/0/measure", "expected_error", "gates.0.measure"),
+        ("gates", [], "gates"),
+        ("gates/0/measure", "luck", "gates.0.measure"),
+        ("gates/0/max", ..., "gates.0.max"),
+        ("gates/0/max", float("nan"), "gates.0.max"),
+        ("approve", {"reviewers": 3}, "approve.reviewers"),
+        ("approve", {"reviewers": 1}, "approve.allowed"),
+        ("approve", {"reviewers": 2, "allowed": ["anna"]}, "approve.allowed"),
+        ("approve", {"reviewers": 2, "allowed": ["anna", "Anna"]}, "approve.allowed"),
+        ("approve", {"reviewers": 1, "allowed": ["an na"]}, "approve.allowed"),
+        ("approve", {"reviewers": 1, "allowed": ["anna"], "within": "PT0S"}, "approve.within"),
+        ("approve", {"reviewers": 1, "allowed": ["anna"], "within": "soon"}, "approve.within"),
+        ("approve", {"reviewers": 0, "allowed": ["anna"]}, "approve.reviewers"),
+        ("budget", {"part": "age"}, "budget.part"),
+        ("budget", {"part": "nowhere"}, "budget.part"),
+        ("budget", {"acknowledges": "a run"}, "budget.acknowledges"),
+        ("publish/formats", ["xlsx"], "publish.formats.0"),
+        ("publish/formats", ["csv", "csv"], "publish.formats"),
+        ("publish/path", ..., "publish.path"),
+    ],
+)
+def test_each_fault_is_named_by_its_field(path: str, value: object, field: str) -> None:
+    assert fields_refused(changed(path, value)) == {field}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        ("source/unit", "row", "protect.0.rows_per_unit"),
+        ("source/unit", "age", "source.unit"),
+        ("source/unit", "nobody", "source.unit"),
+        ("source/columns/weight", {"role": "weight"}, "source.columns.weight.role"),
+        ("source/columns/age/missing", "category", "source.columns.age.missing"),
+        ("source/columns/injury/taxonomy", {"burn": ["any"], "cut": []}, "source.columns.injury.taxonomy"),
+        ("source/columns/injury/taxonomy", "injuries.json", "source.columns.injury.taxonomy"),
+        ("protect/0/epsilon", ..., "protect.0.epsilon"),
+        ("protect/0/epsilon", "0", "protect.0.epsilon"),
+        ("protect/0/epsilon", 0.5, "protect.0.epsilon"),
+        ("protect/0/adjacency", ..., "protect.0.adjacency"),
+        ("protect/0/adjacency", "add_remove", "protect.0.adjacency"),
+        ("protect/0/k", ..., "protect.0.k"),
+        ("protect/0/k", 0, "protect.0.k"),
+        ("protect/0/k", "some", "protect.0.k"),
+        ("protect/0/method", "ir_swap", "protect.0.method"),
+        ("protect/0/order", "natural", "protect.0.order"),
+        ("protect/0/shares", {"age": "1"}, "protect.0.shares"),
+        ("protect/0/shares", {"age": 0.5}, "protect.0.shares.age"),
+        ("protect/0/rows_per_unit", ..., "protect.0.rows_per_unit"),
+        ("protect/0/rows_per_unit", 0, "protect.0.rows_per_unit"),
+        ("gates/0/measure", "record_linkage", "gates.0.measure"),
+        ("gates/0/measure", "mean_change", "gates.0.measure"),
+    ],
+)
+def test_each_fault_under_differential_privacy_is_named_by_its_field(path: str, value: object, field: str) -> None:
+    assert fields_refused(changed(path, value, DP)) == {field}
+
+
+def test_under_differential_privacy_only_public_measures_decide_whether_a_release_appears() -> None:
+    for measure in measure_names():
+        raw = changed("gates/0/measure", measure, DP)
+        if measure in public_measures():
+            parse_spec(raw)
+        else:
+            (fault,) = faults_of(raw)
+            assert fault.field == "gates.0.measure"
+            assert "whether a release appears would tell" in fault.rule
+            assert "Gate on expected_error" in fault.remedy
+
+
+@pytest.mark.parametrize(
+    ("k", "rule"), [("some", "must be a whole number or 'auto'"), (0, "must be at least 1 or 'auto'")]
+)
+def test_a_setting_that_is_a_number_or_a_word_gets_one_rule(k: object, rule: str) -> None:
+    (fault,) = faults_of(changed("protect/0/k", k, DP))
+    assert (fault.rule, fault.got) == (rule, repr(k))
+
+
+@pytest.mark.parametrize("named", [..., "magic", None, 3, ["probabilistic_k_anonymity"]])
+def test_a_spec_must_name_a_mechanism_that_exists(named: object) -> None:
+    (fault,) = faults_of(changed("protect/0/mechanism", named))
+    assert fault.rule == "must be one of probabilistic_k_anonymity, dp_microaggregation"
+
+
+def test_no_fault_of_a_unit_a_gate_or_a_mechanism_hides_another() -> None:
+    raw = changed("source/unit", "age", DP)
+    raw["protect"][0] |= {"shares": {"age": "1"}, "rows_per_unit": None}
+    raw["gates"] = [{"measure": "expected_error"}, {"measure": "sse", "max": 1}]
+    assert fields_refused(raw) == {
+        "source.unit",
+        "protect.0.shares",
+        "protect.0.rows_per_unit",
+        "gates.0.max",
+        "gates.1.measure",
+    }
+
+
+def test_all_faults_are_listed_at_once() -> None:
+    raw = changed("source/columns/age/domain", [120, 0])
+    raw["colour"] = "red"
+    raw["gates"] = []
+    raw["protect"][0]["k"] = 1
+    raw["publish"]["formats"] = ["xlsx"]
+    assert fields_refused(raw) == {
+        "source.columns.age.domain",
+        "colour",
+        "gates",
+        "protect.0.k",
+        "publish.formats.0",
+    }
+
+
+def test_a_disagreement_between_sections_is_listed_beside_a_fault_inside_one() -> None:
+    raw = changed("source/columns/region/role", "confidential")  # nominal columns have no ranks
+    raw["gates"] = []
+    assert fields_refused(raw) == {"source.columns.region.type", "gates"}
+
+
+@pytest.mark.parametrize("good", [GOOD, DP])
+def test_a_spec_has_one_mechanism(good: dict[str, Any]) -> None:
+    assert fields_refused(changed("protect", good["protect"] * 2, good)) == {"protect"}
+    assert "protect" in fields_refused(changed("protect", [*GOOD["protect"], *DP["protect"]], good))
+
+
+def test_an_unknown_key_gets_the_nearest_known_one() -> None:
+    (fault,) = faults_of(changed("publish/formts", ["csv"]))
+    assert fault.remedy == "Did you mean formats? Otherwise remove it."
+
+
+@pytest.mark.parametrize("key", ["int", "tuple[x", "literal[x", "constrained-int"])
+def test_an_unknown_key_may_have_any_name(key: str) -> None:
+    assert fields_refused(changed(key, 1)) == {key}
+    assert fields_refused(changed(f"protect/0/{key}", 1)) == {f"protect.0.{key}"}
+
+
+def test_a_key_of_another_section_is_not_offered_again() -> None:
+    (fault,) = faults_of(changed("protect/0/epsilon", "1"))
+    assert (fault.rule, fault.remedy) == ("unknown key", "Remove it.")
+
+
+@pytest.mark.parametrize("raw", [None, [], "text", 3])
+def test_what_is_not_a_mapping_is_refused(raw: object) -> None:
+    assert fields_refused(raw) == {"spec"}
+
+
+NESTED = ["columns", "unit", "role", "mechanism", "k", "shares", "measure"]
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([*GOOD, *NESTED]), inner),
+        max_leaves=8,
+    )
+)
+def test_nonsense_is_refused_and_never_raises_anything_else(raw: object) -> None:
+    with pytest.raises(SpecRefused):
+        parse_spec(raw)
