@@ -225,7 +225,7 @@ def _settle(epsilons: Mapping[str, Fraction], params: Params, declared: Declared
 
 _STATEMENT = (
     "{epsilon}-differential privacy: whichever {unit} is replaced by any other that the declared columns allow, the "
-    "probability of every set of outputs changes by a factor of at most e^({epsilon}). "
+    "probability of every set of outputs changes by a factor of at most e^{exponent}. "
 )
 _OUTPUT = {
     "records": "The output is a file of records; each carries the protected mean or category of a block of records.",
@@ -267,7 +267,12 @@ def promise(params: Params, declared: Declared) -> Guarantee:
         parameters=parameters,
         adjacency="replace",
         unit=unit,
-        statement=_STATEMENT.format(epsilon=params.epsilon, unit=_UNIT[unit]) + _OUTPUT[params.mode],
+        statement=_STATEMENT.format(
+            epsilon=params.epsilon,
+            exponent=params.epsilon if params.epsilon.denominator == 1 else f"({params.epsilon})",
+            unit=_UNIT[unit],
+        )
+        + _OUTPUT[params.mode],
         public=(
             "number of records",
             "declared domains, categories and taxonomies",

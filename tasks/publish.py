@@ -234,7 +234,9 @@ def _described_columns(job: Job) -> list[dict[str, Any]]:
     described = []
     for name, column in plan.released.items():
         declared = json.loads(column.model_dump_json())
-        facts = {key: declared[key] for key in ("role", "type", "domain", "outside", "categories", "missing")}
+        facts = {
+            key: declared[key] for key in ("role", "type", "domain", "outside", "categories", "taxonomy", "missing")
+        }
         described.append({"name": name, **facts, "type": column.type or "continuous", "treatment": treated[name]})
     return described
 

@@ -47,17 +47,20 @@ def _part(part: Settled, declared: Declared, records: int) -> list[str]:
     single = judged(choice.order, list(part.attributes.values()), part.epsilons, records, records)
     for place, (name, attribute) in enumerate(part.attributes.items()):
         error, alone = choice.errors[place], single.errors[place]
+        verdict = ", which does as well" if error > _WORTH_IT * alone else ""
         if isinstance(attribute, Number):
             low, high = declared[name].bounds
             scale = attribute.scale(choice.sensitivities[place], part.epsilons[place])
             noise = math.sqrt(2) * float(scale) * float(attribute.grid.eta) / choice.k
             error, alone = error * (high - low), alone * (high - low)
             share = f"of which {_figure(noise)} is noise" if noise < error else "nearly all of it noise"
-            sentences.append(f"{name}: expected error {_figure(error)}, {share}; one mean for all: {_figure(alone)}.")
+            sentences.append(
+                f"{name}: expected error {_figure(error)}, {share}; one mean for all: {_figure(alone)}{verdict}."
+            )
         else:
             sentences.append(
                 f"{name}: expected distance {_figure(error)} of the largest possible; "
-                f"one category for all: {_figure(alone)}."
+                f"one category for all: {_figure(alone)}{verdict}."
             )
     gains = [error / alone for error, alone in zip(choice.errors, single.errors, strict=True)]
     if choice.blocks == 1 or math.hypot(*gains) > _WORTH_IT * math.sqrt(len(gains)):
