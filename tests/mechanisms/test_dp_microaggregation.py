@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from mechanisms.columns import Column
 from mechanisms.dp_microaggregation import Params, faults, promise, protect, released_columns, settle
+from mechanisms.microaggregation import attributes
 from mechanisms.randomness import seeded, system
 from mechanisms.refusal import SettingRefused, TooFewRecords, ValueMissing
 
@@ -67,6 +68,13 @@ def test_values_outside_the_domain_are_clamped():
     values = np.array([-50, 500, 500])
     protected = protect({"age": values}, {"age": AGE}, params(epsilon=SILENT, k=1), seeded(1))
     assert aligned(protected, "age").tolist() == [0, 100, 100]
+
+
+@pytest.mark.parametrize(("noise", "end"), [(2**63 - 1, 100), (-(2**63 - 1), 0)])
+def test_the_largest_noise_there_is_ends_at_a_bound(noise, end, monkeypatch):
+    monkeypatch.setattr(attributes, "discrete_laplace", lambda _, __, size, ___: np.full(size, noise))
+    protected = protect({"age": np.arange(100)}, {"age": AGE}, params(k=10), seeded(1))
+    assert set(protected.columns["age"]) == {end}
 
 
 def test_rows_come_in_random_order():

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from noise_chance import LikeTheSystem
 
@@ -230,6 +230,7 @@ def test_noise_too_large_for_64_bits_is_saturated_on_both_sides(source):
 
 
 @given(st.integers(1, 2**62), EPSILONS)
+@example(2, Fraction(3))  # the float nearest to 2/3 lies below it
 def test_opendp_is_given_a_scale_that_is_not_below_ours(sensitivity, epsilon):
     exact = sensitivity / max(epsilon, Fraction(1, 10**6))
     scale = scale_at_least(sensitivity, sensitivity / min(exact, Fraction(2**62)))
