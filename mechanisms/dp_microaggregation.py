@@ -162,7 +162,10 @@ class Settled:
     choice: Choice
 
     def facts(self) -> dict[str, Any]:
-        """All of it as public data; numbers that a promise rests on are exact."""
+        """All of it as public data; numbers that a promise rests on are exact.
+
+        sorted_by: the columns as the order takes them. intervals: into how many a snake cuts each; the last is whole.
+        """
         choice = self.choice
         columns = {}
         for place, (name, attribute) in enumerate(self.attributes.items()):
@@ -176,19 +179,12 @@ class Settled:
             }
         return {
             "order": choice.order.name,
-            **self._snake(),
+            "sorted_by": list(self.attributes),
+            **({"intervals": [*choice.order.columns, 1]} if isinstance(choice.order, Snake) else {}),
             "k": choice.k,
             "blocks": choice.blocks,
             "columns": columns,
         }
-
-    def _snake(self) -> dict[str, Any]:
-        """The columns in the order of the path and into how many intervals each is cut; the last one is not."""
-        order = self.choice.order
-        if not isinstance(order, Snake):
-            return {}
-        intervals = dict(zip(self.attributes, (*order.columns, 1), strict=True))
-        return {"path": [{"column": name, "intervals": count} for name, count in intervals.items()]}
 
 
 def settle(params: Params, declared: Declared, records: int) -> tuple[Settled, ...]:

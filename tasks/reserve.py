@@ -37,7 +37,12 @@ def _require_foreseen(job: Job, source: Ingested) -> None:
     errors = stated_errors(settled)
     worst = max(errors, key=lambda name: errors[name])
     GateRefused.raise_for(
-        Fault(gate.measure, gate.rule, f"Allow more for {worst}, or spend more epsilon.", f"{errors[worst]:.4g}")
+        Fault(
+            f"gates.{gate.measure}",
+            gate.rule,
+            f"Allow more for {worst}, or spend more epsilon.",
+            f"{errors[worst]:.4g}",
+        )
         for gate in gates
         if not gate.holds(errors[worst])
     )

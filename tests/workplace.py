@@ -1,19 +1,41 @@
-"""A workplace for tests of the whole line: a confidential survey, a spec, a home of its own."""
+"""A workplace for tests of the whole line: a confidential survey, a spec, a home of its own, an officer's account."""
 
 from __future__ import annotations
 
 import base64
 import json
+from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from flows.demo import synthetic_survey
 from mechanisms.randomness import seeded
+from records import open_records
+from records.accounts import Account
+from records.limits import Officer, open_account
+from records.people import trust
 
+ROWS = 400
+OFFICER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+# Written so that the declared categories are neither all concepts nor the first of them.
+REGIONS = {
+    "anywhere": [],
+    "coast": ["anywhere"],
+    "inland": ["anywhere"],
+    "West": ["coast"],
+    "East": ["inland"],
+    "North": ["coast"],
+    "South": ["inland"],
+}
+
+# The events of `open_dp_account`.
+OPENED = ["KEY_TRUSTED", "BUDGET_OPENED"]
 # The events of a run that nobody reviews and that passes.
 PASSED = [
     "PLANNED",
@@ -71,7 +93,7 @@ class Workplace:
             "gates": [{"measure": "average_risk", "max": 0.05}, {"measure": "mean_change", "max": 1e-9}],
             "publish": {"path": "published", "formats": ["parquet", "csv"]},
         }
-        self.write_survey(400)
+        self.write_survey(ROWS)
 
     def write_survey(self, rows: int, seed: int = 1) -> pa.Table:
         survey = synthetic_survey(rows, seeded(seed))
@@ -108,3 +130,46 @@ def predicate(bundle: Path) -> dict[str, Any]:
     """What the manifest of a bundle says, without its envelope."""
     envelope = json.loads((bundle / "manifest.json").read_bytes())
     return dict(json.loads(base64.b64decode(envelope["payload"]))["predicate"])
+
+
+def make_private(workplace: Workplace, **settings: Any) -> None:
+    """Switch the workplace to a release that spends 1 of what its data set may."""
+    columns = workplace.raw["source"]["columns"]
+    for name in ("savings", "weight"):
+        del columns[name]
+    columns["income"] |= {"domain": [0, 100_000], "outside": "clamp"}
+    columns["region"]["taxonomy"] = REGIONS
+    workplace.raw |= {
+        "budget": {"dataset": "survey", "epsilon": "2"},
+        "protect": [
+            {"mechanism": "dp_microaggregation", "epsilon": "1", "adjacency": "replace", "k": "auto", **settings}
+        ],
+        "gates": [{"measure": "expected_error", "max": 1}],
+    }
+
+
+def make_units(workplace: Workplace, most: int, records_of_each: int = 4) -> None:
+    """Let every so many records in a row be one person's, and use at most `most` of them."""
+    workplace.raw["source"]["unit"] = "person_id"
+    workplace.raw["protect"][0]["rows_per_unit"] = most
+    survey = workplace.write_survey(ROWS)
+    whose = pa.array([f"person {row // records_of_each}" for row in range(ROWS)])
+    place = survey.column_names.index("person_id")
+    pq.write_table(survey.set_column(place, "person_id", whose), workplace.source)
+
+
+def open_dp_account(limit: int, *, dataset: str = "survey", unit: str = "row") -> None:
+    """An officer is trusted and lets the releases of a data set spend so much together."""
+    log, how = open_records().log, {"actor": "olga", "now": datetime.now(UTC)}
+    trust(log, "olga", OFFICER.public_key(), reason="met in person", **how)
+    account = Account(
+        dataset=dataset, model="dp", limit=Fraction(limit), adjacency="replace", unit=unit, partition=None
+    )
+    open_account(log, account, Officer("olga", OFFICER, "agreed in the board"), **how)
+
+
+def budget_of(dataset: str = "survey") -> tuple[str, str, list[str]]:
+    """What the account of a data set has spent, what is left, and the state of every draw that it was charged for."""
+    book = open_records().ledger.book(dataset).as_dict(dataset)
+    [account] = book["accounts"]
+    return account["spent"], account["left"], [each["state"] for each in book["releases"]]

@@ -1,8 +1,8 @@
 """Runs releases over tables of canaries: some pass, some fail at each stage, some wait for a reviewer.
 
 Started as a process of its own, so that its Prefect server can end and flush before the search.
-Prints everything at the most talkative setting. What was drawn at random is noted in `noted`, a
-folder that is not searched, so that the search knows it.
+Prints everything at the most talkative setting. What was drawn at random, and the sums that noise hides,
+are noted in `noted`, a folder that is not searched, so that the search knows them.
 """
 
 from __future__ import annotations
@@ -12,15 +12,20 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
+
 from flows.local_server import prefect_server
 from flows.spec import parse_spec
-from mechanisms import probabilistic_k_anonymity, randomness
+from mechanisms import randomness
+from mechanisms.microaggregation import attributes
 from mechanisms.refusal import Refusal
+from mechanisms.registry import MECHANISMS
 
 WORDS_NOTED = 12
 REASON = "read the report of this release"
@@ -31,24 +36,42 @@ def nothing() -> Iterator[None]:
     yield
 
 
-def telling(target: str, values: Callable[..., Any]) -> Any:
-    """Make a function of the line fail with values of the data in its message, as libraries do."""
+def telling(values: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that fails with values of the data in its message, as those of libraries do."""
 
     def fail(*args: Any, **kwargs: Any) -> Any:
         raise ValueError(f"could not convert {values(*args)!r}")
 
-    return mock.patch(target, fail)
+    return fail
 
 
 def values_of(columns: dict[str, Any], *_: Any) -> dict[str, list[Any]]:
     return {name: values.tolist() for name, values in columns.items()}
 
 
+def protecting(change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Any:
+    """Change how every mechanism protects."""
+    changed = {name: replace(mechanism, protect=change(mechanism.protect)) for name, mechanism in MECHANISMS.items()}
+    return mock.patch.dict(MECHANISMS, changed)
+
+
+def note(file: Path, lists: Iterable[Any]) -> None:
+    with file.open("a") as lines:
+        lines.writelines(json.dumps(values.tolist()) + "\n" for values in lists)
+
+
+def noted_sums(folder: Path, levels: Any, blocks: Any) -> Any:
+    """The sums of all blocks before noise."""
+    sums = np.add.reduceat(levels[blocks.rows], blocks.starts[:-1])
+    note(folder / "sums", [sums])
+    return sums
+
+
 @contextlib.contextmanager
 def noting(folder: Path) -> Iterator[None]:
-    """Write down the first words of each draw, and the groups of each column."""
+    """Write down the first words of each draw, the groups of each column, the sums of blocks and their noise."""
     system: Any = randomness._System
-    words, protect = system.words, probabilistic_k_anonymity.protect
+    words, draw, laplace = system.words, attributes.Number.draw, attributes.discrete_laplace
 
     def noted_words(self: Any, count: int) -> Any:
         drawn = words(self, count)
@@ -56,15 +79,28 @@ def noting(folder: Path) -> Iterator[None]:
             file.writelines(f"{word}\n" for word in drawn[:WORDS_NOTED].tolist())
         return drawn
 
-    def noted_groups(*args: Any) -> Any:
-        protected = protect(*args)
-        with (folder / "groups").open("a") as file:
-            file.writelines(json.dumps(labels.tolist()) + "\n" for labels in protected.groups.values())
-        return protected
+    def noted_groups(protect: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any) -> Any:
+            protected = protect(*args)
+            note(folder / "groups", protected.groups.values())
+            return protected
+
+        return run
+
+    def noted_draw(self: Any, levels: Any, blocks: Any, *others: Any) -> Any:
+        noted_sums(folder, levels, blocks)
+        return draw(self, levels, blocks, *others)
+
+    def noted_noise(*args: Any) -> Any:
+        noise = laplace(*args)
+        note(folder / "noise", [noise])
+        return noise
 
     with (
         mock.patch.object(system, "words", noted_words),
-        mock.patch.object(probabilistic_k_anonymity, "protect", noted_groups),
+        mock.patch.object(attributes.Number, "draw", noted_draw),
+        mock.patch.object(attributes, "discrete_laplace", noted_noise),
+        protecting(noted_groups),
     ):
         yield
 
@@ -124,9 +160,13 @@ def suspended(people: Path, raw: dict[str, Any]) -> str:
         return f"{paused.name}:{code}:{go_on().name}"
 
 
+def signed_by_olga(people: Path) -> tuple[object, ...]:
+    return ("--officer", "olga", "--key", people / "olga", "--reason", "agreed in the board")
+
+
 def look_at_the_records(folder: Path, people: Path) -> None:
     """What officers and auditors type."""
-    officer = ("--officer", "olga", "--key", people / "olga", "--reason", "agreed in the board")
+    officer = signed_by_olga(people)
     account = ("--model", "dp", "--epsilon", "1/2", "--adjacency", "add_remove", "--unit", "row")
     for command in (
         ("budget", "open", "canaries", *account, *officer),
@@ -149,11 +189,19 @@ def main(folder: Path) -> None:
     people.mkdir()
     inject = {
         "": nothing,
-        "ingest": lambda: telling("tasks.ingest.read_source", lambda data, _: data.to_table().to_pylist()),
-        "validate": lambda: telling("tasks.validate.run_expectations", lambda frame, _: frame.to_dict()),
-        "protect": lambda: telling("mechanisms.probabilistic_k_anonymity.protect", values_of),
-        "assess": lambda: telling("tasks.assess.recheck", values_of),
-        "seal": lambda: telling("tasks.publish.write_csv", lambda *_: (folder / "canaries.json").read_text()),
+        "ingest": lambda: mock.patch("tasks.ingest.read_source", telling(lambda data, _: data.to_table().to_pylist())),
+        "units": lambda: mock.patch("tasks.source._read_units", telling(lambda stored: stored.to_pylist())),
+        "validate": lambda: mock.patch("tasks.validate.run_expectations", telling(lambda frame, _: frame.to_dict())),
+        "protect": lambda: protecting(lambda _: telling(values_of)),
+        "draw": lambda: mock.patch.object(
+            attributes.Number,
+            "draw",
+            telling(lambda _, levels, blocks, *__: noted_sums(folder / "noted", levels, blocks).tolist()),
+        ),
+        "assess": lambda: mock.patch("tasks.assess.recheck", telling(values_of)),
+        "seal": lambda: mock.patch(
+            "tasks.publish.write_csv", telling(lambda *_: (folder / "canaries.json").read_text())
+        ),
     }
     with noting(folder / "noted"), prefect_server(Path(os.environ["PENSTOCK_HOME"])):
         from prefect.logging.handlers import APILogHandler
@@ -164,6 +212,8 @@ def main(folder: Path) -> None:
             typed("keys", "new", people / name)
             if name != "mallory":
                 typed("keys", "trust", name, people / f"{name}.pub", "--reason", "met in person")
+        account = ("--model", "dp", "--epsilon", "400", "--adjacency", "replace", "--unit", "individual")
+        typed("budget", "open", "spending", *account, *signed_by_olga(people))
         for scenario in scenarios:
             with inject[scenario["inject"]]():
                 try:

@@ -1,18 +1,14 @@
-"""No value of the data, no random draw, no group and no private key leaves by a side door.
+"""No value of the data, no random draw, no group, no sum before its noise and no private key leaves by a side door.
 
-Unique values stand in every column. Releases pass, fail at each stage, also with library errors that
-quote values, wait for reviewers, and are refused by them or by the ledger; officers and auditors look
-at the records. Then every file, database and output is searched for every canary, as text and as
-bytes. The sources, what is staged and what is published are the only places allowed for values, the
-working files of a run for draws and groups, and their own files for keys.
-
-A canary has at least 14 digits or 8 bytes, so one that is found by chance among 100 MB has a
-probability below 1e-3 (it was 8 digits once: a clock's microseconds before a year looked like it).
+Unique values stand in every column. Releases under both mechanisms pass, fail at each stage, also with
+library errors that quote values, wait for reviewers, and are refused by them or by the ledger; officers
+and auditors look at the records. Then every file, database and output is searched for every canary, as
+text and as bytes. The sources, what is staged and what is published are the only places allowed for
+values, the working files of a run for draws and groups, and their own files for keys.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import random
@@ -20,6 +16,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,77 +25,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from canaries import (
+    AGES,
+    DATA_FILES,
+    IDS,
+    INCOMES,
+    PRIVATE,
+    REGION,
+    ROWS,
+    SAVINGS,
+    WEIGHTS,
+    canaries,
+    draws,
+    found_in,
+    leaks,
+    private_key,
+    released_values,
+)
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-ROWS = 60
-AGES = [73_000_001_700_017 + 1_009 * row for row in range(ROWS)]
-INCOMES = [81_234_567_012_345.25 + 977.25 * row for row in range(ROWS)]
-SAVINGS = [65_432_109_876_543.5 + 1_013.5 * row for row in range(ROWS)]
-WEIGHTS = [47_118_130_078_125.5 + 31.5 * row for row in range(ROWS)]
-IDS = [f"CANARY-PERSON-{row:05d}-Q" for row in range(ROWS)]
-REGION = "CANARY-REGION-Z"
-# The data themselves: the working copies, what is staged and what is published.
-DATA_FILES = {"protected.parquet", "data.parquet", "data.csv"}
-# What is not searched: the sources, the notes of what must not be found, and the reviewers' own folder.
-NOT_SEARCHED = {"sources", "noted", "people", "canaries.json"}
-GROUPS_AT_ONCE = 20
-
-
-def canaries() -> dict[str, bytes]:
-    """Every form in which a value could be found, by name."""
-    forms: dict[str, bytes] = {}
-    for row in range(ROWS):
-        forms[f"id {row}"] = IDS[row].encode()
-        forms[f"age {row}"] = str(AGES[row]).encode()
-        forms[f"age {row} int64"] = struct.pack("<q", AGES[row])
-        for name, values in (("income", INCOMES), ("savings", SAVINGS), ("weight", WEIGHTS)):
-            forms[f"{name} {row}"] = str(values[row]).split(".")[0].encode()
-            forms[f"{name} {row} float64"] = struct.pack("<d", values[row])
-    forms["region"] = REGION.encode()
-    return forms
-
-
-def draws(noted: Path) -> dict[str, bytes]:
-    """The random words of every draw, and the groups of every column, in runs that are long enough to be unique."""
-    forms: dict[str, bytes] = {}
-    for place, word in enumerate(map(int, (noted / "words").read_text().split())):
-        forms[f"word {place}"] = str(word).encode()
-        forms[f"word {place} uint64"] = struct.pack("<Q", word)
-    for place, line in enumerate((noted / "groups").read_text().splitlines()):
-        labels = json.loads(line)[:GROUPS_AT_ONCE]
-        forms.update({f"groups {place} {joint!r}": joint.join(map(str, labels)).encode() for joint in (", ", ",", " ")})
-        for kind in (np.int8, np.int16, np.int32, np.int64):
-            forms[f"groups {place} {kind.__name__}"] = np.array(labels, dtype=kind).tobytes()
-    return forms
-
-
-def private_key(name: str, path: Path) -> dict[str, bytes]:
-    """A private key as it lies in its file, and as its bare bytes are written."""
-    key = load_pem_private_key(path.read_bytes(), password=None)
-    assert isinstance(key, Ed25519PrivateKey)
-    raw = key.private_bytes_raw()
-    body = b"".join(path.read_bytes().splitlines()[1:-1])
-    return {
-        f"{name} PEM": body,
-        f"{name} bytes": raw,
-        f"{name} hexadecimal": raw.hex().encode(),
-        f"{name} base64": base64.b64encode(raw),
-    }
-
-
-def found_in(content: bytes, forms: dict[str, bytes]) -> list[str]:
-    return [name for name, form in forms.items() if form in content]
-
-
-def leaks(folder: Path, forms: dict[str, bytes]) -> list[str]:
-    """Every form in every file below the folder, except where data belong."""
-    found = []
-    for path in sorted(folder.rglob("*")):
-        searched = path.is_file() and path.name not in DATA_FILES and path.suffix != ".npy"
-        if searched and not NOT_SEARCHED & set(path.relative_to(folder).parts):
-            found += [f"{path}: {name}" for name in found_in(path.read_bytes(), forms)]
-    return found
 
 
 @dataclass(frozen=True)
@@ -144,6 +88,25 @@ def scenario(name: str, *, inject: str = "", review: str = "", source: str = "",
     return {"name": name, "spec": raw, "inject": inject, "review": review}
 
 
+def spending(name: str, *, inject: str = "", expected_error: float = 1, **settings: object) -> dict[str, Any]:
+    """A release under differential privacy that reads whose record each is, and spends 100."""
+    most = {"mechanism": "dp_microaggregation", "epsilon": "100", "adjacency": "replace", "k": 10, "rows_per_unit": 1}
+    drawn_up = scenario(
+        name,
+        inject=inject,
+        budget={"dataset": "spending", "epsilon": "100"},
+        protect=[{**most, **settings}],
+        gates=[{"measure": "expected_error", "max": expected_error}],
+    )
+    source = drawn_up["spec"]["source"]
+    source["unit"] = "person"
+    for column in ("savings", "weight"):
+        del source["columns"][column]
+    for column, domain in PRIVATE.items():
+        source["columns"][column]["domain"] = domain
+    return drawn_up
+
+
 def swap(k: int) -> list[dict[str, object]]:
     return [{"mechanism": "probabilistic_k_anonymity", "method": "ir_swap", "k": k}]
 
@@ -152,12 +115,14 @@ def write_sources(folder: Path, names: list[str]) -> None:
     """The same canaries for every scenario, each time in another order: the same records would be a second release."""
     folder.mkdir()
     for seed, name in enumerate(names):
-        order = random.Random(seed).sample(range(ROWS), ROWS)
+        chance = random.Random(seed)
+        order = chance.sample(range(ROWS), ROWS)
+        regions = chance.choices([REGION if name == "unknown-category" else "N", "S"], k=ROWS)
         table = pa.table(
             {
                 "person": [IDS[row] for row in order],
                 "age": [AGES[row] for row in order],
-                "region": ([REGION, "S"] if name == "unknown-category" else ["N", "S"]) * (ROWS // 2),
+                "region": regions,
                 "income": [INCOMES[row] for row in order],
                 "savings": [SAVINGS[row] for row in order],
                 "weight": [WEIGHTS[row] for row in order],
@@ -198,6 +163,13 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Searched:
         scenario("declined", review="refuse"),
         scenario("approved", review="approve"),
         scenario("suspended", review="suspended"),
+        spending("dp-records"),
+        spending("dp-marginals", mode="marginals"),
+        spending("dp-units-error", inject="units"),
+        spending("dp-gate-refuses", expected_error=0),
+        spending("dp-protect-error", inject="protect"),
+        spending("dp-draw-error", inject="draw"),
+        spending("dp-over-budget"),
     ]
     write_sources(folder / "sources", [str(each["name"]) for each in scenarios])
     text = json.dumps(scenarios).replace("SOURCES", str(folder / "sources"))
@@ -240,6 +212,13 @@ def test_every_scenario_ended_where_it_should(searched: Searched) -> None:
         "declined": "refuse:6,0",
         "approved": "approve:6,0",
         "suspended": "Suspended:0:Completed",
+        "dp-records": "published",
+        "dp-marginals": "published",
+        "dp-units-error": "step-failed",
+        "dp-gate-refuses": "gate-refused",
+        "dp-protect-error": "step-failed",
+        "dp-draw-error": "step-failed",
+        "dp-over-budget": "budget-exceeded",
         "budget-open": "0",
         "budget-raise": "0",
         "budget-show": "0",
@@ -274,10 +253,19 @@ def test_no_canary_is_in_any_log_database_store_report_or_manifest(searched: Sea
     assert leaks(searched.folder, canaries()) == []
 
 
-def test_no_random_draw_and_no_group_is_printed_or_kept(searched: Searched) -> None:
+def test_no_random_draw_group_or_sum_is_printed_or_kept(searched: Searched) -> None:
     forms = draws(searched.folder / "noted")
-    assert sum(name.startswith("word") for name in forms) > 100
-    assert sum(name.startswith("groups") for name in forms) > 100
+    noted = Counter(name.split()[0] for name in forms)
+    assert min(noted["word"], noted["groups"]) > 100
+    # Two numbers in two releases; the sums of a third were noted by the error that quotes them.
+    assert (noted["sums"], noted["noise"]) == (5 * 5, 4 * 5)
+    assert found_in(searched.output.encode(), forms) == []
+    assert leaks(searched.folder, forms) == []
+
+
+def test_no_released_number_is_anywhere_but_in_the_data(searched: Searched) -> None:
+    forms = released_values(searched.folder / "published")
+    assert len(forms) > 20
     assert found_in(searched.output.encode(), forms) == []
     assert leaks(searched.folder, forms) == []
 
@@ -323,15 +311,20 @@ def test_the_search_finds_a_canary_that_is_there(tmp_path: Path) -> None:
     assert [line.split(": ")[1] for line in leaks(tmp_path, canaries())] == ["age 3", "income 7 float64"]
 
 
-def test_the_search_finds_draws_groups_and_keys_that_are_there(tmp_path: Path) -> None:
+def test_the_search_finds_draws_groups_sums_and_keys_that_are_there(tmp_path: Path) -> None:
     noted = tmp_path / "noted"
     noted.mkdir()
     (noted / "words").write_text("17320508075688772935\n14142135623730950488\n")
     labels = random.Random(1).choices(range(12), k=ROWS)
     (noted / "groups").write_text(json.dumps(labels) + "\n")
+    (noted / "sums").write_text("[17000012, 17000034, 17000056]\n")
+    (noted / "noise").write_text("[-314159, 27182, 0]\n")
     key = Ed25519PrivateKey.generate().private_bytes_raw()
     (tmp_path / "one.db").write_bytes(b"x" + struct.pack("<Q", 17320508075688772935) + b"14142135623730950488")
     (tmp_path / "two.json").write_text(json.dumps({"labels": labels}))
     (tmp_path / "three.db").write_bytes(np.array(labels, dtype=np.int32).tobytes() + key)
+    (tmp_path / "four.log").write_text("cannot add [17000012, 17000034, 17000056]")
+    (tmp_path / "five.db").write_bytes(np.array([-314159, 27182, 0]).tobytes())
     found = [line.split(": ")[1] for line in leaks(tmp_path, {**draws(noted), "key": key})]
-    assert sorted(found) == ["groups 0 ', '", "groups 0 int32", "key", "word 0 uint64", "word 1"]
+    drawn = ["groups 0 ', '", "groups 0 int32", "noise 0 int64", "sums 0 ', '", "word 0 uint64", "word 1"]
+    assert sorted(found) == sorted([*drawn, "key"])

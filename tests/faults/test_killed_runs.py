@@ -2,7 +2,8 @@
 
 The kills are real: the process that releases dies at each boundary between steps and inside
 publication. Afterwards nothing is half published, the log verifies, the next run of the same spec
-publishes once, and what was drawn before the kill is not drawn again.
+publishes once, and what was drawn before the kill is not drawn again. Where epsilon is spent, a draw
+that was lost is spent nevertheless.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from workplace import PASSED, Workplace
+from workplace import PASSED, Workplace, budget_of, make_private, open_dp_account
 
 from records import open_records
 from tasks.verification import verify_bundle
 
 ROOT = Path(__file__).parents[2]
-SECOND_RELEASE = 1  # the child ends with the refusal as an uncaught exception
+REFUSED = 1  # the child ends with the refusal as an uncaught exception
 
 INSIDE_PUBLICATION = [
     "after csv",
@@ -52,6 +53,18 @@ PUBLISHED = {
 LOST = {"after SPENT", "after PROTECTING"}
 # Before this the draw was not yet staged, and the rerun draws for the first time that counts.
 NOT_STAGED = {"after PLANNED", "after INGESTED", "after VALIDATED", "after RESERVED", *LOST}
+
+# Of a release that spends: how often it is charged in the end, and whether what the process had drawn is published.
+SPENDING = {
+    "after VALIDATED": (1, False),
+    "after RESERVED": (1, False),
+    "after SPENT": (2, False),
+    "after PROTECTING": (2, False),
+    "before marker": (2, False),
+    "after marker": (1, True),
+    "before rename": (1, True),
+    "after rename": (1, True),
+}
 
 
 class Zygote:
@@ -110,7 +123,7 @@ def test_a_killed_run_leaves_nothing_or_a_whole_release_and_a_rerun_finishes(
     before = workplace.bundles()
     first = drawn(workplace)
 
-    assert zygote.run(workplace) == (SECOND_RELEASE if point in FINISHED else 0)
+    assert zygote.run(workplace) == (REFUSED if point in FINISHED else 0)
     nothing_is_half_published(workplace)
     open_records().log.verify()
     open_records().ledger.verify()
@@ -134,3 +147,57 @@ def test_a_run_that_is_not_killed_needs_no_second(workplace: Workplace, zygote: 
     workplace.write_spec()
     assert zygote.run(workplace) == 0
     assert len(workplace.bundles()) == 1
+
+
+def verified(workplace: Workplace) -> None:
+    nothing_is_half_published(workplace)
+    open_records().log.verify()
+    open_records().ledger.verify()
+
+
+@pytest.mark.parametrize("point", SPENDING)
+def test_a_killed_run_that_spends_is_charged_for_every_draw_and_publishes_one(
+    workplace: Workplace, zygote: Zygote, point: str
+) -> None:
+    charged, kept = SPENDING[point]
+    make_private(workplace)
+    workplace.write_spec()
+    open_dp_account(4)
+    assert zygote.run(workplace, point) == -signal.SIGKILL
+    verified(workplace)
+    assert len(workplace.bundles()) == (point in PUBLISHED)
+    first = drawn(workplace)
+    assert (first is not None) == (kept or point == "before marker")
+
+    assert zygote.run(workplace) == 0
+    verified(workplace)
+    assert workplace.working_files() == []
+    [bundle] = workplace.bundles()
+    if first is not None:
+        assert ((bundle / "data.parquet").read_bytes() == first) == kept
+    spent, left, states = budget_of()
+    assert (spent, left) == (str(charged), str(4 - charged))
+    assert states == ["refused"] * (charged - 1) + ["published"]
+    events = [event.action.value for event in open_records().log.events()]
+    assert events.count("SPENT") == charged
+    # The process that died right after it had said that it spends did not come to say that it draws.
+    assert events.count("PROTECTING") == charged - (point == "after SPENT")
+    assert events[-1] == "PUBLISHED"
+
+
+@pytest.mark.parametrize("point", ["after SPENT", "before marker"])
+def test_a_draw_that_was_lost_is_not_given_back_when_nothing_is_left(
+    workplace: Workplace, zygote: Zygote, point: str
+) -> None:
+    make_private(workplace)
+    workplace.write_spec()
+    open_dp_account(1)
+    assert zygote.run(workplace, point) == -signal.SIGKILL
+    assert budget_of() == ("1", "0", ["spent"])
+    assert zygote.run(workplace) == REFUSED
+    verified(workplace)
+    assert budget_of() == ("1", "0", ["refused"])
+    assert workplace.public_files() == []
+    assert workplace.working_files() == []
+    events = [event for event in open_records().log.events() if event.action.value == "REFUSED"]
+    assert [event.facts["code"] for event in events] == ["budget-exceeded"]

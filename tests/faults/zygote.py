@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import great_expectations  # noqa: F401  # imported here once instead of in every child
+import opendp.measurements  # noqa: F401
 
 import measures.kernels  # noqa: F401
-import mechanisms.microaggregation.kernels  # noqa: F401
+import mechanisms.microaggregation.kernels
+import mechanisms.noise.kernels  # noqa: F401
 from flows.release import release
 from flows.spec import load_spec
 from records import bundle, durable
@@ -51,13 +53,15 @@ def after(owner: Any, name: str, when: Callable[..., bool] = lambda *_, **__: Tr
 
 
 def arm(point: str) -> None:
-    """Kill this process at a point: before/after an event of the log, or inside publication."""
+    """Kill this process at a point: before/after an event of the log, the marker of the draw, or inside publication."""
     moment, _, place = point.partition(" ")
     trap = before if moment == "before" else after
     if place in LEDGER:
         trap(Ledger, LEDGER[place])
     elif place.isupper():
         trap(Log, "append", lambda log, action, **_: action.value == place)
+    elif place == "marker":
+        trap(durable, "write_whole", lambda path, *_: path.name == "protected.json")
     elif place == "csv":
         trap(publish, "write_csv")
     elif place == "manifest":

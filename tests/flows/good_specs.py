@@ -70,7 +70,7 @@ def changed(path: str, value: object, good: dict[str, Any] = GOOD) -> dict[str, 
     return spec
 
 
-def make_private(raw: dict[str, Any], **settings: Any) -> None:
+def make_dp(raw: dict[str, Any], **settings: Any) -> None:
     """Turn the spec of a workplace into one under differential privacy, epsilon 3/2, of a data set of its own."""
     for name in ("savings", "weight"):  # missing values and weights cannot be protected so
         raw["source"]["columns"].pop(name)

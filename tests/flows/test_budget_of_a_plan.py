@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from good_specs import make_private
+from good_specs import make_dp
 from workplace import Workplace
 
 from flows.plan import beside, budget_faults, draw_up_plan
@@ -18,7 +18,7 @@ from mechanisms.refusal import SpecRefused
 @pytest.fixture
 def spending(workplace: Workplace) -> Guarantee:
     """A promise of epsilon = 3/2."""
-    make_private(workplace.raw)
+    make_dp(workplace.raw)
     return draw_up_plan(load_spec(workplace.write_spec())).guarantee
 
 
@@ -53,7 +53,7 @@ def test_a_release_without_epsilon_needs_no_budget(workplace: Workplace) -> None
 def test_a_plan_that_spends_without_a_budget_is_refused(
     workplace: Workplace, budget: dict[str, str], rule: str
 ) -> None:
-    make_private(workplace.raw)
+    make_dp(workplace.raw)
     workplace.raw["budget"] = budget
     with pytest.raises(SpecRefused, match=rule):
         draw_up_plan(load_spec(workplace.write_spec()))
@@ -65,7 +65,7 @@ def test_a_plan_that_spends_without_a_budget_is_refused(
 def test_a_plan_claims_the_epsilon_of_its_promise_for_its_unit(
     workplace: Workplace, unit: str, settings: dict[str, Any], protected: str
 ) -> None:
-    make_private(workplace.raw, **settings)
+    make_dp(workplace.raw, **settings)
     workplace.raw["source"]["unit"] = unit
     claim = draw_up_plan(load_spec(workplace.write_spec())).claim("a digest")
     assert (claim.model, claim.epsilon, claim.adjacency) == ("dp", Fraction(3, 2), "replace")

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from ended_command import Typed
-from good_specs import make_private
+from good_specs import make_dp
 from workplace import Workplace
 
 from flows.outlook import look_ahead
@@ -29,7 +29,7 @@ def outlook(workplace: Workplace, *, count: bool = True) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", ["records", "marginals"])
 def test_what_is_settled_ahead_is_what_the_release_settles(workplace: Workplace, mode: str) -> None:
-    make_private(workplace.raw, mode=mode)
+    make_dp(workplace.raw, mode=mode)
     ahead = outlook(workplace)
     plan = draw_up_plan(load_spec(workplace.spec_file))
     columns = read_source(open_source(plan.source, plan.declared), plan.declared)
@@ -46,7 +46,7 @@ def worst(errors: dict[str, float]) -> str:
 
 
 def test_a_gate_that_public_facts_already_decide_says_so(workplace: Workplace) -> None:
-    make_private(workplace.raw)
+    make_dp(workplace.raw)
     workplace.raw["gates"] = [{"measure": "expected_error", "max": 0}]
     (line,) = outlook(workplace)["gates"]
     assert line.endswith("so the release will be refused")
@@ -55,7 +55,7 @@ def test_a_gate_that_public_facts_already_decide_says_so(workplace: Workplace) -
 
 def test_nothing_is_settled_where_it_cannot_be(workplace: Workplace) -> None:
     assert outlook(workplace)["settled"] is None  # probabilistic k-anonymity leaves nothing open
-    make_private(workplace.raw)
+    make_dp(workplace.raw)
     assert outlook(workplace, count=False)["settled"] is None
     workplace.raw["protect"][0]["k"] = 401
     ahead = outlook(workplace)
@@ -64,14 +64,14 @@ def test_nothing_is_settled_where_it_cannot_be(workplace: Workplace) -> None:
 
 
 def test_an_empty_source_is_refused(workplace: Workplace) -> None:
-    make_private(workplace.raw)
+    make_dp(workplace.raw)
     pq.write_table(pq.read_table(workplace.source).slice(0, 0), workplace.source)
     with pytest.raises(TableEmpty, match=r"source\.path refused: at least one record"):
         outlook(workplace)
 
 
 def test_a_plan_knows_its_unit_and_what_comes_out(workplace: Workplace) -> None:
-    make_private(workplace.raw, rows_per_unit=2)
+    make_dp(workplace.raw, rows_per_unit=2)
     workplace.raw["source"]["unit"] = "person_id"
     workplace.raw["source"]["columns"]["injury"] = {"role": "confidential", "type": "nominal", "taxonomy": INJURIES}
     plan = draw_up_plan(load_spec(workplace.write_spec()))
@@ -90,7 +90,7 @@ def test_a_plan_of_rows_has_no_unit_and_releases_all_but_identifiers(workplace: 
 
 
 def test_a_source_without_the_column_of_the_unit_is_refused(workplace: Workplace) -> None:
-    make_private(workplace.raw, rows_per_unit=2)
+    make_dp(workplace.raw, rows_per_unit=2)
     workplace.raw["source"]["unit"] = "person_id"
     pq.write_table(pq.read_table(workplace.source).drop_columns(["person_id"]), workplace.source)
     with pytest.raises(ColumnMissing, match="person_id"):
@@ -98,7 +98,7 @@ def test_a_source_without_the_column_of_the_unit_is_refused(workplace: Workplace
 
 
 def test_where_records_are_left_out_the_plan_says_that_errors_may_be_larger(workplace: Workplace) -> None:
-    make_private(workplace.raw, rows_per_unit=2)
+    make_dp(workplace.raw, rows_per_unit=2)
     workplace.raw["source"]["unit"] = "person_id"
     first = "At most 2 records of each person_id are used, chosen at random"
     assert outlook(workplace, count=False)["expect"][0] == f"{first}."
@@ -106,7 +106,7 @@ def test_where_records_are_left_out_the_plan_says_that_errors_may_be_larger(work
 
 
 def test_bounding_the_records_of_a_unit_costs_accuracy_and_not_epsilon(workplace: Workplace) -> None:
-    make_private(workplace.raw, k=40)
+    make_dp(workplace.raw, k=40)
     by_row = outlook(workplace)
     workplace.raw["protect"][0]["rows_per_unit"] = 2
     workplace.raw["source"]["unit"] = "person_id"
@@ -124,12 +124,12 @@ def errors(ahead: dict[str, Any]) -> list[float]:
 def test_reviewers_of_a_private_release_are_told_to_decide_by_what_is_public(workplace: Workplace) -> None:
     workplace.raw["approve"] = {"reviewers": 1, "allowed": ["anna"]}
     assert len(outlook(workplace)["review"]) == 1
-    make_private(workplace.raw)
+    make_dp(workplace.raw)
     assert "decide by what is public" in outlook(workplace)["review"][1]
 
 
 def test_the_printed_plan_tells_the_promise_the_errors_and_the_cost(workplace: Workplace, typed: Typed) -> None:
-    make_private(workplace.raw)
+    make_dp(workplace.raw)
     ended = typed("plan", workplace.write_spec(), "--count")
     assert (ended.code, ended.err) == (0, "")
     for words in ("3/2-differential privacy", "blocks of", "income: ", "expected_error at most 1", "Epsilon: 3/2 of"):

@@ -18,11 +18,10 @@ from workplace import PASSED, Workplace, predicate
 
 from flows.spec import load_spec
 from measures.gates import GateRefused
-from mechanisms import probabilistic_k_anonymity
 from mechanisms.guarantee import Guarantee
-from mechanisms.probabilistic_k_anonymity import protect
 from mechanisms.protected import Protected
 from mechanisms.refusal import Refusal, TooFewRecords, ValueOutsideDomain
+from mechanisms.registry import MECHANISMS
 from records import LogAppendFailed, open_records
 from records.log import Action
 from records.run import RunDamaged
@@ -109,11 +108,14 @@ def test_a_second_release_says_that_no_promise_covers_both(workplace: Workplace)
 def test_a_mechanism_that_promises_something_else_than_planned_is_refused(
     workplace: Workplace, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
+    name = "probabilistic_k_anonymity"
+    mechanism = MECHANISMS[name]
+
     def promising_more(*arguments: Any) -> Protected:
-        made = protect(*arguments)
+        made = mechanism.protect(*arguments)
         return replace(made, guarantee=made.guarantee.model_copy(update=change))
 
-    monkeypatch.setattr(probabilistic_k_anonymity, "protect", promising_more)
+    monkeypatch.setitem(MECHANISMS, name, replace(mechanism, protect=promising_more))
     caught = refused(workplace, PromiseDiffers)
     assert "something else than was planned" in str(caught)
 
