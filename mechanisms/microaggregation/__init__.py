@@ -5,6 +5,12 @@ ranking     groups along one sorted column (individual ranking)
 points      columns of any type as points between which MDAV measures distance
 centroids   one value that stands for a group
 kernels     the compiled loops
+
+and blocks along a public order, for differential privacy:
+
+orders      the orders, each with the sensitivity that it is proven to keep
+attributes  what a block releases of a number or a category, and the error to expect
+choice      the order and block size with the smallest expected error, from public facts
 """
 
 from __future__ import annotations
