@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -92,6 +93,7 @@ def protect(job: Job, source: Ingested) -> Staged:
     job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
     job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))
     data, secrets = job.run.path("protected.parquet"), job.run.path("secrets")
+    importlib.import_module("mechanisms.microaggregation.kernels")  # the compiler is not safe to load on two threads
     kept = _rows_kept(job, source, randomness)
     records = source.rows if kept is None else len(kept)
     with ThreadPoolExecutor(1) as beside:

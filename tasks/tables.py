@@ -1,6 +1,6 @@
 """Tables on the confidential side of one run, and the released Parquet and CSV files.
 
-Steps exchange references, never rows: a working table is a folder with one .npy file per column,
+Steps exchange references, never rows: a working table is a folder with one file of bare numbers per column,
 which the next step reads without decoding.
 """
 
@@ -34,21 +34,33 @@ def save_columns(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     """Write a working table. Column names go into an index, so that none can name a path."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
+    if any(values.dtype.hasobject for values in columns.values()):
+        raise ValueError("a working table holds numbers only")
+
     def save(place: int, values: NDArray[Any]) -> None:
-        np.save(folder / f"{place}.npy", values, allow_pickle=False)
+        values.tofile(folder / f"{place}.column")
 
     in_parallel(save, range(len(columns)), columns.values())
-    (folder / "index.json").write_text(json.dumps(list(columns)), encoding="utf-8")
+    index = [[name, values.dtype.str, len(values)] for name, values in columns.items()]
+    (folder / "index.json").write_text(json.dumps(index), encoding="utf-8")
 
 
 def load_columns(folder: Path, rows: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
-    """A working table, or some rows of it. Read, not mapped: page faults cost several times the copy."""
-    names = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    """A working table, or some rows of it. Read, not mapped: page faults cost several times the copy.
+
+    NumPy's own files begin with a header that is parsed as Python, and up to Python 3.11.7 two threads that parse
+    at the same time may both fail.
+    """
+    index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
 
     def load(place: int) -> NDArray[Any]:
-        values: NDArray[Any] = np.load(folder / f"{place}.npy")
+        _, kind, length = index[place]
+        values: NDArray[Any] = np.fromfile(folder / f"{place}.column", dtype=np.dtype(kind))
+        if len(values) != length:
+            raise ValueError("a column of a working table is not as it was written")
         return values if rows is None else values[rows]
 
+    names = [name for name, _, _ in index]
     return dict(zip(names, in_parallel(load, range(len(names))), strict=True))
 
 

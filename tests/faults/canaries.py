@@ -100,7 +100,7 @@ def leaks(folder: Path, forms: dict[str, bytes]) -> list[str]:
     """Every form in every file below the folder, except where data belong."""
     found = []
     for path in sorted(folder.rglob("*")):
-        searched = path.is_file() and path.name not in DATA_FILES and path.suffix != ".npy"
+        searched = path.is_file() and path.name not in DATA_FILES and path.suffix != ".column"
         if searched and not NOT_SEARCHED & set(path.relative_to(folder).parts):
             found += [f"{path}: {name}" for name in found_in(path.read_bytes(), forms)]
     return found

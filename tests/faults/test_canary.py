@@ -273,7 +273,7 @@ def test_no_released_number_is_anywhere_but_in_the_data(searched: Searched) -> N
 def test_no_run_that_ended_keeps_what_it_drew(searched: Searched) -> None:
     ended = [path.parent for path in (searched.folder / "home" / "runs").rglob("outcome.json")]
     assert len(ended) >= 8
-    assert [path for run in ended for path in run.rglob("*") if path.suffix in (".npy", ".parquet")] == []
+    assert [path for run in ended for path in run.rglob("*") if path.suffix in (".column", ".parquet")] == []
 
 
 def test_no_private_key_of_a_person_is_printed_or_comes_near_the_home(searched: Searched) -> None:
@@ -297,7 +297,7 @@ def test_no_key_of_the_home_is_outside_its_folder_of_keys(searched: Searched) ->
 
 def test_no_identifier_is_in_the_staged_or_published_data(searched: Searched) -> None:
     for path in searched.folder.rglob("*"):
-        if path.is_file() and (path.suffix == ".npy" or path.name in DATA_FILES):
+        if path.is_file() and (path.suffix == ".column" or path.name in DATA_FILES):
             table = pq.read_table(path) if path.suffix == ".parquet" else None
             names = table.column_names if table is not None else []
             assert "person" not in names

@@ -140,7 +140,7 @@ def test_while_it_waits_the_confidential_copies_are_gone(workplace: Workplace) -
     with staged_run(workplace, reviewers=1, allowed=["anna"]) as job:
         for name in ("scratch", "secrets"):
             job.run.path(name).mkdir()
-            (job.run.path(name) / "column.npy").write_bytes(b"confidential")
+            (job.run.path(name) / "0.column").write_bytes(b"confidential")
         ask_reviewers(job)
         assert not job.run.path("scratch").exists()
         assert not job.run.path("secrets").exists()

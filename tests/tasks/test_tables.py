@@ -186,12 +186,20 @@ def test_a_working_table_is_loaded_as_it_was_saved_whatever_its_columns_are_call
 def test_a_working_table_is_for_its_owner_only(tmp_path: Path) -> None:
     save_columns(tmp_path / "table", {"../../escape": np.array([1])})
     assert (tmp_path / "table").stat().st_mode & 0o077 == 0
-    assert sorted(path.name for path in (tmp_path / "table").iterdir()) == ["0.npy", "index.json"]
+    assert sorted(path.name for path in (tmp_path / "table").iterdir()) == ["0.column", "index.json"]
 
 
 def test_a_working_table_never_holds_a_program(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(ValueError, match="numbers only"):
         save_columns(tmp_path / "table", {"n": np.array([object()])})
+
+
+def test_a_working_table_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    save_columns(tmp_path / "table", {"n": np.arange(9)})
+    with (tmp_path / "table" / "0.column").open("r+b") as file:
+        file.truncate(64)
+    with pytest.raises(ValueError, match="not as it was written"):
+        load_columns(tmp_path / "table")
 
 
 @given(st.lists(st.lists(st.sampled_from(["N", "S", "strange", None]), max_size=4), max_size=3), st.booleans())
