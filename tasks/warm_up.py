@@ -9,8 +9,8 @@ __all__ = ["compile_kernels"]
 
 def compile_kernels() -> None:
     """Importing a module of kernels compiles them, or loads them from numba's cache on disk."""
-    for module in ("mechanisms.microaggregation.kernels", "mechanisms.noise.kernels", "measures.kernels"):
-        importlib.import_module(module)
+    for room in ("mechanisms.microaggregation", "mechanisms.noise", "mechanisms.tables", "measures"):
+        importlib.import_module(f"{room}.kernels")
 
 
 if __name__ == "__main__":

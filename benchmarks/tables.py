@@ -1,0 +1,103 @@
+"""Tables: ten million records into a hundred thousand cells, and noise for a million cells.
+
+    python -m benchmarks.tables
+
+Building: 10,000,000 records, three dimensions, two measures, as a ratio to pyarrow's bare group-by in the same run. It
+finds counts, sums, smallest and largest values; ours finds the two largest contributors and the sums of sizes as well.
+
+Noise: exact, from the operating system, beside NumPy's Laplace draws, which are floats and promise nothing; with one
+scale for all cells, and with several, which are drawn scale by scale.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mechanisms.randomness import system
+from mechanisms.tables.accuracy import half_widths, standard_errors
+from mechanisms.tables.cells import Cells, build_cells
+from mechanisms.tables.noise import cell_noise
+from mechanisms.tables.rules import dominated, guessable_within, less_frequent_than
+from mechanisms.tables.scales import bounded_magnitude_scales, contingency_scales, every_cell_its_own_scale
+
+RECORDS = 10_000_000
+SHAPE = (50, 50, 40)
+CELLS = 1_000_000
+REPEATS = 5
+ONE = Fraction(1)
+
+
+def columns() -> tuple[dict[str, NDArray[np.int32]], dict[str, NDArray[np.int64]]]:
+    chance = np.random.default_rng(7)
+    codes = {f"d{place}": chance.integers(0, size, RECORDS, np.int32) for place, size in enumerate(SHAPE)}
+    income = np.exp(chance.normal(10, 1, RECORDS)).astype(np.int64)
+    return codes, {"income": income, "profit": chance.integers(-(10**6), 10**6, RECORDS)}
+
+
+def best(work: Callable[[], object], repeats: int = REPEATS) -> float:
+    seconds = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def building() -> Cells:
+    codes, values = columns()
+    table = pa.table({**codes, **values})
+    figures = [(name, figure) for name in values for figure in ("sum", "min", "max")]
+
+    def group_by() -> object:
+        return table.group_by(list(codes)).aggregate([([], "count_all"), *figures])
+
+    cells = build_cells(codes, SHAPE, values)  # compile, import
+    ours, theirs = best(lambda: build_cells(codes, SHAPE, values)), best(group_by)
+    print(f"{RECORDS:,} records, {' x '.join(map(str, SHAPE))} cells, {len(values)} measures")
+    print(f"  build_cells {ours:.3f} s, {ours / theirs:.2f} times pyarrow's group-by ({theirs:.3f} s)")
+    return cells
+
+
+def judging(cells: Cells) -> None:
+    steps: dict[str, Callable[[], object]] = {
+        "minimum frequency": lambda: less_frequent_than(cells, 3),
+        "dominance": lambda: dominated(cells, "income", 2, Fraction(75)),
+        "p% rule": lambda: guessable_within(cells, "income", Fraction(10)),
+        "scales of every cell": lambda: every_cell_its_own_scale(cells, "income", "bootstrap_replace", ONE),
+    }
+    for name, work in steps.items():
+        print(f"  {name:<22} {best(work):.4f} s")
+    scales = every_cell_its_own_scale(cells, "income", "bootstrap_replace", ONE)
+    print(f"  {'standard errors':<22} {best(lambda: standard_errors(scales)):.4f} s")
+    print(f"  {'intervals':<22} {best(lambda: half_widths(scales, 0.95)):.4f} s")
+
+
+def noise() -> None:
+    chance = np.random.default_rng(7)
+    floats = best(lambda: chance.laplace(scale=2.0, size=CELLS))
+    print(f"noise for {CELLS:,} cells; NumPy's floats take {floats:.3f} s")
+    scales = {"one scale": contingency_scales(CELLS, "replace", ONE)}
+    for different in (10, 100):
+        bounds = np.resize(np.arange(1_000, 1_000 + different), CELLS)
+        scales[f"{different} scales"] = bounded_magnitude_scales(bounds, "replace", ONE)
+    # One scale a cell: fewer cells, because a call a scale takes longer than the draw.
+    scales["own scales"] = bounded_magnitude_scales(np.arange(1_000, 1_000 + CELLS // 10), "replace", ONE)
+    for name, each in scales.items():
+        cell_noise(each, system())
+        ours, cells = best(lambda each=each: cell_noise(each, system()), 3), len(each.steps)  # type: ignore[misc]
+        print(f"  {name:<12} {cells:>9,} cells {ours:.3f} s, {1e6 * ours / cells:.2f} us a cell")
+
+
+def main() -> None:
+    judging(building())
+    noise()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""The mathematics of tables: what is in a cell, how far one record moves it, how much noise that takes.
+
+cells         counts and, for each measure, sums and extremes of every declared cell, the empty ones included
+sensitivity   how far one record moves a count, a total or a whole table, adjacency by adjacency
+scales        the scale of the noise of every cell that follows from it, bound to its adjacency
+noise         the draws
+accuracy      standard errors, intervals and the largest error of a table; floats, for utility only
+rules         which cells are confidential by the classic rules: frequency, dominance, p%
+kernels       the compiled loops
+
+Cells are numbered 0, 1, ... in the order of the declared categories, the last dimension fastest. Values are signed
+whole numbers on a public grid, so every sum and every sensitivity is exact.
+"""
+
+from __future__ import annotations
+
+from mechanisms.tables.cells import Cells, Magnitudes, build_cells
+from mechanisms.tables.scales import Scales
+
+__all__ = ["Cells", "Magnitudes", "Scales", "build_cells"]

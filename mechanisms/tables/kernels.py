@@ -1,0 +1,76 @@
+"""Compiled loops. Import this module only where they run: loading the compiler takes half a second.
+
+Every signature is explicit, so importing compiles once and afterwards reads the cache on disk. Columns may be
+read-only, as Arrow hands them out.
+
+A row of `table` is one cell of one measure: sum, sum of sizes, smallest, largest, largest size, second largest size.
+The six lie side by side, so that a record touches one line of the cache and not six.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit, types
+
+__all__ = ["COLUMNS", "LIMIT", "collect", "locate", "tally"]
+
+COLUMNS = 6
+# Sums, and twice any value, stay below 2^63.
+LIMIT = 2**62
+
+_CODES_32 = types.Array(types.int32, 1, "C", readonly=True)
+_CODES_64 = types.Array(types.int64, 1, "C", readonly=True)
+_PLACES = types.int64[::1]
+_TABLE = types.int64[:, ::1]
+
+
+@njit(
+    [
+        types.boolean(_PLACES, _CODES_32, types.int64),
+        types.boolean(_PLACES, _CODES_64, types.int64),
+    ],
+    cache=True,
+    nogil=True,
+)
+def locate(places: Any, codes: Any, categories: int) -> Any:
+    """places = places * categories + codes; whether every code is in 0..categories-1."""
+    outside = 0
+    for i in range(len(places)):
+        code = types.int64(codes[i])
+        outside += (code < 0) | (code >= categories)
+        places[i] = places[i] * categories + code
+    return outside == 0
+
+
+@njit(types.void(types.int64[::1], _PLACES), cache=True, nogil=True)
+def tally(counts: Any, places: Any) -> None:
+    """One more in each of the places."""
+    for i in range(len(places)):
+        counts[places[i]] += 1
+
+
+@njit(types.boolean(_TABLE, _PLACES, _CODES_64), cache=True, nogil=True)
+def collect(table: Any, places: Any, values: Any) -> Any:
+    """Add the values to their places; False, and a table of no use, where a sum of sizes reaches LIMIT."""
+    for i in range(len(places)):
+        value = values[i]
+        if value <= -LIMIT or value >= LIMIT:
+            return False
+        size = abs(value)
+        cell = places[i]
+        # Each figure by its two indices: a view of the row would cost more than all the rest.
+        table[cell, 0] += value
+        table[cell, 1] += size
+        if table[cell, 1] >= LIMIT:
+            return False
+        if value < table[cell, 2]:
+            table[cell, 2] = value
+        if value > table[cell, 3]:
+            table[cell, 3] = value
+        if size > table[cell, 4]:
+            table[cell, 5] = table[cell, 4]
+            table[cell, 4] = size
+        elif size > table[cell, 5]:
+            table[cell, 5] = size
+    return True

@@ -1,0 +1,166 @@
+"""Noise of tables and how far it strays."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, floor, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from noise_by_definition import FromWords
+from noise_chance import InPortions
+
+from mechanisms.noise import scale_at_least
+from mechanisms.randomness import seeded, system
+from mechanisms.refusal import SettingRefused
+from mechanisms.tables.accuracy import half_widths, largest_laplace_error, standard_errors, table_half_widths
+from mechanisms.tables.noise import cell_noise
+from mechanisms.tables.scales import Scales
+
+ONE = Fraction(1)
+DRAWS = 60_000
+
+
+def scales_of(*steps, epsilon=ONE):
+    return Scales("bootstrap_replace", epsilon, np.array(steps, np.int64))
+
+
+def chance_within(scale, width):
+    """P(|N| <= width), added up from the probabilities."""
+    a = exp(-1 / scale)
+    return (1 - a) / (1 + a) * (1 + 2 * sum(a**i for i in range(1, width + 1)))
+
+
+STEPS = st.integers(1, 40)
+EPSILONS = st.fractions(Fraction(1, 4), 4, max_denominator=8)
+
+
+@given(STEPS, EPSILONS, st.sampled_from([0.5, 0.9, 0.95, 0.999]))
+def test_the_interval_of_a_cell_is_the_narrowest_that_holds(steps, epsilon, level):
+    scales = scales_of(steps, epsilon=epsilon)
+    (width,) = half_widths(scales, level).tolist()
+    assert chance_within(scales.of(0), width) >= level - 1e-9
+    assert width == 0 or chance_within(scales.of(0), width - 1) < level + 1e-9
+
+
+@given(STEPS, EPSILONS)
+def test_the_standard_error_is_that_of_the_probabilities(steps, epsilon):
+    scales = scales_of(steps, epsilon=epsilon)
+    a = exp(-1 / scales.of(0))
+    far = np.arange(1, 60 * (1 + int(scales.of(0))))
+    assert standard_errors(scales)[0] == pytest.approx(sqrt(2 * (far**2 * a**far).sum() * (1 - a) / (1 + a)))
+
+
+@given(st.lists(STEPS, min_size=1, max_size=9), EPSILONS, st.sampled_from([0.01, 0.05, 0.3]))
+def test_all_cells_stay_within_the_widths_of_the_table(steps, epsilon, gamma):
+    scales = scales_of(*steps, epsilon=epsilon)
+    widths = table_half_widths(scales, gamma).tolist()
+    within = np.prod([chance_within(scales.of(cell), width) for cell, width in enumerate(widths)])
+    assert within >= 1 - gamma
+
+
+def test_the_largest_error_of_nine_cells_with_continuous_noise():
+    """O'Keefe & Charest 2019, Th. 4, prints 0.05 for the chance of staying within; it is 0.951."""
+    bound = largest_laplace_error(9, 17_528, 0.05)
+    within = (1 - exp(-bound / 17_528)) ** 9
+    assert bound == pytest.approx(17_528 * log(180))
+    assert within == pytest.approx(0.951097, abs=5e-7)
+
+
+def test_the_bound_of_continuous_noise_is_too_small_for_whole_numbers():
+    """One cell of scale 1/2 at gamma 1/7.3: the bound is just below 1, so only 0 lies within."""
+    gamma = 1 / 7.3
+    bound = largest_laplace_error(1, 0.5, gamma)
+    assert chance_within(0.5, floor(bound)) < 1 - gamma
+    (width,) = table_half_widths(scales_of(1, epsilon=Fraction(2)), gamma).tolist()
+    assert width > bound
+    assert chance_within(0.5, width) >= 1 - gamma
+
+
+def test_cells_of_scale_zero_have_no_error():
+    scales = scales_of(0, 3)
+    assert standard_errors(scales)[0] == 0 < standard_errors(scales)[1]
+    assert half_widths(scales, 0.95)[0] == 0 < half_widths(scales, 0.95)[1]
+
+
+def test_the_widest_interval_ends_where_noise_ends():
+    assert half_widths(scales_of(2**62), 0.95).tolist() == [2**63 - 1]
+
+
+@pytest.mark.parametrize("chance", [0.0, 1.0, -0.1, float("nan")])
+def test_a_chance_that_is_none_is_an_error(chance):
+    with pytest.raises(ValueError, match="level lies between 0 and 1"):
+        half_widths(scales_of(1), chance)
+    with pytest.raises(ValueError, match="gamma lies between 0 and 1"):
+        table_half_widths(scales_of(1), chance)
+    with pytest.raises(ValueError, match="gamma lies between 0 and 1"):
+        largest_laplace_error(1, 1.0, chance)
+
+
+def standard_errors_off(noise, scales):
+    """How far the mean square of the draws is from the variance, in standard errors of that mean."""
+    squares = noise.astype(np.float64) ** 2
+    return abs(squares.mean(axis=1) - standard_errors(scales) ** 2) / (squares.std(axis=1) / sqrt(noise.shape[1]))
+
+
+def drawn(steps, seed):
+    """DRAWS draws for each of the steps, laid out in turn as cells of one table."""
+    scales = scales_of(*np.tile(steps, DRAWS), epsilon=Fraction(1, 2))
+    return cell_noise(scales, seeded(seed)).reshape(DRAWS, len(steps)).T
+
+
+def test_every_cell_has_noise_of_its_own_scale():
+    """Six standard errors: false alarm 2e-9 a scale; the twin with neighbouring scales exchanged is noticed."""
+    steps = [1, 7, 30]
+    noise = drawn(steps, seed=1)
+    assert (standard_errors_off(noise, scales_of(*steps, epsilon=Fraction(1, 2))) < 6).all()
+    assert (standard_errors_off(noise, scales_of(7, 30, 1, epsilon=Fraction(1, 2))) > 6).all()
+
+
+def test_cells_are_independent():
+    """Correlations within six standard errors; a table that repeats its noise is noticed."""
+    noise = drawn([5, 5, 9], seed=2)
+    correlations = np.corrcoef(noise)[np.triu_indices(3, 1)]
+    assert (abs(correlations) < 6 / sqrt(DRAWS)).all()
+    assert np.corrcoef(noise[0], noise[0])[0, 1] > 6 / sqrt(DRAWS)
+
+
+@given(
+    st.lists(st.integers(1, 4) | st.integers(1, 2**55), max_size=25),
+    EPSILONS,
+    st.integers(0, 2**32),
+    st.sampled_from([3, 40, 10**6]),
+)
+def test_noise_follows_the_definition_word_for_word(steps, epsilon, seed, portion):
+    """Scale after scale, the smallest first, cells of one scale in their order; however the words are delivered."""
+    scales, definition = scales_of(*steps, epsilon=epsilon), FromWords(seeded(seed))
+    expected = [0] * len(steps)
+    for cell in sorted(range(len(steps)), key=lambda cell: (steps[cell], cell)):
+        scale = scale_at_least(steps[cell], epsilon)
+        expected[cell] = definition.laplace(scale.numerator, scale.denominator)
+    assert cell_noise(scales, InPortions(seed, portion)).tolist() == expected
+
+
+def test_the_systems_words_serve_one_scale_and_several():
+    for scales in (scales_of(3, 3, 3), scales_of(3, 4, 3)):
+        noise = cell_noise(scales, system())
+        assert noise.shape == (3,)
+        # Beyond 200 scales with probability 1e-86.
+        assert (abs(noise) < 800).all()
+
+
+def test_the_same_words_give_the_same_noise():
+    scales = scales_of(4, 2, 4, 9)
+    assert cell_noise(scales, seeded(3)).tolist() == cell_noise(scales, seeded(3)).tolist()
+
+
+def test_a_table_without_cells_has_no_noise():
+    assert cell_noise(scales_of(), seeded(1)).tolist() == []
+
+
+@pytest.mark.parametrize("steps", [(3, 0), (0, 0)])
+def test_a_cell_of_scale_zero_is_refused(steps):
+    with pytest.raises(SettingRefused, match="at 0 the exact answer would be released"):
+        cell_noise(scales_of(*steps), seeded(1))
