@@ -8,7 +8,7 @@ from typing import Any
 
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
-from measures.foreseen import stated_errors
+from measures.foreseen import worst_error
 from mechanisms import dp_microaggregation
 from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import TableEmpty, TooFewRecords
@@ -71,10 +71,9 @@ def _gates(plan: Plan, settled: Mapping[str, Any] | None) -> Iterator[str]:
         if gate.measure != "expected_error" or settled is None:
             yield gate.rule
             continue
-        errors = stated_errors(settled)
-        worst = max(errors, key=lambda name: errors[name])
-        verdict = "" if gate.holds(errors[worst]) else ", so the release will be refused"
-        yield f"{gate.rule}: it will be {errors[worst]:.4g} ({worst}){verdict}"
+        worst, error = worst_error(settled)
+        verdict = "" if gate.holds(error) else ", so the release will be refused"
+        yield f"{gate.rule}: it will be {error:.4g} ({worst}){verdict}"
 
 
 def _cost(plan: Plan) -> Iterator[str]:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from measures.comparison import Comparison, Settled
 from measures.measurement import Measurement, MeasureUndefined
 
-__all__ = ["expected_error", "stated_errors"]
+__all__ = ["expected_error", "stated_errors", "worst_error"]
 
 
 def stated_errors(settled: Settled) -> dict[str, float]:
     """The error to expect of each column, as the mechanism states it among its public facts."""
     parts = settled.get("parts", ())
     return {name: float(facts["expected_error"]) for part in parts for name, facts in part["columns"].items()}
+
+
+def worst_error(settled: Settled) -> tuple[str, float]:
+    """The column of which the largest error is to be expected, and that error."""
+    return max(stated_errors(settled).items(), key=lambda stated: stated[1])
 
 
 def expected_error(pair: Comparison) -> Measurement:

@@ -173,9 +173,8 @@ class Settled:
             columns[name] = {
                 "epsilon": str(epsilon),
                 "sensitivity": sensitivity,
-                "scale": str(attribute.scale(sensitivity, epsilon)),
                 "expected_error": choice.errors[place],
-                **attribute.facts(),
+                **attribute.facts(attribute.scale(sensitivity, epsilon), choice.k),
             }
         return {
             "order": choice.order.name,

@@ -18,7 +18,7 @@ from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.protect import Staged
 from tasks.step import step
-from tasks.tables import load_columns, read_release, recoded
+from tasks.tables import load_columns, read_release
 
 __all__ = ["assess"]
 
@@ -36,10 +36,7 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     secrets = load_columns(staged.secrets)
     origin, kept = secrets.pop("origin"), secrets.pop("kept", None)
     places = origin if kept is None else np.searchsorted(kept, origin)  # among the rows that were used
-    original = {
-        name: recoded(values, plan.declared[name], plan.released[name])
-        for name, values in load_columns(source.folder, kept).items()
-    }
+    original = load_columns(source.folder, kept)  # a released list of categories begins with the declared ones
     released = read_release(staged.data, plan.released, places)
     groups = {name.removeprefix("group "): labels for name, labels in secrets.items()}
     checks = recheck(original, released, plan.released, plan.guarantee, staged.masked, groups, staged.settled)

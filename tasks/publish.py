@@ -7,13 +7,11 @@ the bundle is staged; the seal refuses a bundle whose files are no longer those.
 from __future__ import annotations
 
 import json
-import math
 import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from typing import Any
 
 from measures.gates import Decision
@@ -242,23 +240,19 @@ def _described_columns(job: Job) -> list[dict[str, Any]]:
 
 
 def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[dict[str, Any]]:
-    """How exact each column is, from public facts; the deviation of the noise of a mean is sqrt(2) scale grid / k."""
+    """How exact each column is, from public facts."""
     stated = {name: (part, facts) for part in settled.get("parts", ()) for name, facts in part["columns"].items()}
     for name, column in columns.items():
         if name not in stated:
             continue
         part, facts = stated[name]
-        unit_error = noise_error = None
-        if column.numeric:
-            low, high = column.bounds
-            unit_error = facts["expected_error"] * (high - low)
-            noise_error = math.sqrt(2) * float(Fraction(facts["scale"]) * Fraction(facts["grid"]) / part["k"])
+        low, high = column.bounds
         yield {
             "column": name,
             "epsilon": facts["epsilon"],
             "order": part["order"],
             "k": part["k"],
             "expected_error": facts["expected_error"],
-            "unit_error": unit_error,
-            "noise_error": noise_error,
+            "unit_error": facts["expected_error"] * (high - low) if column.numeric else None,
+            "noise_error": facts["noise_error"],
         }

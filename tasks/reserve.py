@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from measures.foreseen import stated_errors
+from measures.foreseen import worst_error
 from measures.gates import GateRefused
 from mechanisms.refusal import Fault
 from mechanisms.registry import mechanism_of
@@ -34,17 +34,16 @@ def _require_foreseen(job: Job, source: Ingested) -> None:
     if not gates:
         return
     settled = mechanism_of(plan.params).settled_facts(plan.params, plan.declared, _records_used(job, source))
-    errors = stated_errors(settled)
-    worst = max(errors, key=lambda name: errors[name])
+    worst, error = worst_error(settled)
     GateRefused.raise_for(
         Fault(
             f"gates.{gate.measure}",
             gate.rule,
             f"Allow more for {worst}, or spend more epsilon.",
-            f"{errors[worst]:.4g}",
+            f"{error:.4g}",
         )
         for gate in gates
-        if not gate.holds(errors[worst])
+        if not gate.holds(error)
     )
 
 

@@ -24,7 +24,7 @@ from mechanisms.columns import Column
 from mechanisms.guarantee import Guarantee
 from mechanisms.parallel import in_parallel
 
-__all__ = ["category_codes", "load_columns", "read_release", "recoded", "save_columns", "write_csv", "write_release"]
+__all__ = ["category_codes", "load_columns", "read_release", "save_columns", "write_csv", "write_release"]
 
 GUARANTEE_KEY = b"penstock.guarantee"
 ROW_GROUP = 1 << 16
@@ -168,15 +168,6 @@ def _from_arrow(stored: pa.ChunkedArray, column: Column) -> NDArray[Any]:
     if stored.null_count:
         return pc.fill_null(stored.cast(pa.float64()), float("nan")).to_numpy()  # type: ignore[no-any-return]
     return stored.to_numpy()  # type: ignore[no-any-return]
-
-
-def recoded(codes: NDArray[Any], before: Column, after: Column) -> NDArray[Any]:
-    """Codes of one list of categories as codes of another that holds them all; missing values stay so."""
-    if before.categories is None or after.categories is None or before.categories == after.categories:
-        return codes
-    place = {category: code for code, category in enumerate(after.categories)}
-    moved: NDArray[Any] = np.array([*(place[category] for category in before.categories), -1], codes.dtype)
-    return np.take(moved, codes)
 
 
 def category_codes(stored: pa.ChunkedArray, categories: tuple[Any, ...]) -> NDArray[np.int32]:

@@ -206,7 +206,7 @@ class _SettledClaim(BaseModel):
 
 
 class _Claims(BaseModel):
-    """What the release part states about files that can be looked at; older ones have nothing settled."""
+    """What the release part states about files that can be looked at; a promise about blocks states them as settled."""
 
     penstock: Literal[1]
     guarantee: Guarantee
@@ -229,8 +229,10 @@ class _Claims(BaseModel):
     def covers_columns(self) -> bool:
         """Whether every column was cut into blocks once, and all together where rows are records."""
         parts = self.settled.parts
+        if "block_sizes" not in self.guarantee.audit:
+            return not parts
         together = self.guarantee.parameters.get("mode") != "records" or len(parts) == 1
-        return not parts or (together and sorted(name for part in parts for name in part.columns) == sorted(self.roles))
+        return together and sorted(name for part in parts for name in part.columns) == sorted(self.roles)
 
 
 def _claims(release: Mapping[str, Any]) -> _Claims:

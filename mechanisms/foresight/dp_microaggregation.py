@@ -50,8 +50,7 @@ def _part(part: Settled, declared: Declared, records: int) -> list[str]:
         verdict = ", which does as well" if error > _WORTH_IT * alone else ""
         if isinstance(attribute, Number):
             low, high = declared[name].bounds
-            scale = attribute.scale(choice.sensitivities[place], part.epsilons[place])
-            noise = math.sqrt(2) * float(scale) * float(attribute.grid.eta) / choice.k
+            noise = part.facts()["columns"][name]["noise_error"]
             error, alone = error * (high - low), alone * (high - low)
             share = f"of which {_figure(noise)} is noise" if noise < error else "nearly all of it noise"
             sentences.append(

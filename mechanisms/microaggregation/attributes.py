@@ -66,8 +66,12 @@ class Attribute(Protocol):
         """A lower bound of the expected error, whatever the records: that of the noise on a block of this size."""
         ...
 
-    def facts(self) -> dict[str, Any]:
-        """What is public about the axis: its unit, and how many steps it has."""
+    def facts(self, scale: Fraction, size: int) -> dict[str, Any]:
+        """What is public about a release with this scale in blocks of this size.
+
+        grid, steps: the unit of the axis, and how many it has. noise_error: the standard deviation of a block's noise
+        before the bounds cut it off, in the unit of the column; None for categories.
+        """
         ...
 
 
@@ -112,8 +116,9 @@ class Number:
         b = float(scale) / (size * self.grid.steps)
         return 0.98 * math.sqrt(float(_cut_off_noise(b, np.linspace(0, 0.5, 11)).min()))
 
-    def facts(self) -> dict[str, Any]:
-        return {"grid": str(self.grid.eta), "steps": self.grid.steps}
+    def facts(self, scale: Fraction, size: int) -> dict[str, Any]:
+        noise = math.sqrt(2) * float(scale * self.grid.eta) / size
+        return {"scale": str(scale), "grid": str(self.grid.eta), "steps": self.grid.steps, "noise_error": noise}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +154,9 @@ class Category:
         """None is known."""
         return 0.0
 
-    def facts(self) -> dict[str, Any]:
-        return {"grid": str(Fraction(1, GRID)), "steps": int(self.scores.max())}
+    def facts(self, scale: Fraction, size: int) -> dict[str, Any]:
+        steps = int(self.scores.max())
+        return {"scale": str(scale), "grid": str(Fraction(1, GRID)), "steps": steps, "noise_error": None}
 
     def _counts(self, levels: NDArray[np.int64], blocks: Blocks) -> NDArray[np.int64]:
         """How many records of each category each block has."""

@@ -123,7 +123,7 @@ def test_a_corner_order_reaches_as_many_widths_as_it_has_blocks():
     assert min(reached) > 0.9 * min(order.sensitivities(axes, 31))
 
 
-def test_stated_sensitivities_are_those_of_the_methods():
+def test_stated_sensitivities_are_those_of_the_closed_forms():
     def units(g, blocks, steps=10**9):
         axes = [number(steps)] * (len(g) + 1)
         return [d / steps for d in Snake(g).sensitivities(axes, blocks)]
@@ -204,13 +204,3 @@ def test_the_sensitivity_test_notices_a_bound_that_is_too_small():
     largest, _ = exhaustive("corner", 4, 2)
     widths = [axis.widest for axis in ORDERS["corner"][1]]
     assert any(reached > width for reached, width in zip(largest, widths, strict=True))  # the thesis' bound
-
-
-def test_plain_mdav_along_an_order_would_not_be_insensitive():
-    """Taking the farther end when two blocks are left makes block sizes depend on the data (METHODS of the house)."""
-
-    def last_sizes(values):
-        mean = sum(values) / len(values)
-        return (2, 3) if mean - values[0] >= values[-1] - mean else (3, 2)
-
-    assert last_sizes([0, 0.1, 0.4, 0.6, 0.6]) != last_sizes([0.1, 0.4, 0.6, 0.6, 1])

@@ -64,6 +64,20 @@ def test_a_block_of_siblings_can_come_back_as_their_parent():
     assert set(protected.columns["plant"]) == {"tree"}
 
 
+def test_a_released_list_begins_with_the_declared_categories_whatever_their_order():
+    listed = Column(role="confidential", type="nominal", taxonomy=TREE, categories=("tree", "ash", "rose"))
+    released = released_columns(params(), {"plant": listed})["plant"].categories
+    assert released[:3] == ("tree", "ash", "rose")
+    assert set(released) == set(TREE)
+
+
+def test_the_noise_is_stated_in_the_unit_of_the_column():
+    (part,) = settle(params(k=10, order="corner"), {"age": AGE, "code": CODE}, 100)
+    stated = part.facts()["columns"]
+    assert stated["age"]["noise_error"] == pytest.approx(2**0.5 * 2000 / 10)  # D = 10 widths of 100, epsilon 1/2
+    assert stated["code"]["noise_error"] is None
+
+
 def test_values_outside_the_domain_are_clamped():
     values = np.array([-50, 500, 500])
     protected = protect({"age": values}, {"age": AGE}, params(epsilon=SILENT, k=1), seeded(1))

@@ -23,7 +23,6 @@ from tasks.tables import (
     category_codes,
     load_columns,
     read_release,
-    recoded,
     save_columns,
     write_csv,
     write_release,
@@ -218,19 +217,3 @@ def test_some_rows_of_a_working_table_are_loaded_as_if_there_were_no_others(tmp_
     save_columns(tmp_path / "table", {"n": np.array([5, 6, 7]), "x": np.array([0.5, 0.25, 0.125])})
     some = load_columns(tmp_path / "table", np.array([0, 2]))
     assert {name: values.tolist() for name, values in some.items()} == {"n": [5, 7], "x": [0.5, 0.125]}
-
-
-@given(st.permutations(["a", "b", "c", "d", "e"]), st.lists(st.integers(-1, 2), min_size=1))
-def test_codes_of_one_list_name_the_same_categories_in_another(longer: list[str], codes: list[int]) -> None:
-    before = Column(role="confidential", type="nominal", categories=("c", "a", "e"))
-    after = before.model_copy(update={"categories": tuple(longer)})
-    moved = recoded(np.array(codes, np.int32), before, after)
-    assert moved.dtype == np.int32
-    names = [None if code < 0 else ("c", "a", "e")[code] for code in codes]
-    assert [None if code < 0 else longer[code] for code in moved.tolist()] == names
-
-
-def test_numbers_are_not_recoded() -> None:
-    values = np.array([1, 2, 3])
-    assert recoded(values, WHOLE, WHOLE) is values
-    assert recoded(values, TEXT, TEXT) is values
