@@ -69,15 +69,15 @@ class Grid:
         return points.astype(np.int64) if self.whole else points
 
 
-def grid_of(column: Column, name: str) -> Grid:
-    """The grid of a numeric column, from its declaration alone."""
+def grid_of(column: Column, name: str, *, finest: int | None = None) -> Grid:
+    """The grid of a numeric column, from its declaration alone, with `finest` steps at most where others are given."""
     if column.domain is None:
         raise SettingRefused.at(
             f"columns.{name}.domain", rule="bounds must be declared", remedy="Declare them from public knowledge."
         )
     low, high = (Fraction(bound) for bound in column.domain)
     whole = column.type == "integer"
-    finest = _FINEST_INTEGER if whole else _CONTINUOUS_STEPS
+    finest = finest or (_FINEST_INTEGER if whole else _CONTINUOUS_STEPS)
     per_step = (high - low) / finest
     # One below the binary logarithm of the finest step at most, so only upward steps are left.
     exponent = 0 if whole else per_step.numerator.bit_length() - per_step.denominator.bit_length() - 1

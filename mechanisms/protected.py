@@ -27,6 +27,7 @@ class Protected:
     groups: secret; for each masked column the group label of every source row.
     origin: secret; the source row of each row, where rows are not aligned with the source.
     settled: public; what the mechanism chose from public facts (number of records, declared columns, settings).
+    hidden: secret; of a table, its noisy figures before they were made to fit each other, and their scales.
     """
 
     columns: dict[str, NDArray[Any]]
@@ -35,3 +36,4 @@ class Protected:
     groups: Mapping[str, NDArray[np.integer[Any]]] = field(default_factory=dict)
     origin: NDArray[np.int64] | None = None
     settled: Mapping[str, Any] = field(default_factory=dict)
+    hidden: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)

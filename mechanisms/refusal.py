@@ -18,6 +18,7 @@ __all__ = [
     "Kind",
     "NotComposable",
     "Refusal",
+    "ScaleZero",
     "SeedRefused",
     "SettingRefused",
     "SpecRefused",
@@ -132,6 +133,13 @@ class TooFewRecords(Refusal):
     """There are fewer records than the setting needs."""
 
     code = "too-few-records"
+    kind = "data"
+
+
+class ScaleZero(Refusal):
+    """Noise of scale 0 would release an exact answer, because no record that counts could change it."""
+
+    code = "scale-zero"
     kind = "data"
 
 

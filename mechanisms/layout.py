@@ -1,0 +1,93 @@
+"""What a released table looks like. All of it is known before any record is read, so it tells nothing about the data.
+
+A table has one row for each declared cell, the empty ones included, and then one for each cell of its margins:
+
+    rows = levels in turn;  within a level, the cells of its dimensions, the last dimension fastest              (1)
+
+The first level has every dimension. A dimension that a level does not have takes the category TOTAL there, which is
+what SDMX calls a total. Every figure has a column, and where the model lets it be published a second one with its
+standard error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["TOTAL", "Figure", "Layout", "error_of"]
+
+TOTAL = "_T"
+
+
+def error_of(figure: str) -> str:
+    """The name of the column with the standard error of a figure."""
+    return f"{figure}_standard_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of every row.
+
+    statistic: count, sum, mean, median and the like. column: what it is about; None for a count of records.
+    whole: whether it is a whole number by its nature.
+    """
+
+    name: str
+    statistic: str
+    column: str | None
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The rows and columns of one table.
+
+    dimensions: the categories of each, as text. levels: the dimensions of the cells, then of each margin.
+    errors: whether standard errors are published.
+    """
+
+    name: str
+    dimensions: Mapping[str, tuple[str, ...]]
+    levels: tuple[tuple[str, ...], ...]
+    figures: tuple[Figure, ...]
+    errors: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns, in the order of the file."""
+        figures = ((figure.name, error_of(figure.name)) if self.errors else (figure.name,) for figure in self.figures)
+        return (*self.dimensions, *(name for pair in figures for name in pair))
+
+    def shape(self, level: tuple[str, ...]) -> tuple[int, ...]:
+        """The number of categories of each dimension of a level."""
+        return tuple(len(self.dimensions[name]) for name in level)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The first row of each level, and the number of all rows."""
+        return (0, *accumulate(prod(self.shape(level)) for level in self.levels))
+
+    @property
+    def rows(self) -> int:
+        return self.starts[-1]
+
+    def labels(self, dimension: str) -> tuple[str, ...]:
+        """The categories of a dimension, TOTAL last where a margin needs it."""
+        everywhere = all(dimension in level for level in self.levels)
+        return self.dimensions[dimension] if everywhere else (*self.dimensions[dimension], TOTAL)
+
+    def codes(self) -> dict[str, NDArray[np.int32]]:
+        """For each dimension the place of every row's category among its labels."""
+        parts: dict[str, list[NDArray[np.int32]]] = {name: [] for name in self.dimensions}
+        for level in self.levels:
+            shape = self.shape(level)
+            places = np.indices(shape, np.int32).reshape(len(shape), prod(shape))
+            for name, categories in self.dimensions.items():
+                total = np.full(prod(shape), len(categories), np.int32)
+                parts[name].append(places[level.index(name)] if name in level else total)
+        return {name: np.concatenate(codes) for name, codes in parts.items()}
