@@ -49,6 +49,7 @@ _COUNTS_AS: Mapping[tuple[Model, str], Mapping[tuple[Model, str], int]] = {
         ("dp", "replace"): 2,
         ("dp", "replace_within_cell"): 2,
         ("idp", "from_D"): 2,
+        ("idp", "from_D_within_cell"): 2,
         ("bdp", "bootstrap_add_remove"): 1,
         ("bdp", "bootstrap_replace"): 2,
         ("bdp", "bootstrap_within_cell"): 2,
@@ -57,11 +58,13 @@ _COUNTS_AS: Mapping[tuple[Model, str], Mapping[tuple[Model, str], int]] = {
         ("dp", "replace"): 1,
         ("dp", "replace_within_cell"): 1,
         ("idp", "from_D"): 1,
+        ("idp", "from_D_within_cell"): 1,
         ("bdp", "bootstrap_replace"): 1,
         ("bdp", "bootstrap_within_cell"): 1,
     },
     ("dp", "replace_within_cell"): {
         ("dp", "replace_within_cell"): 1,
+        ("idp", "from_D_within_cell"): 1,
         ("bdp", "bootstrap_within_cell"): 1,
     },
     ("dp", "presence"): {
@@ -69,6 +72,10 @@ _COUNTS_AS: Mapping[tuple[Model, str], Mapping[tuple[Model, str], int]] = {
     },
     ("idp", "from_D"): {
         ("idp", "from_D"): 1,
+        ("idp", "from_D_within_cell"): 1,
+    },
+    ("idp", "from_D_within_cell"): {
+        ("idp", "from_D_within_cell"): 1,
     },
     ("bdp", "bootstrap_add_remove"): {
         ("bdp", "bootstrap_add_remove"): 1,
@@ -94,6 +101,7 @@ _PARTS_TOUCHED: Mapping[str, int] = {
     "replace": 2,
     "replace_within_cell": 2,
     "from_D": 2,
+    "from_D_within_cell": 2,
     "bootstrap_replace": 2,
     "bootstrap_within_cell": 2,
 }
@@ -143,6 +151,8 @@ def counts_as(model: Model, adjacency: str, *, in_model: Model, in_adjacency: st
       or among rows of D is a replacement, so 2 as well.
     * add_remove → presence: 1, the named one is one of those who may be added or removed.
     * replace → replace_within_cell, from_D (neighbours of D by replacement): 1, they are some of its pairs.
+    * from_D, replace_within_cell → from_D_within_cell (D and a record of it replaced by one of the same cell): 1,
+      some of the pairs of each, so of those of replace too.
     * dp → bdp, the bootstrap adjacency of the same kind: 1, rows of D are rows of the domain, and a scale that
       does not depend on the data is the scale of D.
     * bootstrap_replace → bootstrap_within_cell: 1, some of its pairs.

@@ -43,6 +43,21 @@ class SortedGroups:
         """n of each group."""
         return np.diff(self.starts)
 
+    def at_ranks(self, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+        """x_(rank) of each group, ranks from 1 to its size."""
+        if not bool(((ranks >= 1) & (ranks <= self.sizes)).all()):
+            raise ValueError("ranks go from 1 to the size of the group")
+        found: NDArray[np.int64] = self.values[self.starts[:-1] + ranks - 1]
+        return found
+
+    def totals(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The sum of each group, of as many numbers as there are values; all together stay below 2^63."""
+        if values.shape != self.values.shape:
+            raise ValueError("one number for each value")
+        upto = np.append(0, np.cumsum(values))
+        sums: NDArray[np.int64] = upto[self.starts[1:]] - upto[self.starts[:-1]]
+        return sums
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 

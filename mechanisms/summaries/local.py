@@ -44,6 +44,7 @@ __all__ = [
     "median_in_half_steps",
     "minimum",
     "order_statistic",
+    "order_statistics",
     "population_variance",
     "sample_variance",
     "second_maximum",
@@ -60,6 +61,14 @@ def order_statistic(groups: SortedGroups, k: int, *, low: int | None = None, hig
         raise SettingRefused.at("k", rule="a whole number from 1 on", got=k, remedy="1 asks for the smallest value.")
     _require_records(groups, max(k, 2))
     return _largest_gap(groups, np.full(len(groups), k), low, high)
+
+
+def order_statistics(groups: SortedGroups, ranks: Steps, *, low: int | None = None, high: int | None = None) -> Steps:
+    """(1), each group at a rank of its own, from 1 to its size."""
+    _require_records(groups, 2)
+    if not bool(((ranks >= 1) & (ranks <= groups.sizes)).all()):
+        raise ValueError("ranks go from 1 to the size of the group")
+    return _largest_gap(groups, ranks, low, high)
 
 
 def median_in_half_steps(groups: SortedGroups, *, low: int | None = None, high: int | None = None) -> Steps:

@@ -20,12 +20,20 @@ MODEL_OF: dict[str, Model] = {
     "replace_within_cell": "dp",
     "presence": "dp",
     "from_D": "idp",
+    "from_D_within_cell": "idp",
     "bootstrap_add_remove": "bdp",
     "bootstrap_replace": "bdp",
     "bootstrap_within_cell": "bdp",
 }
 # Under these a changed record may leave its part for another.
-MOVING = ["replace", "replace_within_cell", "from_D", "bootstrap_replace", "bootstrap_within_cell"]
+MOVING = [
+    "replace",
+    "replace_within_cell",
+    "from_D",
+    "from_D_within_cell",
+    "bootstrap_replace",
+    "bootstrap_within_cell",
+]
 
 
 def charge(epsilon: object, adjacency: str = "replace", part: str | None = None, unit: str = "row") -> Charge:
@@ -63,6 +71,7 @@ def test_the_two_largest_parts_count_where_a_record_may_move() -> None:
         ("replace", 6),
         ("replace_within_cell", 6),
         ("from_D", 6),
+        ("from_D_within_cell", 6),
         ("bootstrap_replace", 6),
         ("bootstrap_within_cell", 6),
     ],
@@ -87,7 +96,14 @@ def test_a_dp_charge_counts_in_the_accounts_of_the_other_models_too() -> None:
     charges = [charge(1, "replace"), charge(1, "add_remove"), charge(5, "from_D"), charge(7, "bootstrap_replace")]
     assert total(charges, "replace") == 1 + 2
     assert total(charges, "from_D") == 1 + 2 + 5
+    assert total(charges, "from_D_within_cell") == 1 + 2 + 5
     assert total(charges, "bootstrap_replace") == 1 + 2 + 7
+
+
+def test_a_promise_from_the_actual_data_covers_replacements_within_a_cell_but_not_the_other_way_round() -> None:
+    assert total([charge(1, "from_D"), charge(2, "replace_within_cell")], "from_D_within_cell") == 3
+    with pytest.raises(NotCountable, match="says something under idp from_D, got 'idp from_D_within_cell'"):
+        total([charge(1, "from_D_within_cell")], "from_D")
 
 
 def test_an_individual_may_have_rows_in_every_part_so_parts_add_up() -> None:
@@ -110,6 +126,7 @@ def test_a_promise_of_the_account_s_model_that_says_nothing_there_is_refused() -
     [
         ("presence", "from_D"),
         ("replace_within_cell", "from_D"),
+        ("presence", "from_D_within_cell"),
         ("replace", "bootstrap_add_remove"),
         ("presence", "bootstrap_replace"),
     ],
@@ -294,10 +311,11 @@ def test_the_oracle_notices_that_the_largest_part_alone_is_too_little(adjacency:
         assert_covers(largest_part_only(SIZES_OF_PARTS), worst_ratio(SIZES_OF_PARTS, adjacency, ACTUAL))
 
 
+@pytest.mark.parametrize("adjacency", ["replace_within_cell", "from_D_within_cell"])
 @pytest.mark.parametrize("cells", ["across parts", "one"])
-def test_within_cells_a_record_moves_unless_the_cells_are_the_parts(cells: str) -> None:
-    assert worst_ratio(SIZES_OF_PARTS, "replace_within_cell", ACTUAL, CELLS[cells]) == 2**5
-    assert worst_ratio(SIZES_OF_PARTS, "replace_within_cell", ACTUAL, CELLS["parts"]) == 1
+def test_within_cells_a_record_moves_unless_the_cells_are_the_parts(cells: str, adjacency: str) -> None:
+    assert worst_ratio(SIZES_OF_PARTS, adjacency, ACTUAL, CELLS[cells]) == 2**5
+    assert worst_ratio(SIZES_OF_PARTS, adjacency, ACTUAL, CELLS["parts"]) == 1
 
 
 @pytest.mark.parametrize("adjacency", ["add_remove", "presence", "bootstrap_add_remove"])

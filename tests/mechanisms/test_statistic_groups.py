@@ -58,3 +58,27 @@ def test_values_out_of_order_are_noticed_within_a_group_and_allowed_between_grou
 def test_values_whose_differences_might_overflow_are_not_let_in(value):
     with pytest.raises(ValueError, match="smaller than 2"):
         SortedGroups(np.array([value]), np.array([0, 1]))
+
+
+@given(ROWS)
+def test_totals_and_ranks_are_those_of_the_group(rows):
+    values, labels = (np.array([row[i] for row in rows], dtype=np.int64) for i in (0, 1))
+    groups = sorted_groups(values, labels, 5)
+    by_hand = [sorted(value for value, label in rows if label == group) for group in range(5)]
+    assert groups.totals(groups.values).tolist() == [sum(inside) for inside in by_hand]
+    assert groups.totals(np.ones_like(groups.values)).tolist() == groups.sizes.tolist()
+    if all(by_hand):
+        ranks = (groups.sizes + 1) // 2
+        wanted = [inside[rank - 1] for inside, rank in zip(by_hand, ranks, strict=True)]
+        assert groups.at_ranks(ranks).tolist() == wanted
+
+
+def test_totals_are_of_as_many_numbers_as_there_are_values():
+    with pytest.raises(ValueError, match="one number for each value"):
+        SortedGroups(np.array([1, 2]), np.array([0, 2])).totals(np.array([1]))
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_ranks_lie_inside_their_group(rank):
+    with pytest.raises(ValueError, match="ranks go from 1 to the size of the group"):
+        SortedGroups(np.array([1, 2]), np.array([0, 2])).at_ranks(np.array([rank]))

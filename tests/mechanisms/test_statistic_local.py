@@ -211,3 +211,23 @@ def test_a_rank_is_a_whole_number_from_one_on(k):
 def test_a_sum_that_might_overflow_is_not_taken():
     with pytest.raises(ValueError, match="too fine"):
         local.population_variance(grouped([[2, 5, 5, 5]]), low=-(2**61), high=2**61)
+
+
+@given(GROUPS)
+def test_every_group_may_have_a_rank_of_its_own(lists):
+    ranks = np.array([1 + place % len(values) for place, values in enumerate(lists)])
+    found = local.order_statistics(grouped(lists), ranks, **BOTH)
+    assert found.tolist() == [
+        by_definition(smallest(rank), values, whole_domain) for values, rank in zip(lists, ranks.tolist(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_a_rank_of_its_own_lies_inside_the_group(rank):
+    with pytest.raises(ValueError, match="ranks go from 1 to the size of the group"):
+        local.order_statistics(grouped([[2, 5]]), np.array([rank]), **BOTH)
+
+
+def test_ranks_of_their_own_need_two_records():
+    with pytest.raises(TooFewRecords, match="at least 2 records"):
+        local.order_statistics(grouped([[2]]), np.array([1]), **BOTH)

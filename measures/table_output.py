@@ -1,0 +1,31 @@
+"""What is judged of a released table: the records behind it, the file as it was read back, and the account of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mechanisms.columns import Columns, Declared
+from mechanisms.guarantee import Guarantee
+from mechanisms.layout import Layout
+
+__all__ = ["TableOutput"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableOutput:
+    """One released table.
+
+    original: the columns as the mechanism got them. declared: these columns.
+    released: read back from the file; dimensions as codes into the labels of the layout.
+    settled, hidden: the mechanism's own account, public and secret; see mechanisms.protected.
+    """
+
+    original: Columns
+    declared: Declared
+    layout: Layout
+    released: Columns
+    guarantee: Guarantee
+    settled: Mapping[str, Any]
+    hidden: Columns

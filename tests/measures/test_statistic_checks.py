@@ -1,0 +1,358 @@
+"""Correct statistics pass every check whatever was drawn, and each way to break them is found."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from measures.checks import RecheckImpossible
+from measures.statistic_checks import statistic_checks
+from measures.table_output import TableOutput
+from mechanisms import statistics
+from mechanisms.columns import Column
+from mechanisms.randomness import seeded
+from mechanisms.refusal import ScaleZero
+
+DECLARED = {
+    "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S", "E")),
+    "sex": Column(role="quasi_identifier", type="nominal", categories=("f", "m")),
+    "income": Column(role="confidential", type="continuous", domain=(-500, 4000)),
+    "age": Column(role="quasi_identifier", type="integer", domain=(3, 120)),
+}
+KINDS = ["sum", "mean", "variance", "median", "minimum", "maximum", "second_maximum"]
+QUANTILE = {"statistic": "quantile", "of": "income", "share": "2/3"}
+FIGURES = [*({"statistic": kind, "of": "income"} for kind in KINDS), QUANTILE]
+DP_CHECKS = ("columns_as_declared", "rows_as_declared", "epsilon_spent", "within_bounds")
+CASES = {
+    "replace": {"model": "dp", "adjacency": "replace"},
+    "replace among groups": {"model": "dp", "adjacency": "replace", "groups": ["region", "sex"]},
+    "add_remove": {"model": "dp", "adjacency": "add_remove", "rows_per_unit": 3},
+    "from_D": {"model": "idp", "adjacency": "from_D", "acknowledges": ["idp"]},
+    "within cells": {
+        "model": "idp",
+        "adjacency": "from_D_within_cell",
+        "groups": ["region", "sex"],
+        "acknowledges": ["idp"],
+    },
+}
+
+
+def survey(rows=120, seed=1):
+    """One income lies outside the domain, and is clamped."""
+    chance = np.random.default_rng(seed)
+    return {
+        "region": np.array(["N", "S", "E"], dtype=object)[np.arange(rows) % 3],
+        "sex": np.arange(rows) // 3 % 2,
+        "income": np.append(4001, chance.random(rows - 1) * 4400 - 450),
+        "age": chance.integers(0, 125, rows),
+    }
+
+
+class Release:
+    """A correct release that a test may break before it is checked."""
+
+    def __init__(self, case, seed=1, columns=None, figures=None):
+        counted = case in ("replace among groups", "add_remove")
+        asked = figures or [*([{"statistic": "count"}] if counted else []), *FIGURES]
+        params = statistics.Params(epsilon="2", figures=asked, **CASES[case])
+        self.original = columns or survey(seed=seed)
+        protected = statistics.protect(self.original, DECLARED, params, seeded(seed))
+        self.layout = statistics.layout(params, DECLARED)
+        self.released = {name: values.copy() for name, values in protected.columns.items()}
+        self.guarantee = protected.guarantee.model_copy(deep=True)
+        self.settled = copy.deepcopy(dict(protected.settled))
+        self.hidden = {name: values.copy() for name, values in protected.hidden.items()}
+
+    def checks(self):
+        return statistic_checks(
+            TableOutput(
+                original=self.original,
+                declared=DECLARED,
+                layout=self.layout,
+                released=self.released,
+                guarantee=self.guarantee,
+                settled=self.settled,
+                hidden=self.hidden,
+            )
+        )
+
+    def failed(self):
+        return {check.name for check in self.checks() if not check.passed}
+
+    def facts(self, figure):
+        return next(facts for facts in self.settled["measured"] if facts["figure"] == figure)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_correct_release_passes_the_checks_that_its_guarantee_names(case):
+    release = Release(case)
+    assert tuple(check.name for check in release.checks()) == release.guarantee.audit
+    assert release.failed() == set()
+    assert release.guarantee.audit[:4] == DP_CHECKS
+
+
+@pytest.mark.parametrize("case", CASES)
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32))
+def test_no_correct_release_fails_whatever_the_data_and_whatever_is_drawn(case, seed):
+    assert Release(case, seed).failed() == set()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(3, 9), min_size=12, max_size=40), st.sampled_from(KINDS))
+def test_scales_are_recomputed_as_the_mechanism_has_them_where_values_are_tied(values, kind):
+    """Few different values, even in small groups: a scale of 0 is refused, and every other one passes."""
+    columns = {**survey(len(values)), "age": np.array(values)}
+    try:
+        release = Release("within cells", columns=columns, figures=[{"statistic": kind, "of": "age"}])
+    except ScaleZero:
+        return
+    assert release.failed() == set()
+
+
+# Columns and rows
+
+
+def test_a_column_that_is_missing_or_not_declared_is_found():
+    release = Release("replace")
+    release.released["person"] = np.zeros(1, np.int64)
+    assert release.failed() == {"columns_as_declared"}
+    release = Release("replace")
+    del release.released["income_mean"]
+    assert release.failed() == {"columns_as_declared", "within_bounds"}
+
+
+def test_a_count_that_is_no_whole_number_is_found():
+    release = Release("replace among groups")
+    release.released["count"] = release.released["count"] + 0.5
+    assert release.failed() == {"columns_as_declared"}
+
+
+def test_a_standard_error_that_is_withheld_is_found():
+    release = Release("replace")
+    del release.released["income_sum_standard_error"]
+    assert release.failed() == {"columns_as_declared", "within_bounds"}
+
+
+@pytest.mark.parametrize("case", ["replace among groups", "within cells"])
+def test_groups_in_another_order_are_found(case):
+    release = Release(case)
+    release.released["sex"] = release.released["sex"][::-1]
+    assert release.failed() == {"rows_as_declared"}
+
+
+def test_a_group_that_is_left_out_is_found():
+    release = Release("replace among groups")
+    release.released = {name: values[:-1] for name, values in release.released.items()}
+    assert release.failed() == {"rows_as_declared"}
+
+
+def test_figures_of_other_length_than_the_groups_are_found():
+    release = Release("replace")
+    release.released["income_mean"] = np.repeat(release.released["income_mean"], 2)
+    assert release.failed() == {"rows_as_declared"}
+
+
+# Bounds
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+@pytest.mark.parametrize("wrong", [-500.1, 6e6, np.nan, np.inf])
+def test_a_figure_outside_its_bounds_is_found_and_its_value_is_not_told(kind, wrong):
+    release = Release("replace")
+    release.released[f"income_{kind}"][0] = wrong
+    assert release.failed() == {"within_bounds"}
+    (check,) = (check for check in release.checks() if not check.passed)
+    assert check.found == f"a figure is missing or lies elsewhere: income_{kind}"
+
+
+def test_a_negative_or_infinite_standard_error_is_found():
+    for wrong in (-1.0, np.inf):
+        release = Release("replace")
+        release.released["income_mean_standard_error"][0] = wrong
+        assert release.failed() == {"within_bounds"}
+
+
+def test_a_sum_may_be_any_finite_number():
+    release = Release("replace")
+    release.released["income_sum"][0] = -1e12
+    assert release.failed() == set()
+    release.released["income_sum"][0] = np.nan
+    assert release.failed() == {"within_bounds"}
+
+
+# Epsilon
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_figure_that_spends_more_than_its_share_is_found(case):
+    release = Release(case)
+    release.facts("income_median")["epsilon"] = "21/80"
+    release.facts("income_sum")["epsilon"] = "1/4"
+    assert release.failed() == {"epsilon_spent"}
+
+
+def test_an_epsilon_that_was_not_divided_among_groups_is_found():
+    release = Release("replace among groups")
+    for facts in release.settled["measured"]:
+        facts["epsilon"] = "2/9"
+    assert release.failed() == {"epsilon_spent"}
+
+
+def test_an_epsilon_that_was_not_divided_among_the_records_of_a_unit_is_found():
+    release = Release("add_remove")
+    release.guarantee.parameters["rows_per_unit"] = 4
+    assert release.failed() == {"epsilon_spent"}
+
+
+@pytest.mark.parametrize("case", ["replace", "replace among groups", "add_remove"])
+@pytest.mark.parametrize("kind", ["sum", "mean", "variance"])
+def test_noise_for_less_than_one_record_can_move_is_found(case, kind):
+    places = len(Release(case).facts(f"income_{kind}")["half_widths"])
+    for place in range(places):
+        release = Release(case)
+        widths = release.facts(f"income_{kind}")["half_widths"]
+        if widths[place] > 1:
+            widths[place] -= 1
+            assert release.failed() == {"epsilon_spent"}
+
+
+@pytest.mark.parametrize(("case", "least"), [("replace", 3), ("replace among groups", 2), ("add_remove", 2)])
+def test_a_score_that_moves_farther_than_stated_is_found(case, least):
+    release = Release(case)
+    facts = release.facts("income_quantile_2_3")
+    assert facts["score_sensitivity"] == least
+    facts["score_sensitivity"] -= 1
+    assert release.failed() == {"epsilon_spent"}
+
+
+def test_the_half_widths_of_one_group_do_not_do_for_several():
+    one, several = Release("replace"), Release("replace among groups")
+    several.facts("income_median")["score_sensitivity"] = one.facts("income_median")["score_sensitivity"]
+    assert several.failed() == set()  # more noise than needed
+    one.facts("income_median")["score_sensitivity"] = 1
+    assert one.failed() == {"epsilon_spent"}
+
+
+# Scales of individual differential privacy
+
+
+@pytest.mark.parametrize("case", ["from_D", "within cells"])
+@pytest.mark.parametrize("name", [f"income_{kind}" for kind in KINDS] + ["income_quantile_2_3"])
+def test_noise_for_less_than_the_actual_data_move_is_found(case, name):
+    release = Release(case)
+    # A variance is rounded up to its unit, so one less may still do.
+    release.hidden[f"steps {name}"][-1] -= 2 if name == "income_variance" else 1
+    assert release.failed() == {"scale_covers_data"}
+    (check,) = (check for check in release.checks() if not check.passed)
+    assert check.found == f"the noise of a figure is too small: {name}"
+
+
+def test_a_finer_unit_of_a_variance_with_the_same_steps_is_found():
+    release = Release("from_D")
+    release.hidden["lattice income_variance"] -= 1
+    assert release.failed() == {"scale_covers_data"}
+
+
+def test_noise_of_scale_0_is_found_even_where_nothing_moves():
+    release = Release("from_D")
+    release.original = {**release.original, "income": np.full(120, 100.0)}
+    release.hidden["steps income_median"][:] = 0
+    assert "scale_covers_data" in release.failed()
+
+
+def test_records_in_other_groups_than_stated_are_found():
+    release = Release("within cells")
+    release.original = {**release.original, "sex": 1 - release.original["sex"]}
+    assert release.failed() == {"scale_covers_data"}
+
+
+# What cannot be understood is refused
+
+
+IMPOSSIBLE = {
+    "no epsilon": lambda r: r.guarantee.parameters.pop("epsilon"),
+    "an epsilon that is a float": lambda r: r.guarantee.parameters.update(epsilon=2.0),
+    "no figures": lambda r: r.guarantee.parameters.pop("figures"),
+    "another figure": lambda r: r.guarantee.parameters["figures"][0].update(statistic="mean"),
+    "fewer figures": lambda r: r.settled["measured"].pop(),
+    "other groups": lambda r: r.guarantee.parameters.update(groups=["sex"]),
+    "other rows": lambda r: r.settled.update(groups=7),
+    "another noise": lambda r: r.settled["measured"][0].update(noise="gaussian"),
+    "a grid that is no power of two": lambda r: r.settled["measured"][0].update(grid="1/3"),
+    "a grid of nothing": lambda r: r.settled["measured"][0].update(grid="0"),
+    "a figure of another name": lambda r: r.settled["measured"][0].update(figure="income_total"),
+    "a quantile of everything": lambda r: r.guarantee.parameters["figures"][-1].update(share="1"),
+}
+
+
+@pytest.mark.parametrize("reason", IMPOSSIBLE)
+@pytest.mark.parametrize("case", ["replace", "from_D"])
+def test_what_cannot_be_understood_is_not_checked_against_a_guess(case, reason):
+    release = Release(case)
+    IMPOSSIBLE[reason](release)
+    with pytest.raises(RecheckImpossible, match=r"guarantee\.parameters refused"):
+        release.checks()
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {"adjacency": "from_D"},
+        {"model": "idp"},
+        {"model": "prob_k"},
+        {"adjacency": "bootstrap_replace"},
+        {"unit": "individual"},
+    ],
+)
+def test_a_promise_of_another_kind_is_not_understood(update):
+    release = Release("replace")
+    release.guarantee = release.guarantee.model_copy(update=update)
+    with pytest.raises(RecheckImpossible):
+        release.checks()
+
+
+def test_units_of_several_rows_have_no_promise_under_idp():
+    release = Release("from_D")
+    release.guarantee = release.guarantee.model_copy(update={"unit": "individual"})
+    release.guarantee.parameters["rows_per_unit"] = 2
+    with pytest.raises(RecheckImpossible):
+        release.checks()
+
+
+def test_individual_promises_with_groups_hold_within_cells_only():
+    release = Release("within cells")
+    release.guarantee = release.guarantee.model_copy(update={"adjacency": "from_D"})
+    with pytest.raises(RecheckImpossible):
+        release.checks()
+
+
+@pytest.mark.parametrize("widths", [[1], ["1", "2"], [0, 1], [1.0, 2.0]])
+def test_half_widths_that_are_no_whole_numbers_are_not_understood(widths):
+    release = Release("add_remove")
+    release.facts("income_mean")["half_widths"] = widths
+    with pytest.raises(RecheckImpossible):
+        release.checks()
+
+
+@pytest.mark.parametrize("name", ["steps income_median", "lattice income_variance"])
+def test_a_secret_account_that_is_incomplete_is_refused(name):
+    release = Release("from_D")
+    del release.hidden[name]
+    with pytest.raises(RecheckImpossible, match=f"hidden.{name} refused"):
+        release.checks()
+    release = Release("from_D")
+    release.hidden[name] = release.hidden[name].astype(np.float64)
+    with pytest.raises(RecheckImpossible, match=f"hidden.{name} refused"):
+        release.checks()
+
+
+def test_a_group_too_small_for_its_figures_is_refused():
+    release = Release("within cells")
+    release.original = {name: values[:6] for name, values in release.original.items()}
+    with pytest.raises(RecheckImpossible, match="every group has enough records"):
+        release.checks()

@@ -1,0 +1,79 @@
+"""Released statistics follow the laws of which the privacy loss was counted (test_statistics_are_private.py)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import exp
+
+import numpy as np
+import pytest
+from noise_chance import assert_law, laplace_law
+from statistics_by_definition import DECLARED, HIGH, LOW, MIDDLE, STEPS, box_shell, facts_of, measured, params, score
+
+from mechanisms.columns import Column
+from mechanisms.randomness import seeded
+from mechanisms.statistics import protect
+
+TRIALS = 6_000
+MANY = {
+    "trial": Column(role="quasi_identifier", type="ordinal", categories=tuple(f"t{i}" for i in range(TRIALS))),
+    "x": DECLARED["x"],
+}
+VALUES = (-1, 0, 2, 2)
+
+
+def outcomes(kind, adjacency):
+    """The same records in every group, so one release holds many draws."""
+    columns = {"trial": np.repeat(np.arange(TRIALS), len(VALUES)), "x": np.tile(VALUES, TRIALS)}
+    chosen = params([kind], adjacency, ("trial",))
+    name = chosen.figures[0].name
+    return protect(columns, MANY, chosen, seeded(7)).columns[name], facts_of(chosen, MANY)[0]
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add_remove"])
+@pytest.mark.parametrize("kind", ["count", "sum"])
+def test_totals_follow_the_law_that_was_counted(kind, adjacency):
+    """False alarm 1e-9 a case; the seed is fixed."""
+    found, facts = outcomes(kind, adjacency)
+    (exact,) = measured(kind, [value - LOW for value in VALUES], False)
+    scale = facts["half_widths"][0] / float(Fraction(facts["epsilon"]))
+    assert_law(found, {exact + noise: share for noise, share in laplace_law(scale).items()})
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add_remove"])
+@pytest.mark.parametrize("kind", ["median", "quantile", "minimum", "maximum", "second_maximum"])
+def test_ranks_follow_the_law_that_was_counted(kind, adjacency):
+    """False alarm 1e-9 a case; the seed is fixed."""
+    found, facts = outcomes(kind, adjacency)
+    scale = 2 * facts["score_sensitivity"] / float(Fraction(facts["epsilon"]))
+    steps = [value - LOW for value in VALUES]
+    weights = [exp(-float(score(kind, y, steps)) / scale) for y in range(STEPS + 1)]
+    assert_law(found, {float(y + LOW): weight / sum(weights) for y, weight in enumerate(weights)})
+
+
+def test_the_test_of_the_law_notices_the_law_of_the_other_adjacency():
+    found, _ = outcomes("count", "replace")
+    scale = 1 / float(Fraction(outcomes("count", "add_remove")[1]["epsilon"]))
+    with pytest.raises(AssertionError):
+        assert_law(found, {len(VALUES) + noise: share for noise, share in laplace_law(scale).items()})
+
+
+def box_law(widths, core, epsilon, reach):
+    places = list(product(*(range(-reach * d - z, reach * d + z + 1) for d, z in zip(widths, core, strict=True))))
+    weights = {place: exp(-epsilon * box_shell(place, widths, core)) for place in places}
+    return weights, sum(weights.values())
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add_remove"])
+def test_means_follow_the_law_that_was_counted(adjacency):
+    """Every noisy pair of count and sum makes one mean; false alarm 1e-9 a case, and the seed is fixed."""
+    found, facts = outcomes("mean", adjacency)
+    count, total = measured("mean", [value - LOW for value in VALUES], False)
+    weights, whole = box_law(tuple(facts["half_widths"]), tuple(facts["core"]), float(Fraction(facts["epsilon"])), 60)
+    law = {}
+    for (more, shift), weight in weights.items():
+        mean = LOW + MIDDLE + (total + shift) / max(count + more, 1)
+        mean = round(min(max(mean, LOW), HIGH), 9)
+        law[mean] = law.get(mean, 0) + weight / whole
+    assert_law(found.round(9), law)
