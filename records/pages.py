@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from mechanisms.guarantee import ADDS_UP, Guarantee
 from mechanisms.refusal import Fault, Refusal
+from records.table_sheet import TableSheet
 
 __all__ = [
     "ConfidentialReport",
@@ -33,6 +34,7 @@ __all__ = [
 ]
 
 Facts = Mapping[str, Any]
+RowsAre = Literal["records", "cells"]
 
 _MODELS = {
     "dp": "differential privacy",
@@ -76,7 +78,8 @@ class ValidationOutcome(Protocol):
 class ConfidentialReport:
     """Everything about one run, for those who decide about it.
 
-    records: of the release; source_records: of the source, of which not all may be used.
+    records: the rows of the release; rows_are: what they are; source_records: of the source, of which not all may be
+    used.
     decision: verdict, results [gate, verdict, rule, value, interval, reason].
     checks: [name, passed, rule, found], the promise re-checked on the output.
     measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
@@ -98,6 +101,7 @@ class ConfidentialReport:
     validation: Facts
     steps: Sequence[Facts]
     versions: Mapping[str, str]
+    rows_are: RowsAre = "records"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +110,7 @@ class PublicReport:
 
     columns: [name, type, domain, outside, categories, role, treatment]; gates: [gate, rule, verdict];
     files: [name, bytes, sha256]; usage: sentences on how to use the data.
+    records: the rows of the release; rows_are: what they are; table: the figures themselves, where rows are cells.
     noise: [column, epsilon, order, k, expected_error, unit_error, noise_error], where there is any; the last two in the
     column's own unit, None for categories.
     """
@@ -121,6 +126,8 @@ class PublicReport:
     files: Sequence[Facts]
     usage: Sequence[str]
     log_head: str
+    rows_are: RowsAre = "records"
+    table: TableSheet | None = None
 
 
 def validation_page(name: str, run: str, results: Sequence[ValidationOutcome]) -> str:

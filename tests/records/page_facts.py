@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mechanisms.guarantee import Guarantee
+from mechanisms.layout import Figure, Layout
 from records.pages import ConfidentialReport, PublicReport
+from records.table_sheet import TableSheet, sheet_of
 
 
 @dataclass(frozen=True)
@@ -215,3 +219,18 @@ def public(**other: Any) -> PublicReport:
         "log_head": "b5bb9d8014a0f9b1" * 4,
     }
     return PublicReport(**(facts | other))
+
+
+def sheet(*, errors: bool = True, most_rows: int = 200) -> TableSheet:
+    """Four cells and five totals of a count and a mean."""
+    dimensions = {"sex": ("f", "m"), "region": ("North & South", "East")}
+    levels = (("sex", "region"), ("sex",), ("region",), ())
+    figures = (Figure("count", "count", None, True), Figure("age_mean", "mean", "age", False))
+    layout = Layout("ages", dimensions, levels, figures, errors)
+    columns: dict[str, Any] = dict(layout.codes())
+    columns["count"] = np.array([120, 80, -3, 40, 200, 37, 117, 120, 237])
+    columns["age_mean"] = np.array([41.5, 38.25, np.nan, 40.0, 40.2, 40.1, 41.3, 38.9, 40.25])
+    if errors:
+        columns["count_standard_error"] = np.array([2.83] * 4 + [4.0] * 4 + [5.66])
+        columns["age_mean_standard_error"] = np.array([0.5, 0.75, np.nan, 1.5, 0.4, 1.6, 0.5, 0.5, 0.25])
+    return sheet_of(layout, columns, most_rows)

@@ -8,12 +8,15 @@ import re
 from fractions import Fraction
 from html.parser import HTMLParser
 
+import numpy as np
 import page_facts as facts
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
+from mechanisms.guarantee import Guarantee
+from mechanisms.layout import Figure, Layout
 from records.pages import (
     SecretInReport,
     confidential_report,
@@ -21,6 +24,7 @@ from records.pages import (
     public_report,
     validation_page,
 )
+from records.table_sheet import sheet_of
 
 VOID = {"meta", "wbr", "br", "link", "img", "input", "hr"}
 
@@ -60,11 +64,19 @@ def validation() -> str:
     return validation_page("income-survey", "run-1", facts.OUTCOMES)
 
 
+def table_page(guarantee: Guarantee, *, errors: bool = True, most_rows: int = 200) -> str:
+    sheet = facts.sheet(errors=errors, most_rows=most_rows)
+    return public_report(facts.public(guarantee=guarantee, records=9, rows_are="cells", table=sheet))
+
+
+BDP_GUARANTEE = facts.DP_GUARANTEE.model_copy(update={"model": "bdp"})
 PAGES = {
     "validation": validation,
     "confidential": lambda: confidential_report(facts.confidential()),
     "public": lambda: public_report(facts.public()),
     "private data": lambda: public_report(facts.public(guarantee=facts.DP_GUARANTEE, noise=facts.NOISE)),
+    "table": lambda: table_page(facts.DP_GUARANTEE),
+    "table with secret errors": lambda: table_page(BDP_GUARANTEE, errors=False),
 }
 pages = pytest.mark.parametrize("name", PAGES)
 
@@ -90,7 +102,7 @@ def test_every_table_has_a_caption_and_every_header_cell_a_scope(name: str) -> N
 
 @pages
 def test_only_the_pages_for_the_house_are_marked_confidential(name: str) -> None:
-    assert ("CONFIDENTIAL: do not publish" in PAGES[name]()) == (name not in ("public", "private data"))
+    assert ("CONFIDENTIAL: do not publish" in PAGES[name]()) == (name in ("validation", "confidential"))
 
 
 def test_names_rules_and_settings_are_escaped_on_every_page() -> None:
@@ -318,3 +330,63 @@ def test_the_confidential_report_tells_that_not_all_records_were_used() -> None:
         confidential_report(facts.confidential(source_records=25_000))
     )
     assert "in the source" not in text_of(confidential_report(facts.confidential())).partition("Validation")[0]
+
+
+def test_a_table_report_shows_each_number_with_its_error_and_says_what_it_covers() -> None:
+    text = text_of(table_page(facts.DP_GUARANTEE))
+    assert "Cells 9, 5 of them totals" in text
+    assert "count : number of records; age_mean : mean of age." in text
+    assert "about 95 % of the noise" in text
+    assert "sampling error is not in it" in text
+    assert "f North &amp; South 120 ± 2.8 41.50 ± 0.50" in text
+    assert "m North &amp; South -3 ± 2.8 undefined" in text
+    order = [text.index(part) for part in ("All together", "By sex ", "By region ", "By sex and region")]
+    assert order == sorted(order)
+
+
+def test_a_table_report_claims_no_records_where_rows_are_cells() -> None:
+    text = text_of(table_page(facts.DP_GUARANTEE))
+    assert "A row is a cell of the table and not a record" in text
+    assert not re.search(r"Records 9|9 records", text)
+    assert "Records 20,000" in text_of(public_report(facts.public()))
+    cells = text_of(confidential_report(facts.confidential(records=9, rows_are="cells")))
+    assert "Cells 9, from 20,000 records in the source" in cells
+
+
+def test_every_published_error_is_drawn_and_every_drawing_has_its_numbers_in_text() -> None:
+    page = table_page(facts.DP_GUARANTEE)
+    assert page.count("<svg") == 18
+    assert page.count("<circle") == 17  # one mean is not defined
+    assert page.count('<line x1="') == 17 * 3
+    assert page.count('aria-hidden="true" focusable="false"') == 18
+
+
+def test_a_secret_error_is_neither_drawn_nor_told() -> None:
+    page = table_page(BDP_GUARANTEE, errors=False)
+    assert "must stay secret, so there is no standard error and no interval" in text_of(page)
+    assert page.count("<circle") == 17
+    assert '<line x1="' not in page
+    assert "±" not in page
+    assert "1.96" not in page
+
+
+def test_a_table_without_noise_says_so() -> None:
+    exact = text_of(table_page(facts.GUARANTEE.model_copy(update={"model": "k_anon"}), errors=False))
+    assert "No noise was added." in exact
+    assert "secret" not in exact.partition("The table")[2].partition("The columns")[0]
+
+
+def test_a_table_that_is_cut_says_how_much_is_in_the_files() -> None:
+    text = text_of(table_page(facts.DP_GUARANTEE, most_rows=6))
+    assert "Here are 6 rows of 9. All of them are in the files below." in text
+    assert "By sex and region: the first 1 of 4 rows" in text
+    assert "Here are" not in text_of(table_page(facts.DP_GUARANTEE))
+
+
+def test_names_and_categories_of_a_table_are_escaped() -> None:
+    evil = "<script>alert(1)</script>"
+    figure = Figure(evil, "count", evil, True)
+    layout = Layout(evil, {evil: (evil, "b")}, ((evil,), ()), (figure,), False)
+    page = public_report(facts.public(table=sheet_of(layout, {**layout.codes(), evil: np.arange(3)})))
+    assert "<script" not in page
+    outline(page)

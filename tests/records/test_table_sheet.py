@@ -1,0 +1,142 @@
+"""A table as it is drawn: what is shown, in which order, and where on its axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import page_facts as facts
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from mechanisms.layout import Figure, Layout, error_of
+from records.table_sheet import Axis, Mark, described, must_fit, sheet_of
+
+COUNT = Figure("count", "count", None, True)
+SUM = Figure("sum", "sum", "income", False)
+MEAN = Figure("mean", "mean", "income", False)
+
+
+def line(values: list[float], errors: list[float] | None, figure: Figure) -> tuple[Axis, list[Mark]]:
+    """Axis and marks of a table with one dimension and one figure."""
+    layout = Layout("t", {"a": tuple(map(str, range(len(values))))}, (("a",),), (figure,), errors is not None)
+    columns: dict[str, NDArray[Any]] = {**layout.codes(), figure.name: np.array(values)}
+    if errors is not None:
+        columns[error_of(figure.name)] = np.array(errors, np.float64)
+    (level,) = sheet_of(layout, columns, len(values)).levels
+    return level.axes[0], [row.marks[0] for row in level.rows]
+
+
+def counts_of(layout: Layout) -> dict[str, NDArray[Any]]:
+    return {**layout.codes(), "count": np.arange(layout.rows)}
+
+
+def test_totals_come_first_and_every_level_has_an_axis_of_its_own() -> None:
+    sheet = facts.sheet()
+    assert [level.dimensions for level in sheet.levels] == [(), ("sex",), ("region",), ("sex", "region")]
+    assert [len(level.rows) for level in sheet.levels] == [1, 2, 2, 4]
+    assert [level.axes[0].last for level in sheet.levels] == ["260", "220", "130", "130"]
+    assert sheet.levels[3].rows[1].labels == ("f", "East")
+    assert (sheet.cells, sheet.totals, sheet.shown) == (4, 5, 9)
+
+
+def test_a_mark_stands_where_its_number_is() -> None:
+    axis, marks = line([0, 50, 100], [10.0, 0.0, 5.0], COUNT)
+    assert axis == Axis("-20", "110", zero=15.38)  # 20 of 130
+    assert marks[1] == Mark("50", "0.0".rjust(4, "\u2007"), at=53.85, low=53.85, high=53.85)
+    assert marks[0].low == pytest.approx(100 * (20 - 19.6) / 130, abs=0.01)
+    assert marks[2].high == pytest.approx(100 * (100 + 9.8 + 20) / 130, abs=0.01)
+
+
+@pytest.mark.parametrize(("figure", "first"), [(COUNT, "0"), (SUM, "0"), (MEAN, "90")])
+def test_counts_and_sums_are_drawn_from_zero_and_means_where_they_are(figure: Figure, first: str) -> None:
+    values: list[float] = [90, 110] if figure.whole else [90.0, 110.0]
+    assert line(values, None, figure)[0].first == first
+
+
+def test_numbers_are_shown_to_the_second_digit_of_their_error() -> None:
+    _, marks = line([1234.5678, -0.0001, 98765.4321], [0.0567, 1.5, 250.0], MEAN)
+    assert [mark.value for mark in marks] == ["1,234.568", "0.000", "98,765.432"]
+    assert [(mark.error or "").strip("\u2007") for mark in marks] == ["0.057", "1.500", "250.000"]
+    _, marks = line([7, 1_234_567], [2.83, 2.83], COUNT)
+    assert [(mark.value, mark.error) for mark in marks] == [("7", "2.8"), ("1,234,567", "2.8")]
+    _, marks = line([1234.5678, 2.0], None, MEAN)
+    assert [(mark.value, mark.error) for mark in marks] == [("1,234.6", None), ("2.0", None)]
+    _, marks = line([1e-11, 1.5e20], None, MEAN)
+    assert [mark.value for mark in marks] == ["0", "1.5e+20"]
+
+
+def test_a_figure_that_is_not_defined_is_not_drawn() -> None:
+    axis, marks = line([np.nan, 4.0], [np.nan, 1.0], MEAN)
+    assert marks[0] == Mark("undefined", None, None, None, None)
+    assert marks[1].at is not None
+    assert line([np.nan], None, MEAN)[1][0].at is None
+    assert axis.first == "2.0"
+
+
+def test_without_published_errors_there_is_no_interval() -> None:
+    _, marks = line([1, 2, 3], None, COUNT)
+    assert {(mark.error, mark.low, mark.high) for mark in marks} == {(None, None, None)}
+
+
+def test_a_long_table_shows_its_totals_and_its_first_cells() -> None:
+    dimensions = {"a": tuple(map(str, range(40))), "b": tuple(map(str, range(30)))}
+    layout = Layout("t", dimensions, (("a", "b"), ("a",), ("b",), ()), (COUNT,), False)
+    sheet = sheet_of(layout, counts_of(layout))
+    assert [(len(level.rows), level.count) for level in sheet.levels] == [(1, 1), (40, 40), (30, 30), (129, 1200)]
+    assert sheet.shown == 200
+    assert sheet.levels[3].rows[128].labels == ("4", "8")
+
+
+def test_totals_leave_a_quarter_of_the_page_to_the_cells() -> None:
+    dimensions = {"a": tuple(map(str, range(300))), "b": ("x", "y")}
+    layout = Layout("t", dimensions, (("a", "b"), ("a",), ("b",), ()), (COUNT,), False)
+    sheet = sheet_of(layout, counts_of(layout))
+    assert [len(level.rows) for level in sheet.levels] == [1, 149, 0, 50]
+    few = Layout("t", {"a": dimensions["a"], "b": ("x",)}, (("b",), ("a",)), (COUNT,), False)
+    assert [len(level.rows) for level in sheet_of(few, counts_of(few)).levels] == [199, 1]
+
+
+def test_a_figure_is_described_in_words() -> None:
+    assert described(COUNT) == "number of records"
+    assert described(Figure("x", "upper_quartile", "income", False)) == "upper quartile of income"
+    assert described(Figure("x", "number_of_groups", None, True)) == "number of groups"
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(finite, finite.map(abs)), min_size=1, max_size=5), st.sampled_from([SUM, MEAN]))
+def test_every_mark_lies_on_its_axis_however_large_or_small_the_numbers(
+    numbers: list[tuple[float, float]], figure: Figure
+) -> None:
+    axis, marks = line([value for value, _ in numbers], [error for _, error in numbers], figure)
+    places = [place for mark in marks for place in (mark.low, mark.at, mark.high) if place is not None]
+    assert all(0 <= place <= 100 for place in places)
+    assert axis.zero is None or 0 < axis.zero < 100
+    for mark in marks:
+        if mark.low is not None and mark.at is not None and mark.high is not None:
+            assert mark.low <= mark.at <= mark.high
+    assert all(mark.value not in ("", "-0") for mark in marks)
+
+
+def test_columns_must_be_those_of_the_layout() -> None:
+    layout = Layout("t", {"a": ("x", "y")}, (("a",),), (COUNT, MEAN), True)
+    fitting: dict[str, NDArray[Any]] = {
+        **layout.codes(),
+        **{name: np.array([1.0, 2.0]) for name in layout.columns if name != "a"},
+    }
+    must_fit(layout, fitting)
+    without = {name: column for name, column in fitting.items() if name != "mean"}
+    for wrong, rule in (
+        (without, "no column mean$"),
+        ({**fitting, "count": np.arange(3)}, "one value for each row"),
+        ({**fitting, "a": np.array([1, 0])}, "order of the layout"),
+        ({**fitting, "mean": np.array([1.0, np.inf])}, "finite number, or NaN"),
+    ):
+        with pytest.raises(ValueError, match=rule):
+            must_fit(layout, wrong)
+        with pytest.raises(ValueError, match=rule):
+            sheet_of(layout, wrong)
