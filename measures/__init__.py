@@ -5,11 +5,17 @@ registry.py          measures by name: `measure("record_linkage")(original, rele
 linkage.py           risk: records found again by distance
 anonymity.py         risk: what follows from the groups
 information_loss.py  utility: values, means, variances, correlations
-foreseen.py          utility: what public facts alone tell
+foreseen.py          risk and utility: what public facts alone tell
+table_measures.py    measures of tables by name: `judge_table("p_percent", output)`; table_rules.py: risk by the classic
+                     rules; table_errors.py: utility; rounding.py: exact numbers that gates can compare
 recheck.py           the guarantee counted again on the output, by code independent of the mechanism:
                      checks.py (what checks share), group_checks.py, block_checks.py
+                     table_checks.py: table_promise.py (what is promised), table_totals.py (cells counted again),
+                     table_figures.py (what is shown), table_noise.py (what was drawn), noise_size.py (is it enough)
+                     statistic_checks.py, statistic_facts.py: the same for statistics of groups
 gates.py             limits, verdicts and the one decision
 comparison.py        original and released side by side; rows.py: equality of values and records
+table_output.py      a released table with all that is known of it
 kernels.py           compiled loops
 
 Everything here is pure: arrays in, frozen results out. Results are confidential unless they say `public`.
@@ -20,8 +26,10 @@ from __future__ import annotations
 from measures.checks import Check, RecheckImpossible
 from measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
 from measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
-from measures.recheck import recheck
-from measures.registry import Measure, measure, measure_names, public_measures
+from measures.recheck import recheck, recheck_table
+from measures.registry import Measure, measure, measure_names, public_measures, record_measure_names
+from measures.table_measures import judge_table, table_measure_names
+from measures.table_output import TableOutput
 
 __all__ = [
     "Check",
@@ -34,10 +42,15 @@ __all__ = [
     "MeasureUnknown",
     "Measurement",
     "RecheckImpossible",
+    "TableOutput",
     "Verdict",
     "decide",
+    "judge_table",
     "measure",
     "measure_names",
     "public_measures",
     "recheck",
+    "recheck_table",
+    "record_measure_names",
+    "table_measure_names",
 ]

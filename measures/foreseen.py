@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from measures.comparison import Comparison, Settled
 from measures.measurement import Measurement, MeasureUndefined
+from measures.rounding import not_below
 
-__all__ = ["expected_error", "stated_errors", "worst_error"]
+__all__ = [
+    "NO_VALUE",
+    "expected_error",
+    "foretold",
+    "privacy_loss",
+    "promised_loss",
+    "stated_errors",
+    "worst_error",
+]
+
+NO_VALUE = "no value of the data is used"
 
 
 def stated_errors(settled: Settled) -> dict[str, float]:
-    """The error to expect of each column, as the mechanism states it among its public facts."""
-    parts = settled.get("parts", ())
-    return {name: float(facts["expected_error"]) for part in parts for name, facts in part["columns"].items()}
+    """The error to expect of each column or figure, as far as the mechanism states it among its public facts."""
+    facts = [*settled.get("figures", {}).items()]
+    facts += [stated for part in settled.get("parts", ()) for stated in part["columns"].items()]
+    return {name: float(stated["expected_error"]) for name, stated in facts}
 
 
 def worst_error(settled: Settled) -> tuple[str, float]:
-    """The column of which the largest error is to be expected, and that error."""
-    return max(stated_errors(settled).items(), key=lambda stated: stated[1])
+    """The column or figure of which the largest error is to be expected, and that error."""
+    stated = stated_errors(settled)
+    if not stated:
+        raise _no_error_stated()
+    return max(stated.items(), key=lambda found: found[1])
+
+
+def foretold(settled: Settled) -> dict[str, tuple[str, float]]:
+    """Every public measure that these facts decide: of what it is the value, and the value."""
+    told = {"expected_error": worst_error(settled)} if stated_errors(settled) else {}
+    if "epsilon" in settled:
+        told["privacy_loss"] = ("the whole release", not_below(Fraction(settled["epsilon"])))
+    return told
 
 
 def expected_error(pair: Comparison) -> Measurement:
-    """Largest error to expect of a released value, in units of the widest possible error.
+    """Largest error to expect of a released value or figure.
 
-        max_i sqrt(E[(x_ij - x'_ij)^2]) / widest_i
+        max_i sqrt(E[(x_ij - x'_ij)^2]) / widest_i         of a column of records, in units of the widest possible error
+        max_i standard error_i / largest contribution_i    of a figure of a table, in units of what one record can add
 
-    As the mechanism states it among its public facts: the root mean square if records were spread evenly over the
-    declared domain. A number's widest error is the width of its domain, a category's the largest distance.
+    As the mechanism states it among its public facts: of records the root mean square if they were spread evenly over
+    the declared domain. A number's widest error is the width of its domain, a category's the largest distance. Of a
+    table, counts and sums, in the cell with the most noise.
 
     No value of the data is looked at, so whether a release keeps this limit tells nothing about them. Limits: real
-    records are not spread evenly, and the error of skewed columns may be smaller or larger.
+    records are not spread evenly, and the error of skewed columns may be smaller or larger; an error of a table says
+    much or little, depending on the size of the figure.
     """
     stated = stated_errors(pair.settled)
     parts = {name: stated[name] for name in pair.names if name in stated}
     if len(parts) < len(pair.names):
-        raise MeasureUndefined.at(
-            "expected_error",
-            rule="needs a mechanism that states the error to expect of every column",
-            remedy="Use it with differentially private microdata.",
-        )
+        raise _no_error_stated()
     return Measurement(
         name="expected_error",
         value=max(parts.values()),
@@ -45,5 +69,39 @@ def expected_error(pair: Comparison) -> Measurement:
         n=pair.records,
         columns=pair.names,
         by_column=parts,
-        missing="no value of the data is used",
+        missing=NO_VALUE,
+    )
+
+
+def privacy_loss(pair: Comparison) -> Measurement:
+    """The privacy loss that is promised: epsilon of the whole release, an exact fraction rounded up.
+
+    A public fact, so whether a release keeps this limit tells nothing about the data. Limits: what epsilon bounds is
+    said by the model and the adjacency of the promise; the epsilons of two models do not compare.
+    """
+    return promised_loss(pair.settled.get("epsilon"), pair.names, pair.records)
+
+
+def promised_loss(epsilon: object, columns: tuple[str, ...], n: int) -> Measurement:
+    """The privacy loss of an epsilon that is written as text."""
+    if not isinstance(epsilon, str):
+        raise MeasureUndefined.at(
+            "privacy_loss", rule="needs a mechanism that states its epsilon", remedy="Use it where epsilon is spent."
+        )
+    return Measurement(
+        name="privacy_loss",
+        value=not_below(Fraction(epsilon)),
+        direction="lower_is_safer",
+        n=n,
+        columns=columns,
+        attacker="anybody that the promise is made against",
+        missing=NO_VALUE,
+    )
+
+
+def _no_error_stated() -> MeasureUndefined:
+    return MeasureUndefined.at(
+        "expected_error",
+        rule="needs a mechanism that states the error to expect of every column",
+        remedy="Use it with differential privacy.",
     )

@@ -15,7 +15,7 @@ from mechanisms.refusal import Refusal
 __all__ = ["Concern", "Direction", "MeasureUndefined", "MeasureUnknown", "Measurement"]
 
 Concern = Literal["risk", "utility"]
-Direction = Literal["lower_is_safer", "lower_is_better"]
+Direction = Literal["lower_is_safer", "higher_is_safer", "lower_is_better"]
 
 
 class MeasureUnknown(Refusal):
@@ -55,7 +55,7 @@ class Measurement:
 
     @property
     def concerns(self) -> Concern:
-        return "risk" if self.direction == "lower_is_safer" else "utility"
+        return "utility" if self.direction == "lower_is_better" else "risk"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON; confidential like the value itself."""

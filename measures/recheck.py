@@ -3,8 +3,10 @@
 Nothing here knows how a mechanism works, and no code is shared with one: each check takes the original
 and the released columns, the promise, and what the mechanism told about its work, and counts.
 
-    prob_k, k_anon   group_checks.py
-    dp               block_checks.py
+    records   prob_k, k_anon   group_checks.py
+              dp               block_checks.py
+    tables    table            table_checks.py
+              statistics       statistic_checks.py
 
 A check that the guarantee names and that cannot be run is a failure.
 """
@@ -17,15 +19,22 @@ from measures.block_checks import block_checks
 from measures.checks import Check, Output, RecheckImpossible
 from measures.comparison import Groups, Settled
 from measures.group_checks import group_checks
+from measures.statistic_checks import statistic_checks
+from measures.table_checks import table_checks
+from measures.table_output import TableOutput
 from mechanisms.columns import Columns, Declared
 from mechanisms.guarantee import Guarantee, Model
 
-__all__ = ["recheck"]
+__all__ = ["recheck", "recheck_table"]
 
 _CHECKS: dict[Model, Callable[[Output], tuple[Check, ...]]] = {
     "prob_k": group_checks,
     "k_anon": group_checks,
     "dp": block_checks,
+}
+_TABLE_CHECKS: dict[str, Callable[[TableOutput], tuple[Check, ...]]] = {
+    "table": table_checks,
+    "statistics": statistic_checks,
 }
 
 
@@ -66,6 +75,23 @@ def recheck(
             records=lengths.pop(),
         )
     )
+    return _all_run(guarantee, checks)
+
+
+def recheck_table(output: TableOutput) -> tuple[Check, ...]:
+    """Run every check of the mechanism that made the table; refuse if the guarantee names one that was not run."""
+    mechanism = output.guarantee.parameters.get("mechanism")
+    if mechanism not in _TABLE_CHECKS:
+        raise RecheckImpossible.at(
+            "guarantee.parameters.mechanism",
+            rule=f"only tables of {', '.join(_TABLE_CHECKS)} can be re-checked",
+            got=mechanism,
+            remedy="Add checks for this mechanism.",
+        )
+    return _all_run(output.guarantee, _TABLE_CHECKS[mechanism](output))
+
+
+def _all_run(guarantee: Guarantee, checks: tuple[Check, ...]) -> tuple[Check, ...]:
     not_run = sorted(set(guarantee.audit) - {check.name for check in checks})
     if not_run:
         raise RecheckImpossible.at(

@@ -11,9 +11,18 @@ import numpy as np
 from measures import anonymity, foreseen, information_loss, linkage
 from measures.comparison import Comparison, Groups, Settled, compare
 from measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
+from measures.table_measures import TABLE_MEASURES, table_measure_names
 from mechanisms.columns import Columns, Declared
 
-__all__ = ["Measure", "judge", "measure", "measure_names", "public_measures"]
+__all__ = [
+    "Measure",
+    "judge",
+    "measure",
+    "measure_names",
+    "public_measures",
+    "record_measure_names",
+    "table_measure_names",
+]
 
 
 class Measure(Protocol):
@@ -44,19 +53,25 @@ _MEASURES: dict[str, Callable[[Comparison], Measurement]] = {
     "il1s": information_loss.il1s,
     "mean_change": information_loss.mean_change,
     "own_value_probability": anonymity.own_value_probability,
+    "privacy_loss": foreseen.privacy_loss,
     "record_linkage": linkage.record_linkage,
     "sse": information_loss.sse,
     "variance_change": information_loss.variance_change,
 }
 
 # They look at public facts and at nothing else; a gate on them tells nothing about the data.
-_PUBLIC = frozenset({"expected_error"})
+_PUBLIC = frozenset({"expected_error", "privacy_loss"})
 # They compare a released record with its original, so they mean nothing where rows do not.
 _BY_RECORD = frozenset({"il1s", "record_linkage", "sse"})
 
 
 def measure_names() -> tuple[str, ...]:
-    """Every measure that exists, in alphabetical order."""
+    """Every measure that exists, of records and of tables, in alphabetical order."""
+    return tuple(sorted({*_MEASURES, *TABLE_MEASURES}))
+
+
+def record_measure_names() -> tuple[str, ...]:
+    """Every measure of released records, in alphabetical order."""
     return tuple(_MEASURES)
 
 
@@ -67,8 +82,10 @@ def public_measures() -> frozenset[str]:
 
 def judge(name: str, pair: Comparison) -> Measurement:
     """One measure of a comparison; measures of the same comparison share what they compute."""
-    if name not in _MEASURES:
+    if name not in measure_names():
         raise _unknown(name)
+    if name not in _MEASURES:
+        raise MeasureUndefined.at(name, rule="judges tables, not records", remedy="Use a measure of records.")
     if name in _BY_RECORD and not pair.aligned:
         raise MeasureUndefined.at(
             name, rule="compares records, and rows of this release are none", remedy="Use a measure of single columns."
@@ -82,8 +99,11 @@ def judge(name: str, pair: Comparison) -> Measurement:
 
 
 def measure(name: str) -> Measure:
-    """The measure of that name; its docstring gives formula, source, attacker and limits."""
-    if name not in _MEASURES:
+    """The measure of that name; its docstring gives formula, source, attacker and limits.
+
+    It judges records. A measure of tables has a docstring here, but no value: `judge_table` judges these.
+    """
+    if name not in measure_names():
         raise _unknown(name)
 
     def apply(
@@ -96,9 +116,10 @@ def measure(name: str) -> Measure:
     ) -> Measurement:
         return judge(name, compare(original, released, declared, groups, settled=settled))
 
-    apply.__doc__ = _MEASURES[name].__doc__
+    apply.__doc__ = (_MEASURES.get(name) or TABLE_MEASURES[name]).__doc__
     return apply
 
 
 def _unknown(name: str) -> MeasureUnknown:
-    return MeasureUnknown.at("measure", rule=f"one of {', '.join(_MEASURES)}", got=name, remedy="Choose one of these.")
+    known = ", ".join(measure_names())
+    return MeasureUnknown.at("measure", rule=f"one of {known}", got=name, remedy="Choose one of these.")

@@ -9,8 +9,18 @@ import pytest
 from judged_columns import nominal, number
 
 import measures
-from measures import Measurement, MeasureUndefined, MeasureUnknown, measure, measure_names, public_measures
+from measures import (
+    Measurement,
+    MeasureUndefined,
+    MeasureUnknown,
+    measure,
+    measure_names,
+    public_measures,
+    record_measure_names,
+    table_measure_names,
+)
 from measures.comparison import compare
+from measures.foreseen import worst_error
 from measures.registry import judge
 from mechanisms.columns import Column
 from mechanisms.refusal import ColumnTypeWrong, ValueMissing
@@ -24,6 +34,7 @@ DECLARED = {
 ORIGINAL = {"x": np.array([1.0, 2.0, 3.0, 8.0]), "kind": np.array([0, 1, 2, 0])}
 SETTLED = {
     "records": 4,
+    "epsilon": "3/10",
     "parts": [
         {"k": 2, "columns": {"x": {"expected_error": 0.25}, "z": {"expected_error": 0.5}}},
         {"k": 4, "columns": {"kind": {"expected_error": 0.125}}},
@@ -43,9 +54,27 @@ def test_an_unknown_measure_is_refused_with_the_known_ones():
 def test_every_public_name_exists():
     assert all(hasattr(measures, name) for name in measures.__all__)
     assert list(measure_names()) == sorted(measure_names())
+    assert list(record_measure_names()) == sorted(record_measure_names())
+    assert {*record_measure_names(), *table_measure_names()} == set(measure_names())
 
 
-@pytest.mark.parametrize("name", measure_names())
+@pytest.mark.parametrize("name", sorted(set(table_measure_names()) - set(record_measure_names())))
+def test_a_measure_of_tables_has_a_docstring_and_no_value_for_records(name):
+    assert "Limits" in (measure(name).__doc__ or "")
+    with pytest.raises(MeasureUndefined, match="judges tables, not records"):
+        measure(name)(ORIGINAL, ORIGINAL, DECLARED, settled=SETTLED)
+
+
+@pytest.mark.parametrize(
+    ("direction", "concerns"),
+    [("lower_is_safer", "risk"), ("higher_is_safer", "risk"), ("lower_is_better", "utility")],
+)
+def test_what_is_safer_is_about_risk_and_what_is_better_about_utility(direction, concerns):
+    found = Measurement(name="sse", value=1.0, direction=direction, n=1, columns=("x",), missing="none")
+    assert found.concerns == concerns
+
+
+@pytest.mark.parametrize("name", record_measure_names())
 def test_every_measure_documents_itself_and_turns_into_json(name):
     declared = {**DECLARED, "z": number()}
     original = {**ORIGINAL, "z": np.array([1.0, 0.0, 2.0, 2.0])}
@@ -60,7 +89,7 @@ def test_every_measure_documents_itself_and_turns_into_json(name):
     assert found.missing
 
 
-@pytest.mark.parametrize("name", measure_names())
+@pytest.mark.parametrize("name", record_measure_names())
 def test_every_measure_takes_read_only_columns(name):
     """Columns may be mapped from a file that nobody can change."""
     declared = {"x": number(), "z": number(), "kind": nominal(3)}
@@ -126,7 +155,7 @@ def test_the_expected_error_is_the_largest_that_is_stated():
 
 def test_a_public_measure_looks_at_no_value():
     """The same value whatever the data are, even if there are none that could be compared."""
-    assert public_measures() == {"expected_error"}
+    assert public_measures() == {"expected_error", "privacy_loss"}
     without = {name: np.full(4, np.nan) for name in ORIGINAL}
     for name in public_measures():
         values = {
@@ -137,13 +166,32 @@ def test_a_public_measure_looks_at_no_value():
         assert len(values) == 1
 
 
+def test_the_privacy_loss_is_the_epsilon_that_is_stated():
+    found = measure("privacy_loss")(ORIGINAL, ORIGINAL, DECLARED, settled=SETTLED)
+    assert (found.value, found.concerns, found.direction) == (0.3, "risk", "lower_is_safer")
+    for epsilon in (None, 0.5):
+        with pytest.raises(MeasureUndefined, match="needs a mechanism that states its epsilon"):
+            measure("privacy_loss")(ORIGINAL, ORIGINAL, DECLARED, settled={"epsilon": epsilon})
+
+
+def test_the_worst_error_is_found_in_columns_and_in_figures():
+    assert worst_error(SETTLED) == ("z", 0.5)
+    assert worst_error({"figures": {"count": {"expected_error": 2.0}, "sum": {"expected_error": 1.0}}}) == (
+        "count",
+        2.0,
+    )
+    for settled in ({}, {"figures": {}}, {"parts": []}):
+        with pytest.raises(MeasureUndefined, match="states the error to expect of every column"):
+            worst_error(settled)
+
+
 @pytest.mark.parametrize("settled", [None, {}, {"parts": []}, {"parts": [SETTLED["parts"][0]]}])
 def test_an_expected_error_that_is_not_stated_for_every_column_is_undefined(settled):
     with pytest.raises(MeasureUndefined, match="states the error to expect of every column"):
         measure("expected_error")(ORIGINAL, ORIGINAL, DECLARED, settled=settled)
 
 
-@pytest.mark.parametrize("name", measure_names())
+@pytest.mark.parametrize("name", record_measure_names())
 def test_where_rows_mean_nothing_only_measures_of_records_are_undefined(name):
     declared = {"x": number(), "z": number(), "kind": nominal(3)}
     columns = {**ORIGINAL, "z": np.array([1.0, 0.0, 2.0, 2.0])}
