@@ -15,6 +15,7 @@ import typer
 from flows.audit_commands import audit
 from flows.budget_commands import budget
 from flows.options import AsJson, OutputFile, new_file
+from flows.reproduce_commands import reproduce
 from flows.review_commands import approve, keys, refuse, sign
 from flows.screen import Screen
 from flows.spec import json_schema, load_spec
@@ -49,6 +50,7 @@ app.add_typer(keys, name="keys")
 app.command()(approve)
 app.command()(refuse)
 app.command()(sign)
+app.command()(reproduce)
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec, YAML or JSON.")]
 SourceOption = Annotated[

@@ -6,15 +6,14 @@ A reproduction: the ranges of Table 2 are no sensitivities where a record may ch
 from __future__ import annotations
 
 import inspect
-import json
 from fractions import Fraction
-from pathlib import Path
 from typing import get_origin, get_type_hints
 
 import numpy as np
 import pytest
-from pyarrow import parquet
 
+from flows.beside_print import printed_tables
+from flows.reproduced_rows import read_farms
 from mechanisms.reproduction import bootstrap_tables
 from mechanisms.reproduction.bootstrap_tables import (
     printed_scales,
@@ -26,7 +25,7 @@ from mechanisms.tables.cells import build_cells
 from mechanisms.tables.scales import every_cell_its_own_scale, one_scale_for_all, public_membership_scales
 from mechanisms.tables.sensitivity import cell_total_sensitivity, magnitude_table_sensitivity, total_sensitivity
 
-TABLES = json.loads(Path(__file__).with_name("bootstrap_tables.json").read_text(encoding="utf-8"))
+TABLES = printed_tables("bootstrap_tables")
 STEPS = TABLES["whole_table"]["steps"]
 ONE = Fraction(1)
 
@@ -36,12 +35,7 @@ def farms(data_folder):
     path = data_folder / "ricefarms.parquet"
     if not path.exists():
         pytest.skip("the file of rice farms is not there; set PENSTOCK_DATA to its folder")
-    table = parquet.read_table(path, columns=["status", "varieties", "noutput"])
-    codes = {
-        name: np.array([TABLES[order].index(text) for text in table[name].to_pylist()])
-        for name, order in (("status", "rows"), ("varieties", "columns"))
-    }
-    return build_cells(codes, (3, 3), {"output": table["noutput"].to_numpy().astype(np.int64)})
+    return read_farms(path)
 
 
 def square(figures, digits=None):

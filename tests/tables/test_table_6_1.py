@@ -5,7 +5,6 @@ A reproduction: the domain is taken from the data as in the source, so nothing i
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
+from flows.beside_print import printed_tables
 from measures import measure
 from mechanisms import probabilistic_k_anonymity as pka
 from mechanisms.columns import Column
@@ -20,7 +20,7 @@ from mechanisms.randomness import seeded
 
 DATA = Path(os.environ.get("PENSTOCK_DATA", Path(__file__).parents[3] / "shared" / "data"))
 CENSUS = DATA / "census_casc.parquet"
-TABLE = json.loads(Path(__file__).with_name("table_6_1.json").read_text(encoding="utf-8"))
+TABLE = printed_tables("table_6_1")
 
 
 @pytest.mark.skipif(not CENSUS.exists(), reason="the Census file is not there; set PENSTOCK_DATA to its folder")
