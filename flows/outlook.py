@@ -8,8 +8,8 @@ from typing import Any
 
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
-from measures.foreseen import worst_error
-from mechanisms import dp_microaggregation
+from measures.foreseen import foretold
+from mechanisms import probabilistic_k_anonymity
 from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import TableEmpty, TooFewRecords
 from mechanisms.registry import mechanism_of
@@ -49,31 +49,33 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
 
 def _settled(plan: Plan, rows: int | None) -> dict[str, Any] | None:
     """What the mechanism would choose from public facts, where it leaves anything open and the facts are known."""
-    if rows is None:
-        return None
+    if rows is None and plan.layout is None:
+        return None  # those of tables do not depend on it
     try:
-        return mechanism_of(plan.params).settled_facts(plan.params, plan.declared, rows) or None
+        return mechanism_of(plan.params).settled_facts(plan.params, plan.declared, rows or 0) or None
     except TooFewRecords:
         return None  # the mechanism's own sentences say so
 
 
 def _used(plan: Plan, rows: int | None) -> Iterator[str]:
     params = plan.params
-    if plan.unit is None or not isinstance(params, dp_microaggregation.Params):
+    if plan.unit is None or isinstance(params, probabilistic_k_anonymity.Params):
         return
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
+    all_used = all_used if plan.layout is None else ""
     yield f"At most {params.rows_per_unit} records of each {plan.unit} are used, chosen at random{all_used}."
 
 
 def _gates(plan: Plan, settled: Mapping[str, Any] | None) -> Iterator[str]:
     """The limits; where a value follows from public facts, also whether it keeps them."""
+    known = {} if settled is None else foretold(settled)
     for gate in plan.gates:
-        if gate.measure != "expected_error" or settled is None:
+        if gate.measure not in known:
             yield gate.rule
             continue
-        worst, error = worst_error(settled)
-        verdict = "" if gate.holds(error) else ", so the release will be refused"
-        yield f"{gate.rule}: it will be {error:.4g} ({worst}){verdict}"
+        what, value = known[gate.measure]
+        verdict = "" if gate.holds(value) else ", so the release will be refused"
+        yield f"{gate.rule}: it will be {value:.4g} ({what}){verdict}"
 
 
 def _cost(plan: Plan) -> Iterator[str]:

@@ -24,11 +24,13 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
     guarantee = beside(compose(promises), spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
     params = spec.protect[0]  # a spec with more than one is refused
+    mechanism = mechanism_of(params)
     return Plan(
         name=spec.name,
         source=spec.source.path,
         declared=spec.columns,
-        released=mechanism_of(params).released_columns(params, spec.columns),
+        released=mechanism.released_columns(params, spec.columns),
+        layout=None if mechanism.layout is None else mechanism.layout(params, spec.columns),
         unit=spec.unit,
         suite=spec.validation.suite,
         min_rows=spec.validation.min_rows,

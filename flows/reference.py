@@ -18,6 +18,8 @@ _SECTIONS = {
     "Validate": "validate",
     "Budget": "budget",
     **{name: f"protect: {name}" for name in MECHANISMS},
+    "CellBounds": "protect.bounds.NAME",
+    "Statistic": "protect.figures",
     "Gate": "gates",
     "Approve": "approve",
     "Publish": "publish",

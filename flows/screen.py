@@ -88,7 +88,8 @@ class Screen:
         if self._as_json:
             self.show("", receipt)
             return
-        self._out.print(f"[bold green]Published[/bold green] {escape(receipt['name'])}, {receipt['records']:,} records")
+        rows = f"{receipt['records']:,} {receipt['rows_are']}"
+        self._out.print(f"[bold green]Published[/bold green] {escape(receipt['name'])}, {rows}")
         for label, value in (
             ("promise", receipt["promise"]),
             ("bundle", receipt["path"]),

@@ -122,8 +122,11 @@ class Publish(_Section):
     path: str = Field(
         description="Folder of published releases; the bundle is <path>/<name>/<release-id>. ${VAR} expands."
     )
-    formats: tuple[Literal["parquet", "csv"], ...] = Field(
-        default=("parquet",), min_length=1, description="Formats of the released data."
+    formats: tuple[Literal["parquet", "csv", "sdmx"], ...] = Field(
+        default=("parquet",),
+        min_length=1,
+        description="Formats of the released data. sdmx, for tables, beside one of the others: SDMX-CSV 2.0 with its "
+        "structure.",
     )
 
     @field_validator("formats")
@@ -131,6 +134,8 @@ class Publish(_Section):
     def _no_repetition(cls, formats: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(formats)) < len(formats):
             raise PydanticCustomError("repeated", "no format twice")
+        if set(formats) == {"sdmx"}:
+            raise PydanticCustomError("alone", "sdmx stands beside parquet or csv, which `penstock verify` reads")
         return formats
 
 
@@ -148,8 +153,8 @@ class ReleaseSpec(_Section):
     )
     gates: tuple[Gate, ...] = Field(
         min_length=1,
-        description="Limits that the release must keep; at least one. Where epsilon is spent, on expected_error only: "
-        "whether a release appears must not depend on the data.",
+        description="Limits that the release must keep; at least one. Where epsilon is spent, on public facts only "
+        "(expected_error, privacy_loss): whether a release appears must not depend on the data.",
     )
     approve: Approve = Field(default_factory=Approve, description="Reviewers, if any.")
     publish: Publish = Field(description="Where the bundle appears, in which formats.")
@@ -157,7 +162,7 @@ class ReleaseSpec(_Section):
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
         protect, gates = dict(enumerate(self.protect)), dict(enumerate(self.gates))
-        faults = disagreements(self.source.unit, self.columns, protect, gates, self.budget.part)
+        faults = disagreements(self.source.unit, self.columns, protect, gates, self.budget.part, self.publish.formats)
         if faults:
             raise PydanticCustomError("faults", "sections disagree", {"faults": faults})
         return self

@@ -15,8 +15,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from measures.gates import Gate
-from measures.registry import public_measures
-from mechanisms import dp_microaggregation
+from measures.registry import public_measures, record_measure_names
+from measures.table_measures import table_measure_names
+from mechanisms import probabilistic_k_anonymity
 from mechanisms.columns import Column
 from mechanisms.refusal import Fault
 from mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
@@ -51,9 +52,10 @@ def disagreements(
     params: Mapping[int, AnyParams],
     gates: Mapping[int, Gate],
     part: object,
+    formats: object = (),
 ) -> list[Fault]:
-    """Faults between sections: what each mechanism says of the columns, its unit, its gates, and the part."""
-    faults = [*_unit_faults(unit, columns, params)]
+    """Faults between sections: what each mechanism says of the columns, its unit, gates and formats, and the part."""
+    faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats)]
     for place, chosen in params.items():
         for fault in mechanism_of(chosen).faults(chosen, columns):
             room = "source" if fault.field.startswith("columns") else f"protect.{place}"
@@ -62,7 +64,7 @@ def disagreements(
     if len(params) > 1:
         rule = "one mechanism per spec in this version"
         faults.append(Fault("protect", rule, "Keep one of them.", f"{len(params)} mechanisms"))
-    return faults + _part_faults(part, columns)
+    return [*faults, *_part_faults(part, columns)]
 
 
 def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:
@@ -70,9 +72,10 @@ def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[in
         return
     for place, chosen in params.items():
         field = f"protect.{place}.rows_per_unit"
-        if not isinstance(chosen, dp_microaggregation.Params):
+        if isinstance(chosen, probabilistic_k_anonymity.Params) or getattr(chosen, "model", "dp") != "dp":
             if unit != "row":
-                rule = f"{chosen.mechanism} protects rows; a unit with several rows has no guarantee"
+                named = f"{chosen.mechanism} under {chosen.model}" if hasattr(chosen, "model") else chosen.mechanism
+                rule = f"{named} protects rows; a unit with several rows has no guarantee"
                 yield Fault("source.unit", rule, "Prepare one row per unit and set unit: row.", repr(unit))
                 return
         elif unit == "row" and chosen.rows_per_unit is not None:
@@ -88,24 +91,42 @@ def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[in
 
 def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault]:
     """Where a promise covers every output, it must cover whether there is one: that may not depend on the data."""
-    spends = "epsilon" in type(params).model_fields
+    spends = getattr(params, "epsilon", None) is not None
+    is_table = mechanism_of(params).layout is not None
+    measurable = table_measure_names() if is_table else record_measure_names()
+    # Under the relaxations the size of the noise, and so the error to expect, is secret.
+    stated = public_measures() if getattr(params, "model", "dp") == "dp" else public_measures() - {"expected_error"}
     for place, gate in gates.items():
+        field, got = f"gates.{place}.measure", repr(gate.measure)
         public = gate.measure in public_measures()
-        if spends and not public:
-            rule = "compares with the confidential data, and whether a release appears would tell about them"
-            remedy = f"Gate on {' or '.join(sorted(public_measures()))}; read the confidential report for the others."
-            yield Fault(f"gates.{place}.measure", rule, remedy, repr(gate.measure))
+        if spends and gate.measure not in stated:
+            rule = "is not public, and whether a release appears would tell about the confidential data"
+            remedy = f"Gate on {' or '.join(sorted(stated))}; read the confidential report for the others."
+            yield Fault(field, rule, remedy, got)
         elif public and not spends:
             rule = f"needs a public fact that {params.mechanism} does not have"
-            yield Fault(f"gates.{place}.measure", rule, "Choose another measure.", repr(gate.measure))
+            yield Fault(field, rule, "Choose another measure.", got)
+        elif gate.measure not in measurable:
+            rule = "measures records, and the output is a table" if is_table else "measures tables"
+            yield Fault(field, rule, f"Choose one of {', '.join(measurable)}.", got)
 
 
-def _part_faults(part: object, columns: Mapping[str, Column]) -> list[Fault]:
+def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator[Fault]:
+    records = [chosen for chosen in params.values() if mechanism_of(chosen).layout is None]
+    if isinstance(formats, list | tuple) and "sdmx" in formats and records:
+        yield Fault("publish.formats", "sdmx is for tables", "Remove it.", "sdmx")
+
+
+def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]:
     """Parts are disjoint if each release reads the records of one category only; the domain check sees to that."""
-    if not isinstance(part, str) or (part in columns and len(columns[part].categories or ()) == 1):
-        return []
-    remedy = "Declare the column with the one category that this release is about."
-    return [Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))]
+    single = [name for name, column in columns.items() if len(column.categories or ()) == 1]
+    if isinstance(part, str) and part not in single:
+        remedy = "Declare the column with the one category that this release is about."
+        yield Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))
+    for name in single:
+        if name != part:
+            rule = "at least two, unless the column says which part of the data set this release is about"
+            yield Fault(f"source.columns.{name}.categories", rule, "List every possible category, or set budget.part.")
 
 
 def _faults_between(raw: object) -> list[Fault]:
@@ -119,7 +140,8 @@ def _faults_between(raw: object) -> list[Fault]:
         return []
     params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), _places(raw, "protect"))
     gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates"))
-    return disagreements(source.get("unit"), columns, params, gates, _mapping(raw, "budget").get("part"))
+    part, formats = _mapping(raw, "budget").get("part"), _mapping(raw, "publish").get("formats")
+    return disagreements(source.get("unit"), columns, params, gates, part, formats)
 
 
 def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault]:

@@ -89,8 +89,8 @@ class Column(BaseModel):
     categories: Categories | None = Field(
         default=None,
         validate_default=True,
-        description="Every possible category; for ordinal columns from lowest to highest. "
-        "With a taxonomy: its leaves, if not listed.",
+        description="Every possible category; for ordinal columns from lowest to highest. With a taxonomy: its leaves, "
+        "if not listed. Only the nominal column that budget.part names may have a single one.",
     )
     missing: MissingRule = Field(
         default="refuse",
@@ -174,7 +174,7 @@ class Column(BaseModel):
             if self.categories is None:
                 if not unsound:  # else the leaves are what is missing
                     refuse("categories", f"needed for type {self.type}", "List every possible category.")
-            elif len(self.categories) < 2:
+            elif len(self.categories) < (1 if self.type == "nominal" else 2):
                 refuse("categories", "at least two", "List every possible category.", self.categories)
             elif len(set(self.categories)) < len(self.categories):
                 refuse("categories", "no category twice", "Remove the repetition.")

@@ -46,6 +46,7 @@ from mechanisms.permutation import permutation
 from mechanisms.protected import Protected
 from mechanisms.randomness import Randomness
 from mechanisms.refusal import Fault, SettingRefused, TooFewRecords
+from mechanisms.shares import share_faults
 from mechanisms.sound import require_sound
 from mechanisms.taxonomy import candidates
 
@@ -110,7 +111,7 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
         )
         found.append(Fault("adjacency", rule, "Use replace.", "add_remove"))
     found += _order_faults(params, len(names))
-    found += _share_faults(params, names)
+    found += share_faults(params.shares, names, "column")
     for name, column in declared.items():
         if column.role == "weight":
             rule = "a weight has no declared bounds, so nothing can be promised about it"
@@ -119,6 +120,9 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
         elif column.role in OUTPUT_ROLES and column.missing != "refuse":
             rule = "must be refuse: a missing value can neither be averaged nor compared"
             found.append(Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing))
+        elif len(column.categories or (1, 2)) < 2:
+            rule = "a column with one category has nothing to protect, and would take a share of epsilon"
+            found.append(Fault(f"columns.{name}.categories", rule, "Leave it out."))
     return found
 
 
@@ -130,18 +134,6 @@ def _order_faults(params: Params, attributes: int) -> Iterator[Fault]:
     elif params.order == "corners_in_turn" and attributes > MOST_CORNER_ATTRIBUTES:
         rule = f"at most {MOST_CORNER_ATTRIBUTES} columns"
         yield Fault("order", rule, "Use snake.", params.order)
-
-
-def _share_faults(params: Params, names: tuple[str, ...]) -> Iterator[Fault]:
-    if not params.shares:
-        return
-    if set(params.shares) != set(names):
-        yield Fault("shares", f"one for each of {', '.join(names)}", "Name all or none.", ", ".join(params.shares))
-    if any(share <= 0 for share in params.shares.values()):
-        yield Fault("shares", "each above 0", "Leave a column out if it may cost nothing.")
-    total = sum(params.shares.values(), Fraction(0))
-    if total != 1:
-        yield Fault("shares", "must add up to 1 exactly", 'Write them as "1/3".', str(total))
 
 
 def released_columns(params: Params, declared: Declared) -> dict[str, Column]:
@@ -204,11 +196,11 @@ def settle(params: Params, declared: Declared, records: int) -> tuple[Settled, .
 
 def settled_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
     """What `protect` will state as settled, before any record is looked at."""
-    return _facts(settle(params, declared, records), records)
+    return _facts(params, settle(params, declared, records), records)
 
 
-def _facts(settled: Sequence[Settled], records: int) -> dict[str, Any]:
-    return {"records": records, "parts": [part.facts() for part in settled]}
+def _facts(params: Params, settled: Sequence[Settled], records: int) -> dict[str, Any]:
+    return {"records": records, "epsilon": str(params.epsilon), "parts": [part.facts() for part in settled]}
 
 
 def _settle(epsilons: Mapping[str, Fraction], params: Params, declared: Declared, records: int) -> Settled:
@@ -314,7 +306,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
             )
             released[name] = _as_given(values, columns[name], declared[name])[places]
             groups[name] = labels
-    facts = _facts(settled, records)
+    facts = _facts(params, settled, records)
     return Protected(released, guarantee, masked=tuple(released), groups=groups, origin=origin, settled=facts)
 
 

@@ -8,20 +8,25 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mechanisms import dp_microaggregation, probabilistic_k_anonymity
+from mechanisms import dp_microaggregation, probabilistic_k_anonymity, statistics, table
 from mechanisms.columns import Column, Columns, Declared
 from mechanisms.foresight import dp_microaggregation as dp_foresight
 from mechanisms.foresight import probabilistic_k_anonymity as swap_foresight
+from mechanisms.foresight import statistics as statistics_foresight
+from mechanisms.foresight import table as table_foresight
 from mechanisms.guarantee import Guarantee
+from mechanisms.layout import Layout
 from mechanisms.protected import Protected
 from mechanisms.randomness import Randomness
 from mechanisms.refusal import Fault
 from mechanisms.usage import dp_microaggregation as dp_usage
 from mechanisms.usage import probabilistic_k_anonymity as swap_usage
+from mechanisms.usage import statistics as statistics_usage
+from mechanisms.usage import table as table_usage
 
 __all__ = ["MECHANISMS", "AnyParams", "Mechanism", "mechanism_of"]
 
-AnyParams = probabilistic_k_anonymity.Params | dp_microaggregation.Params
+AnyParams = probabilistic_k_anonymity.Params | dp_microaggregation.Params | table.Params | statistics.Params
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,8 @@ class Mechanism:
     """A mechanism's settings and functions; each takes settings of its own kind only.
 
     faults: reasons why settings and declared columns do not fit.
-    released_columns: the declaration of the output.
+    released_columns: the declaration of the output, where it consists of records.
+    layout: what the output looks like, where it is a table; None where it consists of records.
     settled_facts: what `protect` will state as settled for so many records, from public facts alone.
     foresee, treatments, advice: sentences for who decides, and for who uses the data.
     """
@@ -43,6 +49,7 @@ class Mechanism:
     foresee: Callable[[Any, Declared, int | None], tuple[str, ...]]
     treatments: Callable[[Any, Declared], dict[str, str]]
     advice: Callable[[Any], tuple[str, ...]]
+    layout: Callable[[Any, Declared], Layout] | None = None
 
 
 MECHANISMS: dict[str, Mechanism] = {
@@ -67,6 +74,30 @@ MECHANISMS: dict[str, Mechanism] = {
         dp_foresight.foresee,
         dp_usage.treatments,
         dp_usage.advice,
+    ),
+    "table": Mechanism(
+        table.Params,
+        table.faults,
+        table.promise,
+        table.protect,
+        table.released_columns,
+        table.settled_facts,
+        table_foresight.foresee,
+        table_usage.treatments,
+        table_usage.advice,
+        table.layout,
+    ),
+    "statistics": Mechanism(
+        statistics.Params,
+        statistics.faults,
+        statistics.promise,
+        statistics.protect,
+        statistics.released_columns,
+        statistics.settled_facts,
+        statistics_foresight.foresee,
+        statistics_usage.treatments,
+        statistics_usage.advice,
+        statistics.layout,
     ),
 }
 

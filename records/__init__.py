@@ -15,6 +15,8 @@
     store     `open_records`: everything in one database
     audit     everything checked together, with every manifest that can be reached
     run       the working folder of one run: lock, commit markers, resume
+    answers   tables that were drawn, found again by what they are made of
+    pages, table_sheet, sdmx   reports for people, tables for other platforms
     statement, bundle   the public bundle: seal, install, check
 
 Nothing here knows Prefect, and nothing here draws noise.

@@ -52,6 +52,7 @@ class Claim:
     source: keyed digest of the records; the same records are recognised by it under any name.
     column, part: the release uses only the records whose declared `column` is `part`.
     acknowledges: earlier releases of the same records that no common promise covers.
+    about: the columns that the release is made from; None in claims of versions that did not say.
     """
 
     dataset: str | None
@@ -63,6 +64,7 @@ class Claim:
     column: str | None = None
     part: str | None = None
     acknowledges: tuple[str, ...] = ()
+    about: tuple[str, ...] | None = None
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -76,6 +78,10 @@ class Claim:
         same_column = self.column is not None and self.column == other.column
         return same_column and len(parts - {None}) == 2 and units == {"row"}
 
+    def shares_with(self, other: Claim) -> tuple[str, ...]:
+        """The columns that both releases are made from; all of this one's where the other does not say."""
+        return tuple(name for name in self.about or () if other.about is None or name in other.about)
+
     def facts(self) -> dict[str, Any]:
         """The claim as it stands in the log."""
         return {
@@ -88,6 +94,7 @@ class Claim:
             "column": self.column,
             "part": self.part,
             "acknowledges": list(self.acknowledges),
+            "about": None if self.about is None else list(self.about),
         }
 
     @classmethod
@@ -104,6 +111,7 @@ class Claim:
             column=facts["column"],
             part=facts["part"],
             acknowledges=tuple(facts["acknowledges"]),
+            about=None if facts.get("about") is None else tuple(facts["about"]),
         )
 
 

@@ -4,6 +4,7 @@
     keys/secret.key     0600   32 random bytes for keyed digests
     keys/signing.pem    0600   Ed25519 private key;  keys/signing.pub is its public key
     runs/<run-id>/      0700   see run.py
+    answers/<key>/      0700   see answers.py
     penstock.db         0600   unless PENSTOCK_DB names another database
 """
 
@@ -50,7 +51,7 @@ class Home:
     def open(cls, root: Path | None = None) -> Self:
         """The located home, made if it is not there, and made private if it is not."""
         home = cls.located(root)
-        for folder in (home.root, home.keys, home.runs):
+        for folder in (home.root, home.keys, home.runs, home.answers):
             _make_private(folder)
         return home
 
@@ -61,6 +62,10 @@ class Home:
     @property
     def runs(self) -> Path:
         return self.root / "runs"
+
+    @property
+    def answers(self) -> Path:
+        return self.root / "answers"
 
     @property
     def database_url(self) -> str:

@@ -140,6 +140,15 @@ class Ledger:
                     facts["outcome"] = outcome if cost is drawn[-1] else "refused"
                     sheet.write(Action.SETTLED, run=run, facts=facts, subjects=cost.claim.subjects)
 
+    def overlapping(self, claim: Claim, *, run: str) -> tuple[Cost, ...]:
+        """Other releases of the same data set or records, out or under way, that share a column with this one."""
+        with self._log.page() as page:
+            sheet = Sheet(page)
+            costs = {(cost.run, cost.attempt): cost for each in claim.subjects for cost in sheet.book(each).costs}
+        return tuple(
+            cost for cost in costs.values() if cost.run != run and cost.blocks and claim.shares_with(cost.claim)
+        )
+
     def book(self, dataset: str) -> Book:
         """Accounts and costs of one data set."""
         with self._log.page() as page:

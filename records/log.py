@@ -92,6 +92,8 @@ class Action(StrEnum):
     APPROVED = "APPROVED"
     DECLINED = "DECLINED"
     DECISION_REFUSED = "DECISION_REFUSED"
+    REPEATED = "REPEATED"
+    OVERLAPS = "OVERLAPS"
 
 
 # What ends a run or was decided by a person is signed at once; the checkpoint covers all before it.

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from measures import measure_names
+from measures.checks import Check
 from measures.comparison import Comparison, compare
-from measures.gates import Decision, decide
+from measures.gates import Decision, GateResult, Verdict, decide
 from measures.measurement import Measurement, MeasureUndefined
-from measures.recheck import recheck
-from measures.registry import judge, public_measures
+from measures.recheck import recheck, recheck_table
+from measures.registry import judge, public_measures, record_measure_names
+from measures.table_measures import judge_table, table_measure_names
+from measures.table_output import TableOutput
 from mechanisms.columns import Columns
 from mechanisms.guarantee import ADDS_UP
+from mechanisms.layout import Layout
+from records.log import Action
 from tasks.ingest import Ingested
 from tasks.job import Job
+from tasks.layouts import read_table
 from tasks.protect import Staged
 from tasks.step import step
 from tasks.tables import load_columns, read_release
@@ -28,10 +34,41 @@ _ONLY_IF_GATED = frozenset({"record_linkage"})
 # Associations between a masked and an unchanged column change too, so this one sees all columns.
 _OVER_ALL_COLUMNS = frozenset({"correlation_change"})
 
+Judge = Callable[[str], Measurement]
+
 
 @step("assess")
 def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     """Every check and every gate runs; the decision and all values stay on the confidential side."""
+    layout = job.plan.layout
+    if layout is None:
+        checks, take, wanted = _judged_records(job, source, staged)
+    else:
+        checks, take, wanted = _judged_table(job, source, staged, layout)
+    gated = {gate.measure for gate in job.plan.gates}
+    measured: dict[str, Measurement] = {}
+    undefined: list[str] = []
+    for name in wanted:
+        try:
+            measured[name] = take(name)
+        except MeasureUndefined:
+            if name in gated:
+                raise
+            undefined.append(name)
+    decision = _with(decide(job.plan.gates, measured, checks), _differencing(job))
+    assessment = {
+        "records": staged.records,
+        "decision": decision.as_dict(),
+        "checks": [check.as_dict() for check in checks],
+        "measurements": [measurement.as_dict() for measurement in measured.values()],
+        "undefined": undefined,
+    }
+    job.run.path("assessment.json").write_text(json.dumps(assessment, indent=2), encoding="utf-8")
+    return decision
+
+
+def _judged_records(job: Job, source: Ingested, staged: Staged) -> tuple[Sequence[Check], Judge, list[str]]:
+    """The checks of released records, how to measure them, and by what."""
     plan = job.plan
     secrets = load_columns(staged.secrets)
     origin, kept = secrets.pop("origin"), secrets.pop("kept", None)
@@ -40,33 +77,59 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     released = read_release(staged.data, plan.released, places)
     groups = {name.removeprefix("group "): labels for name, labels in secrets.items()}
     checks = recheck(original, released, plan.released, plan.guarantee, staged.masked, groups, staged.settled)
-    gated = {gate.measure for gate in plan.gates}
 
     def compared(columns: Columns) -> Comparison:
         aligned = plan.guarantee.parameters.get("mode") != "marginals"
         return compare(original, columns, plan.released, groups, settled=staged.settled, aligned=aligned)
 
     everything, masked = compared(released), compared({name: released[name] for name in staged.masked})
+    gated = {gate.measure for gate in plan.gates}
     left_out = frozenset() if plan.guarantee.model in ADDS_UP else _ONLY_IF_GATED | public_measures()
-    wanted = [name for name in measure_names() if name in gated or name not in left_out]
+    wanted = [name for name in record_measure_names() if name in gated or name not in left_out]
+    return checks, lambda name: judge(name, everything if name in _OVER_ALL_COLUMNS else masked), wanted
 
-    def take(name: str) -> Measurement | None:
-        try:
-            return judge(name, everything if name in _OVER_ALL_COLUMNS else masked)
-        except MeasureUndefined:
-            if name in gated:
-                raise
-            return None
 
-    taken = {name: take(name) for name in wanted}
-    measured = {name: measurement for name, measurement in taken.items() if measurement is not None}
-    decision = decide(plan.gates, measured, checks)
-    assessment = {
-        "records": staged.records,
-        "decision": decision.as_dict(),
-        "checks": [check.as_dict() for check in checks],
-        "measurements": [measurement.as_dict() for measurement in measured.values()],
-        "undefined": [name for name, measurement in taken.items() if measurement is None],
-    }
-    job.run.path("assessment.json").write_text(json.dumps(assessment, indent=2), encoding="utf-8")
-    return decision
+def _judged_table(
+    job: Job, source: Ingested, staged: Staged, layout: Layout
+) -> tuple[Sequence[Check], Judge, list[str]]:
+    """The checks of a released table, how to measure it, and by what."""
+    plan = job.plan
+    hidden = load_columns(staged.secrets)
+    output = TableOutput(
+        original=load_columns(source.folder, hidden.pop("kept", None)),
+        declared=plan.data_columns,
+        layout=layout,
+        released=read_table(staged.data, layout),
+        guarantee=plan.guarantee,
+        settled=staged.settled,
+        hidden=hidden,
+    )
+    left_out = frozenset() if plan.guarantee.model in ADDS_UP else public_measures()
+    return recheck_table(output), lambda name: judge_table(name, output), _without(table_measure_names(), left_out)
+
+
+def _without(names: Iterable[str], left_out: frozenset[str]) -> list[str]:
+    return [name for name in names if name not in left_out]
+
+
+def _differencing(job: Job) -> GateResult | None:
+    """Whether a table can be subtracted from an earlier release; None where it shares no column with any.
+
+    Where promises add up the ledger has counted both; where they do not, a person must look.
+    """
+    if job.plan.layout is None:
+        return None
+    found = [event.facts["releases"] for event in job.log.events(job.run.id) if event.action is Action.OVERLAPS]
+    if not found:
+        return None
+    shared = "; ".join(f"{run} shares {', '.join(columns)}" for run, columns in found[-1].items())
+    rule = "releases of the same data set that share columns are looked at together"
+    if job.plan.guarantee.model in ADDS_UP:
+        return GateResult("differencing", Verdict.PASS, rule, None, None, f"{shared}; the ledger counts them together")
+    return GateResult("differencing", Verdict.REVIEW, rule, None, None, f"{shared}; no theorem covers both")
+
+
+def _with(decision: Decision, result: GateResult | None) -> Decision:
+    if result is None:
+        return decision
+    return Decision(max(decision.verdict, result.verdict), (*decision.results, result))

@@ -11,6 +11,7 @@ from typing import Any
 from measures.gates import Gate
 from mechanisms.columns import Column
 from mechanisms.guarantee import ADDS_UP, Guarantee
+from mechanisms.layout import Layout
 from mechanisms.registry import AnyParams
 from records.accounts import Claim
 from records.approval import Rule
@@ -22,7 +23,8 @@ __all__ = ["Plan"]
 class Plan:
     """The resolved spec with its promise.
 
-    released: the declared columns of the output.
+    released: the declared columns of the output, where it consists of records.
+    layout: what the output looks like, where it is a table.
     unit: the column that tells whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
     rule: what reviewers are asked; None where nobody is.
@@ -32,6 +34,7 @@ class Plan:
     source: str
     declared: Mapping[str, Column]
     released: Mapping[str, Column]
+    layout: Layout | None
     unit: str | None
     suite: str | None
     min_rows: int
@@ -66,4 +69,23 @@ class Plan:
             column=column,
             part=part,
             acknowledges=self.acknowledges,
+            about=self.about,
         )
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The columns of the source that the output is made from, in declared order."""
+        if self.layout is None:
+            return tuple(self.released)
+        used = {*self.layout.dimensions, *(figure.column for figure in self.layout.figures)}
+        return tuple(name for name in self.declared if name in used)
+
+    def content(self, source: str) -> dict[str, Any]:
+        """What decides a table: its records, its settings but for its name, and how its columns are declared."""
+        return {
+            "source": source,
+            "settings": self.params.model_dump(mode="json", exclude={"table"}),
+            "columns": {name: self.declared[name].model_dump(mode="json") for name in self.data_columns},
+            "unit": self.unit,
+            "part": self.part,
+        }

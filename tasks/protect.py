@@ -21,11 +21,14 @@ from mechanisms.randomness import Randomness, require_system, system
 from mechanisms.refusal import Refusal
 from mechanisms.registry import mechanism_of
 from records import durable
+from records.answers import Answer
 from records.digest import plain_file
 from records.log import Action
 from records.run import RunDamaged
 from tasks.ingest import Ingested
 from tasks.job import Job
+from tasks.layouts import write_table
+from tasks.repeat import drawn_before, keep, take_back
 from tasks.step import step
 from tasks.tables import load_columns, save_columns, write_release
 
@@ -41,12 +44,13 @@ class PromiseDiffers(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A reference to the protected table, still on the confidential side.
+    """A reference to the protected output, still on the confidential side.
 
-    records: how many are released; fewer than the source has where contributions are bounded.
+    records: rows of the output; fewer than the source has where contributions are bounded, and cells of a table.
     settled: public facts that the mechanism chose.
-    secrets: folder with the source row of each released row (origin), the rows that were used if not all were
-    (kept, rising), and for each masked column the group of every row that was used.
+    secrets: folder with the rows that were used if not all were (kept, rising); of records the source row of each
+    released one (origin), and for each masked column the group of every row that was used; of a table its hidden
+    account (mechanisms.protected).
     """
 
     data: Path
@@ -81,10 +85,14 @@ def staged_before(job: Job) -> Staged | None:
 
 @step("protect")
 def protect(job: Job, source: Ingested) -> Staged:
-    """Apply the mechanism, put the rows in random order, stage the file; never draw twice."""
+    """Apply the mechanism, put records in random order, stage the file; never draw twice."""
     before = staged_before(job)
     if before is not None:
+        _keep(job, source, before)  # it may have died before it did
         return before
+    answer = drawn_before(job, source.digest)
+    if answer is not None:
+        return _repeated(job, answer)
     randomness = system()
     require_system(randomness)
     plan = job.plan
@@ -92,26 +100,75 @@ def protect(job: Job, source: Ingested) -> Staged:
     head = job.log.head()
     job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
     job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))
-    data, secrets = job.run.path("protected.parquet"), job.run.path("secrets")
     importlib.import_module("mechanisms.microaggregation.kernels")  # the compiler is not safe to load on two threads
     kept = _rows_kept(job, source, randomness)
+    draw = _draw_records if plan.layout is None else _draw_table
+    protected, records = draw(job, source, kept, randomness)
+    data = job.run.path("protected.parquet")
+    staged = _commit(job, plain_file(data), protected.masked, records, protected.settled)
+    _keep(job, source, staged)
+    return staged
+
+
+def _draw_records(
+    job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness
+) -> tuple[Protected, int]:
+    """Protected records, shuffled, written and on disk; their secret account beside them."""
+    plan = job.plan
+    data = job.run.path("protected.parquet")
     records = source.rows if kept is None else len(kept)
     with ThreadPoolExecutor(1) as beside:
         shuffling = beside.submit(permutation, records, randomness)
-        protected = mechanism_of(plan.params).protect(
-            load_columns(source.folder, kept), plan.data_columns, plan.params, randomness
-        )
+        protected = _protected(job, source, kept, randomness)
         order = shuffling.result()
-        _require_planned(protected.guarantee, plan.guarantee)
         write_release(data, protected.columns, plan.released, plan.guarantee, order)
         on_disk = beside.submit(durable.sync, data)  # the disk writes while the processor counts
-        digest = plain_file(data)
+        save_columns(job.run.path("secrets"), _secrets(protected, order, kept))
         on_disk.result()
-    save_columns(secrets, _secrets(protected, order, kept))
-    masked, settled = protected.masked, dict(protected.settled)
-    facts = {"digest": digest, "masked": list(masked), "records": records, "settled": settled}
+    return protected, records
+
+
+def _draw_table(
+    job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness
+) -> tuple[Protected, int]:
+    """A protected table, written; its cells have their public order, so nothing is shuffled."""
+    layout = job.plan.layout
+    if layout is None:
+        raise ValueError("a table has a layout")
+    protected = _protected(job, source, kept, randomness)
+    write_table(job.run.path("protected.parquet"), protected.columns, layout, job.plan.guarantee)
+    rows = {} if kept is None else {"kept": kept}
+    save_columns(job.run.path("secrets"), {**rows, **protected.hidden})
+    return protected, layout.rows
+
+
+def _protected(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Protected:
+    plan = job.plan
+    columns = load_columns(source.folder, kept)
+    protected = mechanism_of(plan.params).protect(columns, plan.data_columns, plan.params, randomness)
+    _require_planned(protected.guarantee, plan.guarantee)
+    return protected
+
+
+def _repeated(job: Job, answer: Answer) -> Staged:
+    """What another run drew, staged once more; nothing is spent."""
+    take_back(job, answer)
+    settled = {**answer.facts["settled"], "table": job.plan.layout.name if job.plan.layout is not None else ""}
+    digest = plain_file(job.run.path("protected.parquet"))
+    return _commit(job, digest, (), answer.facts["records"], settled)
+
+
+def _keep(job: Job, source: Ingested, staged: Staged) -> None:
+    """A table is remembered, so that the same question gets the same answer."""
+    if job.plan.layout is not None:
+        facts = {"records": staged.records, "settled": dict(staged.settled)}
+        keep(job, source.digest, Answer(job.run.id, staged.digest, facts, staged.data, staged.secrets))
+
+
+def _commit(job: Job, digest: str, masked: tuple[str, ...], records: int, settled: Mapping[str, Any]) -> Staged:
+    facts = {"digest": digest, "masked": list(masked), "records": records, "settled": dict(settled)}
     job.run.commit("protected", facts)
-    return Staged(data, digest, masked, records, settled, secrets)
+    return Staged(job.run.path("protected.parquet"), digest, masked, records, dict(settled), job.run.path("secrets"))
 
 
 def _rows_kept(job: Job, source: Ingested, randomness: Randomness) -> NDArray[np.int64] | None:

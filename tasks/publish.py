@@ -23,10 +23,13 @@ from records.digest import plain_file
 from records.log import Action
 from records.pages import PublicReport, public_report
 from records.run import RunDamaged, RunRefused
+from records.table_sheet import sheet_of
 from tasks.job import KEPT, Job
+from tasks.layouts import read_table
 from tasks.protect import Staged
 from tasks.report import versions
 from tasks.step import step
+from tasks.table_bundle import described_table, stated_layout, write_table_files
 from tasks.tables import write_csv
 from tasks.verification import FORMAT, ClaimBroken, approval_faults
 
@@ -35,11 +38,15 @@ __all__ = ["Receipt", "already_published", "conclude", "install", "seal", "stage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """Where the release is and what it promises."""
+    """Where the release is and what it promises.
+
+    records: the rows of the output, which are records or, in a table, cells.
+    """
 
     name: str
     run: str
     records: int
+    rows_are: str
     promise: str
     path: str
     manifest: str
@@ -59,11 +66,12 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
     plan = job.plan
     shutil.rmtree(job.bundle, ignore_errors=not job.bundle.exists())
     job.bundle.mkdir(mode=0o700)
-    if "parquet" in plan.formats:
-        os.link(staged.data, job.bundle / "data.parquet")
-    if "csv" in plan.formats:
-        write_csv(staged.data, job.bundle / "data.csv")
-    columns = _described_columns(job)
+    if plan.layout is None:
+        _write_records(job, staged)
+        columns = _described_columns(job)
+    else:
+        write_table_files(job, staged, plan.layout)
+        columns = described_table(plan, plan.layout)
     page = _page(job, staged, decision, columns, bundle.subjects(job.bundle))
     (job.bundle / "report.html").write_text(page, encoding="utf-8")
     subject = bundle.subjects(job.bundle)
@@ -76,6 +84,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "settled": dict(staged.settled),
         "columns": columns,
+        **({} if plan.layout is None else {"layout": stated_layout(plan.layout)}),
         "gates": decision.public(),
         "reviewers": plan.rule.reviewers if plan.rule is not None else 0,
         "spec_sha256": plan.spec_digest,
@@ -84,6 +93,14 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
     }
     content = bundle.content_digest(subject, release)
     job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": staged.records})
+
+
+def _write_records(job: Job, staged: Staged) -> None:
+    """The released records in every format that was asked for."""
+    if "parquet" in job.plan.formats:
+        os.link(staged.data, job.bundle / "data.parquet")
+    if "csv" in job.plan.formats:
+        write_csv(staged.data, job.bundle / "data.csv")
 
 
 def staged_content(job: Job) -> dict[str, Any] | None:
@@ -143,6 +160,7 @@ def conclude(job: Job) -> Receipt:
         name=job.plan.name,
         run=job.run.id,
         records=sealed["records"],
+        rows_are="records" if job.plan.layout is None else "cells",
         promise=_in_short(job.plan.guarantee),
         path=str(job.destination),
         manifest=sealed["manifest"],
@@ -165,7 +183,7 @@ def _in_short(guarantee: Guarantee) -> str:
     parameters = guarantee.parameters
     if guarantee.model in ADDS_UP:
         return f"{guarantee.model}, epsilon = {parameters['epsilon']}, adjacency {guarantee.adjacency}"
-    return f"{guarantee.model}, k = {parameters['k']}, {parameters['method']}"
+    return f"{guarantee.model}, k = {parameters['k']}, {parameters.get('method', 'exact figures')}"
 
 
 def _settled(job: Job) -> dict[str, Any] | None:
@@ -190,7 +208,7 @@ def _page(
     columns: Sequence[Mapping[str, Any]],
     data: Sequence[Mapping[str, Any]],
 ) -> str:
-    head = job.log.head()
+    head, layout = job.log.head(), job.plan.layout
     return public_report(
         PublicReport(
             name=job.plan.name,
@@ -211,6 +229,8 @@ def _page(
             ],
             usage=mechanism_of(job.plan.params).advice(job.plan.params),
             log_head=f"{head.seq}:{head.digest}",
+            rows_are="records" if layout is None else "cells",
+            table=None if layout is None else sheet_of(layout, read_table(staged.data, layout)),
         )
     )
 

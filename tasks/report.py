@@ -40,6 +40,7 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
             validation={"expectations": expectations, "failed": 0},
             steps=[{"name": name, "seconds": seconds} for name, seconds in job.seconds.items()],
             versions=versions(),
+            rows_are="records" if job.plan.layout is None else "cells",
         )
     )
     job.run.path("report.html").write_text(page, encoding="utf-8")

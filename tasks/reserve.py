@@ -1,4 +1,4 @@
-"""Reserve: the ledger sets aside what the draw will cost, before it."""
+"""Reserve: the ledger sets aside what the draw will cost, before it, and finds what it overlaps with."""
 
 from __future__ import annotations
 
@@ -6,45 +6,60 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from measures.foreseen import worst_error
+from measures.foreseen import foretold
 from measures.gates import GateRefused
+from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import Fault
 from mechanisms.registry import mechanism_of
+from records.log import Action
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.protect import staged_before
+from tasks.repeat import drawn_before
 from tasks.step import step
 from tasks.tables import load_columns
 
 __all__ = ["reserve"]
 
+_REMEDY = {
+    "expected_error": "Allow more for {}, or spend more epsilon.",
+    "privacy_loss": "Spend less, or allow more.",
+}
+
 
 @step("reserve")
 def reserve(job: Job, source: Ingested) -> None:
-    """Reserve the cost, or refuse. What was drawn before is charged already."""
-    if staged_before(job) is None:
-        _require_foreseen(job, source)
-        job.ledger.reserve(job.plan.claim(source.digest), run=job.run.id, actor=job.actor, now=datetime.now(UTC))
+    """Reserve the cost, or refuse. What was drawn before, by this run or for the same question, is charged already."""
+    if staged_before(job) is not None:
+        return
+    _require_foreseen(job, source)
+    answer = drawn_before(job, source.digest)
+    if answer is not None:
+        job.record(Action.REPEATED, of=answer.run)
+        return
+    claim = job.plan.claim(source.digest)
+    job.ledger.reserve(claim, run=job.run.id, actor=job.actor, now=datetime.now(UTC))
+    overlaps = job.ledger.overlapping(claim, run=job.run.id)
+    if overlaps:
+        job.record(Action.OVERLAPS, releases={cost.run: list(claim.shares_with(cost.claim)) for cost in overlaps})
 
 
 def _require_foreseen(job: Job, source: Ingested) -> None:
     """A gate that public facts decide refuses before anything is spent."""
     plan = job.plan
-    gates = [gate for gate in plan.gates if gate.measure == "expected_error"]
-    if not gates:
-        return
+    if plan.guarantee.model not in ADDS_UP:
+        return  # their gates are judged on the output
     settled = mechanism_of(plan.params).settled_facts(plan.params, plan.declared, _records_used(job, source))
-    worst, error = worst_error(settled)
+    known = foretold(settled)
     GateRefused.raise_for(
-        Fault(
-            f"gates.{gate.measure}",
-            gate.rule,
-            f"Allow more for {worst}, or spend more epsilon.",
-            f"{error:.4g}",
-        )
-        for gate in gates
-        if not gate.holds(error)
+        Fault(f"gates.{gate.measure}", gate.rule, _REMEDY[gate.measure].format(known[gate.measure][0]), _figure(value))
+        for gate in plan.gates
+        if gate.measure in known and not gate.holds(value := known[gate.measure][1])
     )
+
+
+def _figure(value: float) -> str:
+    return f"{value:.4g}"
 
 
 def _records_used(job: Job, source: Ingested) -> int:

@@ -20,6 +20,7 @@ from mechanisms.guarantee import ADDS_UP, Guarantee, Model
 from mechanisms.refusal import Fault, Refusal
 from records import bundle, signing
 from records.decision import APPROVE, DecisionRefused, verify_decision
+from tasks.table_claims import LayoutClaim, table_faults
 from tasks.tables import GUARANTEE_KEY
 
 __all__ = ["FORMAT", "ClaimBroken", "Finding", "KeyMissing", "approval_faults", "verify_bundle"]
@@ -99,9 +100,7 @@ def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
         Finding("signature", True, f"The manifest is signed with key {signing.key_id(key)}."),
         Finding("digests", True, f"All {len(names)} files are as listed, and there is no other."),
         _approved(predicate["approval"], content),
-        Finding(
-            "records", True, f"Every file has {claims.records:,} records, the listed columns and the stated promise."
-        ),
+        Finding("records", True, _counted(claims)),
         *_promised(claims),
         Finding("gates", False, _GATES[claims.guarantee.model in ADDS_UP]),
         Finding(
@@ -114,6 +113,15 @@ def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
             "environment", False, "Which software made the release is stated by the publisher; nothing here shows it."
         ),
     ]
+
+
+def _counted(claims: _Claims) -> str:
+    if claims.layout is None:
+        return f"Every file has {claims.records:,} records, the listed columns and the stated promise."
+    return (
+        f"Every file has {claims.records:,} cells and totals, all that were declared, and the stated promise; every "
+        "total is the sum of its cells."
+    )
 
 
 def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -> list[Fault]:
@@ -173,8 +181,13 @@ def _approved(approval: Mapping[str, Any], content: str) -> Finding:
 
 
 def _promised(claims: _Claims) -> Iterator[Finding]:
-    if claims.guarantee.model == "k_anon":
+    if claims.guarantee.model == "k_anon" and claims.layout is None:
         yield Finding("k-anonymity", True, f"Every combination of quasi-identifiers occurs at least {claims.k} times.")
+        return
+    if claims.guarantee.model == "k_anon":
+        counted = any(figure.statistic == "count" for figure in claims.layout.figures) if claims.layout else False
+        seen = "has" if counted else "is said to have"
+        yield Finding("k-anonymity", counted, f"Every cell that is not empty {seen} at least {claims.k} records.")
         return
     if claims.settled.parts:
         told = [
@@ -213,6 +226,7 @@ class _Claims(BaseModel):
     records: Annotated[int, Field(strict=True, ge=0)]
     columns: list[_ColumnClaim]
     settled: _SettledClaim = _SettledClaim()
+    layout: LayoutClaim | None = None
     bytes: dict[str, int]
     reviewers: Annotated[int, Field(strict=True, ge=0)]
 
@@ -227,8 +241,16 @@ class _Claims(BaseModel):
 
     @property
     def covers_columns(self) -> bool:
-        """Whether every column was cut into blocks once, and all together where rows are records."""
+        """Whether a table has its layout, and every column of records was cut into blocks once where they promise it.
+
+        All columns together where rows are records.
+        """
         parts = self.settled.parts
+        if self.guarantee.parameters.get("mechanism") in ("table", "statistics"):
+            layout = self.layout
+            return layout is not None and layout.is_sound and list(layout.layout.columns) == list(self.roles)
+        if self.layout is not None:
+            return False
         if "block_sizes" not in self.guarantee.audit:
             return not parts
         together = self.guarantee.parameters.get("mode") != "records" or len(parts) == 1
@@ -259,14 +281,15 @@ def _tables(folder: Path, names: list[str], claims: _Claims) -> tuple[dict[str, 
 
     tables: dict[str, pa.Table] = {}
     faults: list[Fault] = []
-    for name, read in (("data.parquet", pq.read_table), ("data.csv", read_csv)):
+    stem = "data" if claims.layout is None else f"tables/{claims.layout.table}"
+    for name, read in ((f"{stem}.parquet", pq.read_table), (f"{stem}.csv", read_csv)):
         if name in names:
             try:
                 tables[name] = read(folder / name)
             except (pa.ArrowException, OSError):
                 faults.append(_fault(name, "cannot be read"))
     if not tables and not faults:
-        faults.append(_fault("bundle", "holds neither data.parquet nor data.csv"))
+        faults.append(_fault("bundle", f"holds neither {stem}.parquet nor {stem}.csv"))
     return tables, faults
 
 
@@ -278,6 +301,9 @@ def _broken(name: str, table: pa.Table, claims: _Claims) -> Iterator[str]:
         yield "carries another guarantee than the manifest"
     if table.column_names != list(claims.roles):
         yield "has other columns than the manifest lists"
+        return
+    if claims.layout is not None:
+        yield from table_faults(table, claims.layout.layout, claims.k)
         return
     keys = [column for column, role in claims.roles.items() if role in ("quasi_identifier", "weight")]
     if claims.k and _smallest_class(table, keys) < claims.k:

@@ -15,6 +15,7 @@ import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from flows.demo import synthetic_survey
+from mechanisms.guarantee import Model
 from mechanisms.randomness import seeded
 from records import open_records
 from records.accounts import Account
@@ -148,6 +149,33 @@ def make_private(workplace: Workplace, **settings: Any) -> None:
     }
 
 
+def make_table(workplace: Workplace, **settings: Any) -> None:
+    """Switch the workplace to a table of its records, under add_remove unless the settings say otherwise."""
+    columns = workplace.raw["source"]["columns"]
+    for name in ("savings", "weight", "age"):
+        del columns[name]
+    columns["income"] |= {"domain": [0, 100_000], "outside": "clamp"}
+    chosen = {
+        "mechanism": "table",
+        "table": "incomes",
+        "dimensions": ["region", "education"],
+        "sums": ["income"],
+        "means": ["income"],
+        "model": "dp",
+        "epsilon": "1",
+        "adjacency": "replace",
+        **settings,
+    }
+    spends = chosen["model"] != "k_anon"
+    workplace.raw |= {
+        "protect": [{name: value for name, value in chosen.items() if value is not None}],
+        "gates": [{"measure": "privacy_loss", "max": 1} if spends else {"measure": "smallest_frequency", "min": 2}],
+        "publish": {"path": "published", "formats": ["parquet", "csv", "sdmx"]},
+    }
+    if spends:
+        workplace.raw["budget"] = {"dataset": "survey", "epsilon": "2"}
+
+
 def make_units(workplace: Workplace, most: int, records_of_each: int = 4) -> None:
     """Let every so many records in a row be one person's, and use at most `most` of them."""
     workplace.raw["source"]["unit"] = "person_id"
@@ -158,12 +186,20 @@ def make_units(workplace: Workplace, most: int, records_of_each: int = 4) -> Non
     pq.write_table(survey.set_column(place, "person_id", whose), workplace.source)
 
 
-def open_dp_account(limit: int, *, dataset: str = "survey", unit: str = "row") -> None:
+def open_dp_account(
+    limit: int,
+    *,
+    dataset: str = "survey",
+    unit: str = "row",
+    model: Model = "dp",
+    adjacency: str = "replace",
+    partition: str | None = None,
+) -> None:
     """An officer is trusted and lets the releases of a data set spend so much together."""
     log, how = open_records().log, {"actor": "olga", "now": datetime.now(UTC)}
     trust(log, "olga", OFFICER.public_key(), reason="met in person", **how)
     account = Account(
-        dataset=dataset, model="dp", limit=Fraction(limit), adjacency="replace", unit=unit, partition=None
+        dataset=dataset, model=model, limit=Fraction(limit), adjacency=adjacency, unit=unit, partition=partition
     )
     open_account(log, account, Officer("olga", OFFICER, "agreed in the board"), **how)
 

@@ -13,6 +13,7 @@ from mechanisms.exact import ExactNumber
 from mechanisms.grid import Grid, grid_of
 from mechanisms.layout import Figure, Layout
 from mechanisms.refusal import Fault, SettingRefused
+from mechanisms.shares import share_faults
 from mechanisms.summaries.quantiles import LARGEST_DENOMINATOR
 
 __all__ = ["MOST_RECORDS", "Kind", "Params", "Statistic", "epsilons", "faults", "figure_grid", "layout", "touched"]
@@ -135,7 +136,11 @@ def _is_whole(figure: Statistic, declared: Declared) -> bool:
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
     """Every reason why these settings do not fit each other or these columns, found before any row is read."""
-    found = [*_group_faults(params, declared), *_model_faults(params), *_share_faults(params)]
+    found = [
+        *_group_faults(params, declared),
+        *_model_faults(params),
+        *share_faults(params.shares, [figure.name for figure in params.figures], "figure"),
+    ]
     for place, figure in enumerate(params.figures):
         found += _figure_faults(figure, params, declared, f"figures.{place}")
     if 0 < min(epsilons(params).values()) < _SMALLEST_EPSILON:
@@ -189,19 +194,6 @@ def _model_faults(params: Params) -> Iterator[Fault]:
     if params.model == "idp" and params.rows_per_unit is not None:
         remedy = "Prepare one row per unit."
         yield Fault("rows_per_unit", "not proven under idp", remedy, str(params.rows_per_unit))
-
-
-def _share_faults(params: Params) -> Iterator[Fault]:
-    if not params.shares:
-        return
-    names = [figure.name for figure in params.figures]
-    if set(params.shares) != set(names):
-        yield Fault("shares", f"one for each of {', '.join(names)}", "Name all or none.", ", ".join(params.shares))
-    if any(share <= 0 for share in params.shares.values()):
-        yield Fault("shares", "each above 0", "Leave a figure out if it may cost nothing.")
-    total = sum(params.shares.values(), Fraction(0))
-    if total != 1:
-        yield Fault("shares", "must add up to 1 exactly", 'Write them as "1/3".', str(total))
 
 
 def _figure_faults(figure: Statistic, params: Params, declared: Declared, field: str) -> Iterator[Fault]:

@@ -71,7 +71,7 @@ _LARGEST = 2**62
 class Scales:
     """b_i of (1), which keep epsilon under this adjacency and under no other."""
 
-    adjacency: BootstrapAdjacency | DpAdjacency
+    adjacency: BootstrapAdjacency | DpAdjacency | Literal["from_D"]
     epsilon: Fraction
     steps: Integers
 

@@ -16,8 +16,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
-from workplace import PASSED, Workplace, budget_of, make_private, open_dp_account
+from workplace import PASSED, Workplace, budget_of, make_private, make_table, open_dp_account
 
 from records import open_records
 from tasks.verification import verify_bundle
@@ -183,6 +184,26 @@ def test_a_killed_run_that_spends_is_charged_for_every_draw_and_publishes_one(
     # The process that died right after it had said that it spends did not come to say that it draws.
     assert events.count("PROTECTING") == charged - (point == "after SPENT")
     assert events[-1] == "PUBLISHED"
+
+
+@pytest.mark.parametrize(("point", "charged"), [("before marker", 2), ("after marker", 1), ("after rename", 1)])
+def test_a_table_whose_run_was_killed_is_charged_for_its_draws_and_not_for_its_repetition(
+    workplace: Workplace, zygote: Zygote, point: str, charged: int
+) -> None:
+    make_table(workplace)
+    workplace.write_spec()
+    open_dp_account(4)
+    assert zygote.run(workplace, point) == -signal.SIGKILL
+    assert zygote.run(workplace) == 0
+    workplace.raw["name"] = "again"
+    workplace.write_spec()
+    assert zygote.run(workplace) == 0
+    open_records().log.verify()
+    open_records().ledger.verify()
+    assert budget_of()[0] == str(charged)
+    one, two = (pq.read_table(bundle / "tables" / "incomes.parquet") for bundle in workplace.bundles())
+    assert one.to_pydict() == two.to_pydict()
+    assert workplace.working_files() == []
 
 
 @pytest.mark.parametrize("point", ["after SPENT", "before marker"])

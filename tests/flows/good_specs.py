@@ -56,6 +56,33 @@ DP: dict[str, Any] = {
 }
 
 
+TABLE: dict[str, Any] = {
+    "name": "losses",
+    "source": {
+        "path": "income.parquet",
+        "unit": "row",
+        "columns": {
+            "person": {"role": "identifier"},
+            "injury": {"role": "quasi_identifier", "type": "nominal", "categories": ["burn", "cut"]},
+            "loss": {"role": "confidential", "type": "continuous", "domain": [0, 1000]},
+        },
+    },
+    "budget": {"dataset": "income", "epsilon": "1/2"},
+    "protect": [
+        {
+            "mechanism": "table",
+            "dimensions": ["injury"],
+            "sums": ["loss"],
+            "model": "dp",
+            "epsilon": "1/2",
+            "adjacency": "replace",
+        }
+    ],
+    "gates": [{"measure": "expected_error", "max": 30}],
+    "publish": {"path": "out", "formats": ["parquet", "sdmx"]},
+}
+
+
 def changed(path: str, value: object, good: dict[str, Any] = GOOD) -> dict[str, Any]:
     """A good spec with one place changed; the value ... removes it."""
     spec = copy.deepcopy(good)

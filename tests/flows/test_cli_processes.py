@@ -122,6 +122,7 @@ def test_no_process_outlives_a_killed_or_a_finished_command_and_a_rerun_publishe
         "name",
         "run",
         "records",
+        "rows_are",
         "promise",
         "path",
         "manifest",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
-from good_specs import DP, GOOD, changed
+from good_specs import DP, GOOD, TABLE, changed
 from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.spec import parse_spec
 from measures.registry import measure_names, public_measures
 from mechanisms.refusal import Fault, SpecRefused
+from mechanisms.registry import MECHANISMS
 
 
 def faults_of(raw: object) -> tuple[Fault, ...]:
@@ -90,6 +92,10 @@ def fields_refused(raw: object) -> set[str]:
         ("budget", {"acknowledges": "a run"}, "budget.acknowledges"),
         ("publish/formats", ["xlsx"], "publish.formats.0"),
         ("publish/formats", ["csv", "csv"], "publish.formats"),
+        ("publish/formats", ["csv", "sdmx"], "publish.formats"),
+        ("publish/formats", ["sdmx"], "publish.formats"),
+        ("gates/0/measure", "cell_error", "gates.0.measure"),
+        ("source/columns/region/categories", ["N"], "source.columns.region.categories"),
         ("publish/path", ..., "publish.path"),
     ],
 )
@@ -129,6 +135,52 @@ def test_each_fault_under_differential_privacy_is_named_by_its_field(path: str, 
     assert fields_refused(changed(path, value, DP)) == {field}
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        ("protect/0/epsilon", ..., "protect.0.epsilon"),
+        ("protect/0/dimensions", ["nowhere"], "protect.0.dimensions"),
+        ("protect/0/model", "bdp", "protect.0.acknowledges"),
+        ("protect/0/bounds", {"loss": [{"cells": {"injury": ["burn"]}}]}, "protect.0.bounds.loss.0.domain"),
+        ("protect/0/rows_per_unit", 2, "protect.0.rows_per_unit"),
+        ("source/unit", "person", "protect.0.rows_per_unit"),
+        ("gates/0/measure", "mean_change", "gates.0.measure"),
+        ("gates/0/measure", "smallest_frequency", "gates.0.measure"),
+        ("gates/0/measure", "cell_error", "gates.0.measure"),
+    ],
+)
+def test_each_fault_of_a_table_is_named_by_its_field(path: str, value: object, field: str) -> None:
+    assert field in fields_refused(changed(path, value, TABLE))
+
+
+def test_a_relaxation_cannot_be_gated_on_an_error_that_is_secret() -> None:
+    relaxed = copy.deepcopy(TABLE)
+    relaxed["protect"][0] |= {"model": "idp", "adjacency": "from_D", "acknowledges": ["idp"]}
+    assert fields_refused(relaxed) == {"gates.0.measure"}
+    relaxed["gates"][0] = {"measure": "privacy_loss", "max": 1}
+    parse_spec(relaxed)
+
+
+def test_an_exact_table_is_gated_on_the_data_and_not_on_what_noise_would_be() -> None:
+    exact = copy.deepcopy(TABLE)
+    del exact["budget"]
+    exact["protect"][0] = {"mechanism": "table", "dimensions": ["injury"], "model": "k_anon", "k": 3}
+    assert fields_refused(exact) == {"gates.0.measure"}
+    exact["gates"][0] = {"measure": "mean_change", "max": 1}
+    assert fields_refused(exact) == {"gates.0.measure"}
+    exact["gates"][0] = {"measure": "smallest_frequency", "min": 3}
+    parse_spec(exact)
+    exact["source"]["unit"] = "person"
+    assert "source.unit" in fields_refused(exact)
+
+
+def test_the_column_of_a_part_has_one_category() -> None:
+    part = changed("source/columns/injury/categories", ["burn"], TABLE)
+    assert fields_refused(part) == {"source.columns.injury.categories"}
+    part["budget"]["part"] = "injury"
+    assert parse_spec(part).part == "burn"
+
+
 def test_under_differential_privacy_only_public_measures_decide_whether_a_release_appears() -> None:
     for measure in measure_names():
         raw = changed("gates/0/measure", measure, DP)
@@ -152,7 +204,7 @@ def test_a_setting_that_is_a_number_or_a_word_gets_one_rule(k: object, rule: str
 @pytest.mark.parametrize("named", [..., "magic", None, 3, ["probabilistic_k_anonymity"]])
 def test_a_spec_must_name_a_mechanism_that_exists(named: object) -> None:
     (fault,) = faults_of(changed("protect/0/mechanism", named))
-    assert fault.rule == "must be one of probabilistic_k_anonymity, dp_microaggregation"
+    assert fault.rule == f"must be one of {', '.join(MECHANISMS)}"
 
 
 def test_no_fault_of_a_unit_a_gate_or_a_mechanism_hides_another() -> None:

@@ -8,8 +8,9 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from measures.foreseen import foretold, stated_errors
 from measures.registry import public_measures
-from mechanisms import dp_microaggregation, probabilistic_k_anonymity
+from mechanisms import dp_microaggregation, probabilistic_k_anonymity, statistics, table
 from mechanisms.columns import Column
 from mechanisms.guarantee import ADDS_UP
 from mechanisms.randomness import seeded
@@ -44,8 +45,24 @@ EXAMPLES = {
         dp_microaggregation.Params(epsilon="1/2", adjacency="replace", k="auto"),
         dp_microaggregation.Params(epsilon="1/2", adjacency="add_remove", k="auto"),
     ),
+    "table": Example(
+        table.Params(dimensions=("school",), sums=("income",), model="dp", epsilon="1/2", adjacency="replace"),
+        table.Params(dimensions=("age",), model="dp", epsilon="1/2", adjacency="replace"),
+    ),
+    "statistics": Example(
+        statistics.Params(
+            groups=("school",),
+            figures=({"statistic": "count"}, {"statistic": "median", "of": "income"}),
+            model="dp",
+            epsilon="1/2",
+            adjacency="replace",
+        ),
+        statistics.Params(figures=({"statistic": "median"},), model="dp", epsilon="1/2", adjacency="replace"),
+    ),
 }
 every_mechanism = pytest.mark.parametrize("name", list(MECHANISMS))
+of_records = pytest.mark.parametrize("name", [name for name in MECHANISMS if MECHANISMS[name].layout is None])
+of_tables = pytest.mark.parametrize("name", [name for name in MECHANISMS if MECHANISMS[name].layout is not None])
 
 
 def sample() -> dict[str, np.ndarray]:
@@ -76,24 +93,40 @@ def test_a_mechanism_spends_exactly_if_its_settings_have_an_epsilon(name: str) -
     """So a spec can tell from the settings alone whether publication may depend on the data."""
     params: Any = EXAMPLES[name].params
     promise = MECHANISMS[name].promise(params, DECLARED)
-    assert ("epsilon" in type(params).model_fields) == (promise.model in ADDS_UP)
+    assert (getattr(params, "epsilon", None) is not None) == (promise.model in ADDS_UP)
     if promise.model in ADDS_UP:
         assert promise.parameters["epsilon"] == str(params.epsilon)
 
 
 @every_mechanism
 def test_a_mechanism_that_spends_states_what_public_measures_need(name: str) -> None:
-    assert public_measures() == {"expected_error"}
+    assert public_measures() == {"expected_error", "privacy_loss"}
     protected = MECHANISMS[name].protect(sample(), DECLARED, EXAMPLES[name].params, seeded(1))
-    stated = {column: facts for part in protected.settled.get("parts", ()) for column, facts in part["columns"].items()}
+    stated = stated_errors(protected.settled)
     if protected.guarantee.model in ADDS_UP:
-        assert list(stated) == list(protected.columns)
-        assert all(facts["expected_error"] >= 0 for facts in stated.values())
+        assert set(stated) <= set(protected.columns)
+        assert all(error >= 0 for error in stated.values())
+        assert set(foretold(protected.settled)) == public_measures()
     else:
-        assert not stated
+        assert not foretold(protected.settled)
 
 
-@every_mechanism
+@of_tables
+def test_a_table_comes_out_as_its_layout_says(name: str) -> None:
+    mechanism, params = MECHANISMS[name], EXAMPLES[name].params
+    assert mechanism.layout is not None
+    layout = mechanism.layout(params, DECLARED)
+    protected = mechanism.protect(sample(), DECLARED, params, seeded(1))
+    assert protected.guarantee == mechanism.promise(params, DECLARED)
+    assert tuple(protected.columns) == layout.columns
+    assert {len(values) for values in protected.columns.values()} == {layout.rows}
+    for dimension, codes in layout.codes().items():
+        np.testing.assert_array_equal(protected.columns[dimension], codes)
+    assert protected.settled == mechanism.settled_facts(params, DECLARED, RECORDS)
+    assert mechanism.released_columns(params, DECLARED) == {}
+
+
+@of_records
 def test_what_comes_out_is_what_was_declared_to_come_out(name: str) -> None:
     mechanism, params = MECHANISMS[name], EXAMPLES[name].params
     columns = sample()
@@ -128,7 +161,11 @@ def test_settings_that_do_not_fit_are_told_and_promise_nothing(name: str) -> Non
 def test_who_decides_and_who_uses_the_data_is_told_something(name: str) -> None:
     mechanism, params = MECHANISMS[name], EXAMPLES[name].params
     told = mechanism.treatments(params, DECLARED)
-    assert set(told) == set(mechanism.released_columns(params, DECLARED))
+    if mechanism.layout is None:
+        assert set(told) == set(mechanism.released_columns(params, DECLARED))
+    else:
+        drawn = mechanism.layout(params, DECLARED)
+        assert set(told) == {*drawn.dimensions, *(figure.name for figure in drawn.figures)}
     for sentences in (
         tuple(told.values()),
         mechanism.advice(params),

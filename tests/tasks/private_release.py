@@ -11,6 +11,7 @@ from workplace import REGIONS, ROWS, Workplace, make_private, make_units, open_d
 from flows.plan import draw_up_plan
 from flows.spec import load_spec
 from measures.gates import Decision
+from records.log import Action
 from tasks import assess, ingest, protect, publish, reserve
 from tasks.ingest import Ingested
 from tasks.job import Job, begin
@@ -37,7 +38,9 @@ class Line:
     def protect(self) -> tuple[Ingested, Staged]:
         source = self.ingest()
         self.reserve(source)
-        return source, protect.protect.fn(self.job, source)  # type: ignore[attr-defined]
+        staged = protect.protect.fn(self.job, source)  # type: ignore[attr-defined]
+        self.job.record(Action.PROTECTED, data=staged.digest)
+        return source, staged
 
     def assess(self) -> tuple[Ingested, Staged, Decision]:
         source, staged = self.protect()
@@ -59,7 +62,8 @@ class Line:
 def begun(workplace: Workplace, *, account: bool = True, limit: int = 4) -> Iterator[Line]:
     """A run of the workplace's spec; the first one opens the account that it spends from."""
     plan = draw_up_plan(load_spec(workplace.write_spec()))
+    guarantee = plan.guarantee
     if account:
-        open_dp_account(limit, unit=plan.guarantee.unit)
+        open_dp_account(limit, unit=guarantee.unit, model=guarantee.model, adjacency=guarantee.adjacency)
     with begin(plan) as job:
         yield Line(job)

@@ -115,6 +115,7 @@ def test_a_release_that_spends_needs_an_account(plan: Plan) -> None:
         column="region",
         part="North",
         acknowledges=("run-1",),
+        about=("age", "region", "education", "income", "savings", "weight"),
     )
     with (
         pytest.raises(AccountMissing, match="has no account of model dp"),

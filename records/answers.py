@@ -1,0 +1,77 @@
+"""Tables that were drawn, found again by what they are made of: the same question gets the same answer.
+
+    key = keyed(K, "answer", canonical(content)),   content: digest of the records, settings, declared columns    (1)
+
+    <home>/answers/<key>/
+        answer.json     which run drew it, the digest of its data, what it settled on
+        data            as it was staged
+        secrets/        what a re-check needs
+
+New noise for an old question would let readers average the noise away, at the price of another epsilon; by (1) the old
+noise comes back, and nothing is spent. A folder appears whole or not at all. Whether it is what was drawn is for the
+caller to ask of the audit log.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from records import durable
+from records.digest import canonical, keyed
+from records.home import Home
+
+__all__ = ["Answer", "answer_key", "find_answer", "keep_answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One table as its run staged it."""
+
+    run: str
+    digest: str
+    facts: Mapping[str, Any]
+    data: Path
+    secrets: Path
+
+
+def answer_key(home: Home, content: Mapping[str, Any]) -> str:
+    """(1)."""
+    return keyed(home.secret_key(), "answer", canonical(dict(content)))
+
+
+def find_answer(home: Home, key: str) -> Answer | None:
+    """The table with this key, if it was drawn before."""
+    folder = home.answers / key
+    try:
+        told = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return Answer(told["run"], told["digest"], told["facts"], folder / "data", folder / "secrets")
+
+
+def keep_answer(home: Home, key: str, answer: Answer) -> None:
+    """Keep a copy of what was staged; the first one stays, also if two runs drew at the same time."""
+    folder = home.answers / key
+    incoming = home.answers / f".{key}-{answer.run}"
+    if incoming.exists():
+        shutil.rmtree(incoming)  # a killed attempt's
+    incoming.mkdir(mode=0o700)
+    shutil.copyfile(answer.data, incoming / "data")
+    shutil.copytree(answer.secrets, incoming / "secrets")
+    told = {"run": answer.run, "digest": answer.digest, "facts": dict(answer.facts)}
+    durable.write(incoming / "answer.json", canonical(told))
+    durable.sync_tree(incoming)
+    try:
+        os.rename(incoming, folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        shutil.rmtree(incoming)
+    durable.sync(home.answers)

@@ -1,0 +1,50 @@
+"""A table that was drawn before is not drawn again: it comes back as it was, and nothing is spent."""
+
+from __future__ import annotations
+
+import shutil
+
+from records.answers import Answer, answer_key, find_answer, keep_answer
+from records.digest import plain_file
+from records.log import Action
+from records.run import RunDamaged
+from tasks.job import Job
+from tasks.layouts import read_table, write_table
+
+__all__ = ["drawn_before", "keep", "take_back"]
+
+
+def drawn_before(job: Job, source: str) -> Answer | None:
+    """The answer to the same question about the same records, if there is one; refused if it is not what was drawn."""
+    if job.plan.layout is None:
+        return None
+    answer = find_answer(job.home, answer_key(job.home, job.plan.content(source)))
+    if answer is None:
+        return None
+    drawn = [event.facts["data"] for event in job.log.events(answer.run) if event.action is Action.PROTECTED]
+    if answer.digest not in drawn or plain_file(answer.data) != answer.digest:
+        raise RunDamaged.at(
+            str(answer.data.parent),
+            rule="must be as it was drawn and as the audit log says",
+            remedy="Find out who changed it. Move the folder away to draw anew, which spends again.",
+        )
+    return answer
+
+
+def take_back(job: Job, answer: Answer) -> None:
+    """Stage the answer as this run's own table: the same figures under this plan's name and promise."""
+    layout = job.plan.layout
+    if layout is None:
+        raise ValueError("only tables are repeated")
+    columns = read_table(answer.data, layout)
+    write_table(job.run.path("protected.parquet"), columns, layout, job.plan.guarantee)
+    secrets = job.run.path("secrets")
+    shutil.rmtree(secrets, ignore_errors=not secrets.exists())
+    shutil.copytree(answer.secrets, secrets)
+
+
+def keep(job: Job, source: str, answer: Answer) -> None:
+    """Remember what this run drew, unless an answer is there already."""
+    key = answer_key(job.home, job.plan.content(source))
+    if find_answer(job.home, key) is None:
+        keep_answer(job.home, key, answer)

@@ -1,0 +1,88 @@
+"""Statistics through every step of the line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from private_release import begun
+from workplace import ROWS, Workplace, budget_of, make_table
+
+from measures.gates import GateRefused
+from mechanisms.refusal import ScaleZero
+from records.home import Home
+from tasks.verification import verify_bundle
+
+DP = {"model": "dp", "adjacency": "add_remove", "groups": ["education"]}
+IDP = {"model": "idp", "adjacency": "from_D_within_cell", "groups": ["education"], "acknowledges": ["idp"]}
+ALL = {"model": "idp", "adjacency": "from_D", "groups": [], "acknowledges": ["idp"]}
+
+
+def make_statistics(workplace: Workplace, **settings: Any) -> None:
+    make_table(workplace)
+    figures = [
+        {"statistic": "median", "of": "income"},
+        {"statistic": "quantile", "of": "income", "share": "9/10"},
+        {"statistic": "mean", "of": "income"},
+    ]
+    if settings["model"] == "dp":
+        figures.append({"statistic": "count"})
+    workplace.raw["protect"] = [
+        {"mechanism": "statistics", "table": "incomes", "figures": figures, "epsilon": "1", **settings}
+    ]
+
+
+@pytest.mark.parametrize("settings", [DP, IDP, ALL], ids=["dp", "idp by group", "idp of all"])
+def test_statistics_are_released_and_verify(workplace: Workplace, settings: dict[str, Any]) -> None:
+    make_statistics(workplace, **settings)
+    with begun(workplace) as line:
+        receipt = line.publish()
+    bundle = Path(receipt.path)
+    verify_bundle(bundle, Home.open().public_key_path)
+    table = pq.read_table(bundle / "tables/incomes.parquet").to_pydict()
+    assert len(table["income_median"]) == receipt.records == (4 if settings["groups"] else 1)
+    assert all(0 <= value <= 100_000 for value in table["income_median"])
+    assert ("count_standard_error" in table) == (settings["model"] == "dp")
+    assert budget_of()[0] == "1"
+
+
+def test_the_same_statistics_come_back_and_are_charged_once(workplace: Workplace) -> None:
+    make_statistics(workplace, **IDP)
+    with begun(workplace, limit=1) as line:
+        first = line.publish()
+    workplace.raw["name"] = "again"
+    with begun(workplace, account=False) as line:
+        second = line.publish()
+    one, two = (pq.read_table(Path(receipt.path) / "tables/incomes.parquet") for receipt in (first, second))
+    assert one.to_pydict() == two.to_pydict()
+
+
+def test_what_the_size_of_noise_shows_stays_on_the_confidential_side(workplace: Workplace) -> None:
+    make_statistics(workplace, **IDP)
+    with begun(workplace) as line:
+        content = line.stage()
+    told = json.dumps(content["release"])
+    assert "steps" not in told
+    assert "standard_error" not in told
+
+
+def test_a_figure_that_no_record_could_change_is_refused(workplace: Workplace) -> None:
+    make_statistics(workplace, **ALL)
+    survey = workplace.write_survey(ROWS)
+    place = survey.column_names.index("income")
+    pq.write_table(survey.set_column(place, "income", pa.array([30_000.0] * ROWS)), workplace.source)
+    with begun(workplace) as line, pytest.raises(ScaleZero) as refusal:
+        line.protect()
+    assert "30" not in str(refusal.value)
+
+
+def test_a_gate_on_an_error_that_statistics_miss_refuses_before_anything_is_reserved(workplace: Workplace) -> None:
+    make_statistics(workplace, **DP)
+    workplace.raw["gates"] = [{"measure": "expected_error", "max": 0.5}]
+    with begun(workplace) as line, pytest.raises(GateRefused, match="expected_error"):
+        line.protect()
+    assert budget_of() == ("0", "4", [])
