@@ -90,6 +90,8 @@ class Screen:
             return
         rows = f"{receipt['records']:,} {receipt['rows_are']}"
         self._out.print(f"[bold green]Published[/bold green] {escape(receipt['name'])}, {rows}")
+        if receipt["repeats"] is not None:
+            self._out.print(f"  The same table as run {escape(receipt['repeats'])} drew; nothing was spent.")
         for label, value in (
             ("promise", receipt["promise"]),
             ("bundle", receipt["path"]),

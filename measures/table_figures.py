@@ -4,8 +4,8 @@
     rows_as_declared      row p of a level whose dimensions have s_1, .., s_m categories is the cell of the digits of p
                           in the mixed radix s_1, .., s_m, the last digit fastest; a dimension that it lacks is a total
     margins_add_up        a count or sum of a margin = the sum of the published cells that it has
-    traced                a count or sum of a cell = its noisy total times the step; mean = total / max(count, 1),
-                          clamped to the declared domain, or none where the count is 0 and the noise is secret
+    traced                a count or sum of a cell = its noisy total times the step; mean = total / count, clamped to
+                          the declared domain, and none where the count is below 1
 
 Whole numbers must agree exactly, others within a billionth of the sizes that are added: sums of multiples of a power
 of two are exact until they get large.
@@ -150,9 +150,8 @@ def _is_mean(promise: Promise, table: Recounted, figure: Figure, means: NDArray[
         count = _in_all_rows(output.layout, _noisy(promise, table, COUNT))
     low, high = output.declared[column].bounds
     expected = np.clip(total / np.maximum(count, 1), low, high)
-    may_lack = (count == 0) & (promise.model != "dp")
     near = np.abs(means - expected) <= _TOLERANCE * np.maximum(np.abs(expected), max(abs(low), abs(high)))
-    return bool((near | (may_lack & np.isnan(means))).all())
+    return bool(np.where(count >= 1, near, np.isnan(means)).all())
 
 
 def _noisy(promise: Promise, table: Recounted, measure: str) -> NDArray[np.int64]:

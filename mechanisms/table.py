@@ -30,14 +30,22 @@ from mechanisms.sound import require_sound
 from mechanisms.tables import settings
 from mechanisms.tables.bounds import Limits, table_grid
 from mechanisms.tables.cells import Cells, Integers, build_cells
-from mechanisms.tables.figures import Floats, figures, fitted
+from mechanisms.tables.figures import figures, fitted
 from mechanisms.tables.margins import summed
 from mechanisms.tables.noise import cell_noise
 from mechanisms.tables.promises import promise_of
 from mechanisms.tables.relaxed import bootstrap_steps, individual_steps
 from mechanisms.tables.scales import Scales
 from mechanisms.tables.settings import COUNT, Params, layout, measures
-from mechanisms.tables.settled import Entry, is_too_wide, limits_by_measure, noise_kind, settle, settled_facts
+from mechanisms.tables.settled import (
+    Entry,
+    is_too_wide,
+    limits_by_measure,
+    noise_kind,
+    settle,
+    settled_facts,
+    variances_by_measure,
+)
 
 __all__ = ["Params", "faults", "layout", "promise", "protect", "released_columns", "settled_facts"]
 
@@ -81,7 +89,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
         )
     drawn, entries = layout(params, declared), settle(params, declared)
     noisy, hidden = _measured(cells, drawn, entries, params, limits, randomness)
-    variances = _variances(entries)
+    variances = variances_by_measure(entries)
     totals = {
         name: fitted(
             noisy[name],
@@ -163,14 +171,3 @@ def _draw(
     some = steps > 0
     noise[some, 0] = cell_noise(Scales(adjacency, entry.epsilon, steps[some]), randomness)  # type: ignore[arg-type]
     return noise, steps[:, np.newaxis]
-
-
-def _variances(entries: Sequence[Entry]) -> dict[str, list[Floats]]:
-    """By measure and level, in squared steps; empty where the size of the noise is secret."""
-    found: dict[str, list[Floats]] = {}
-    for entry in entries:
-        if entry.which is not None:
-            by_class = np.array([noise.variances for noise in entry.classes])
-            for place, name in enumerate(entry.measures):
-                found.setdefault(name, []).append(entry.by_cell(by_class)[:, place])
-    return found

@@ -255,6 +255,8 @@ def _flat(parameters: Mapping[str, Any], before: str = "") -> Iterator[tuple[str
         elif isinstance(value, list | tuple) and any(isinstance(part, Mapping) for part in value):
             for place, part in enumerate(value, start=1):
                 yield from _flat(part, f"{label} {place}: ")
+        elif isinstance(value, list | tuple) and any(isinstance(part, list | tuple) for part in value):
+            yield label, "; ".join(", ".join(map(str, part)) or "all together" for part in value)
         elif isinstance(value, list | tuple):
             yield label, ", ".join(number(part) for part in value)
         else:

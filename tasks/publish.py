@@ -27,6 +27,7 @@ from records.table_sheet import sheet_of
 from tasks.job import KEPT, Job
 from tasks.layouts import read_table
 from tasks.protect import Staged
+from tasks.repeat import repeated
 from tasks.report import versions
 from tasks.step import step
 from tasks.table_bundle import described_table, stated_layout, write_table_files
@@ -40,13 +41,15 @@ __all__ = ["Receipt", "already_published", "conclude", "install", "seal", "stage
 class Receipt:
     """Where the release is and what it promises.
 
-    records: the rows of the output, which are records or, in a table, cells.
+    records: the rows of the output, which are records or, in a table, cells. repeats: the run that drew this table, if
+    it was drawn before; then nothing was spent.
     """
 
     name: str
     run: str
     records: int
     rows_are: str
+    repeats: str | None
     promise: str
     path: str
     manifest: str
@@ -161,6 +164,7 @@ def conclude(job: Job) -> Receipt:
         run=job.run.id,
         records=sealed["records"],
         rows_are="records" if job.plan.layout is None else "cells",
+        repeats=repeated(job),
         promise=_in_short(job.plan.guarantee),
         path=str(job.destination),
         manifest=sealed["manifest"],

@@ -11,7 +11,7 @@ from records.run import RunDamaged
 from tasks.job import Job
 from tasks.layouts import read_table, write_table
 
-__all__ = ["drawn_before", "keep", "take_back"]
+__all__ = ["drawn_before", "keep", "repeated", "take_back"]
 
 
 def drawn_before(job: Job, source: str) -> Answer | None:
@@ -41,6 +41,12 @@ def take_back(job: Job, answer: Answer) -> None:
     secrets = job.run.path("secrets")
     shutil.rmtree(secrets, ignore_errors=not secrets.exists())
     shutil.copytree(answer.secrets, secrets)
+
+
+def repeated(job: Job) -> str | None:
+    """The run whose table this one publishes again, if it does."""
+    found = [event.facts["of"] for event in job.log.events(job.run.id) if event.action is Action.REPEATED]
+    return found[-1] if found else None
 
 
 def keep(job: Job, source: str, answer: Answer) -> None:

@@ -15,11 +15,13 @@ from fractions import Fraction
 from math import sqrt
 
 from mechanisms.columns import Declared
+from mechanisms.layout import Layout
 from mechanisms.table import Params
 from mechanisms.tables.bounds import table_grid
 from mechanisms.tables.draws import MOST_IN_A_BOX, Kind, Noise, noise_of
+from mechanisms.tables.margins import reconciled_variances
 from mechanisms.tables.settings import COUNT, layout, measures, spenders
-from mechanisms.tables.settled import Entry, limits_by_measure, settle
+from mechanisms.tables.settled import Entry, limits_by_measure, settle, variances_by_measure
 
 __all__ = ["foresee"]
 
@@ -35,7 +37,8 @@ def foresee(params: Params, declared: Declared, records: int | None) -> tuple[st
     if params.model == "k_anon":
         sentences.append("Figures are exact. The release is refused if a cell has records, but fewer than k.")
     elif params.model == "dp":
-        for entry in settle(params, declared):
+        entries = settle(params, declared)
+        for entry in entries:
             sentences += _expected(entry, drawn.levels[entry.level], cells, declared)
         if params.margins == "summed" and margins:
             sentences.append(
@@ -43,7 +46,7 @@ def foresee(params: Params, declared: Declared, records: int | None) -> tuple[st
                 "times; margins that are measured have less, and the cells more."
             )
         elif params.margins == "measured":
-            sentences.append("Least squares lower all of these errors; the published ones say by how much.")
+            sentences.append(f"After least squares, standard errors at most: {_fitted(entries, drawn, declared)}.")
         sentences += _alternatives(params, declared)
     else:
         sentences += _at_most(params, declared)
@@ -63,6 +66,20 @@ def _expected(entry: Entry, level: tuple[str, ...], cells: int, declared: Declar
         for place, name in enumerate(entry.measures)
         for step in [_step(name, declared)]
     ]
+
+
+def _fitted(entries: tuple[Entry, ...], drawn: Layout, declared: Declared) -> str:
+    """The standard errors of all levels once the figures have been made to add up."""
+    dimensions = list(drawn.dimensions)
+    kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
+    shape = drawn.shape(drawn.levels[0])
+    told = []
+    for name, variances in variances_by_measure(entries).items():
+        each = reconciled_variances(variances, shape, kept)
+        errors = [_figure(sqrt(float(spread.max())) * _step(name, declared)) for spread in each]
+        places = [f"by {', '.join(level)}" if level else "in total" for level in drawn.levels]
+        told.append(f"{name} " + ", ".join(f"{error} {where}" for error, where in zip(errors, places, strict=True)))
+    return "; ".join(told)
 
 
 def _alternatives(params: Params, declared: Declared) -> list[str]:

@@ -3,8 +3,8 @@
     total of a margin = sum of its cells' totals,   variance likewise                                          (1)
     where margins were measured too: cells by weighted least squares, not below 0 where no value is negative,
     rounded where whole; margins by (1)                                                                        (2)
-    mean = total / max(count, 1), clamped to the domain                                                        (3)
-    Var(mean) ~ (Var(total) + mean^2 Var(count)) / max(count, 1)^2                                             (4)
+    mean = total / count, clamped to the domain; none where the count is below 1                               (3)
+    Var(mean) ~ (Var(total) + mean^2 Var(count)) / count^2, at most the squared width of the domain        (4)
 
 Source: tables.margins for (2); (4) is the delta method for a quotient of independent noises. Box noise is not
 independent but uncorrelated, which is all that (4) uses. Variances are None where the size of the noise is secret.
@@ -50,13 +50,15 @@ def fitted(
     kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
     shape = drawn.shape(drawn.levels[0])
     if len(noisy) == 1 or variances is None:
-        spread = None if variances is None else np.concatenate(summed(variances[0], shape, kept))
-        return Total(_margins(noisy[0], shape, kept), spread)
+        added = None if variances is None else np.concatenate(summed(variances[0], shape, kept))
+        return Total(_margins(noisy[0], shape, kept), added)
     measured = [values.astype(np.float64) for values in noisy]
     cells: NDArray[Any] = reconciled(measured, variances, shape, kept, nonnegative=nonnegative)
     if is_whole:
         cells = whole(cells) if np.abs(cells).sum() < _EXACT else np.rint(cells).astype(np.int64)
-    return Total(_margins(cells, shape, kept), np.concatenate(reconciled_variances(variances, shape, kept)))
+    spread = np.concatenate(reconciled_variances(variances, shape, kept))
+    # No unbiased fit is better than that of least squares, so neither is the sum of the cells as they were drawn.
+    return Total(_margins(cells, shape, kept), np.minimum(spread, np.concatenate(summed(variances[0], shape, kept))))
 
 
 def _margins(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[int]]) -> NDArray[Any]:
@@ -83,9 +85,10 @@ def figures(totals: Mapping[str, Total], drawn: Layout, declared: Declared) -> d
 
 
 def _means(total: Total, count: Total, step: float, bounds: tuple[float, float]) -> tuple[Floats, Floats | None]:
-    """(3) and (4). Without noise an empty cell has no mean: NaN."""
-    records = np.maximum(count.values, 1).astype(np.float64)
+    """(3) and (4), NaN where there is no mean."""
+    records = np.where(count.values >= 1, count.values, np.nan)
     means = np.clip(total.values * step / records, *bounds)
     if total.variances is None or count.variances is None:
-        return np.where(count.values == 0, np.nan, means), None
-    return means, (total.variances * step**2 + means**2 * count.variances) / records**2
+        return means, None
+    spread = (total.variances * step**2 + means**2 * count.variances) / records**2
+    return means, np.minimum(spread, (bounds[1] - bounds[0]) ** 2)

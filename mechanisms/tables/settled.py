@@ -10,7 +10,7 @@ one unit, to epsilon (group privacy: Dwork & Roth 2014, Theorem 2.2). Everything
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -24,7 +24,15 @@ from mechanisms.tables.cells import Integers
 from mechanisms.tables.draws import Kind, Noise, best_kind, noise_of, standard_error
 from mechanisms.tables.settings import COUNT, Params, layout, levels, measures, spenders
 
-__all__ = ["Entry", "is_too_wide", "limits_by_measure", "noise_kind", "settle", "settled_facts"]
+__all__ = [
+    "Entry",
+    "is_too_wide",
+    "limits_by_measure",
+    "noise_kind",
+    "settle",
+    "settled_facts",
+    "variances_by_measure",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,6 +150,17 @@ def settled_facts(params: Params, declared: Declared, records: int | None = None
             if figure.statistic != "mean"
         }
     return told
+
+
+def variances_by_measure(entries: Sequence[Entry]) -> dict[str, list[NDArray[np.float64]]]:
+    """What was drawn of each measure in each level, in squared steps; empty where the size of the noise is secret."""
+    found: dict[str, list[NDArray[np.float64]]] = {}
+    for entry in entries:
+        if entry.which is not None:
+            by_class = np.array([noise.variances for noise in entry.classes])
+            for place, name in enumerate(entry.measures):
+                found.setdefault(name, []).append(entry.by_cell(by_class)[:, place])
+    return found
 
 
 def _stated_error(measure: str, entries: tuple[Entry, ...], declared: Declared) -> dict[str, float]:

@@ -123,6 +123,7 @@ def test_no_process_outlives_a_killed_or_a_finished_command_and_a_rerun_publishe
         "run",
         "records",
         "rows_are",
+        "repeats",
         "promise",
         "path",
         "manifest",

@@ -243,7 +243,7 @@ class Made:
             "count": count,
             "output_sum": rows["output"],
             "wage_sum": rows["wage"] / 4,
-            "wage_mean": wages if self.model == "dp" else np.where(count == 0, np.nan, wages),
+            "wage_mean": np.where(count < 1, np.nan, wages),
         }
         for name in values:
             released[name] = values[name]

@@ -112,7 +112,8 @@ def test_the_same_question_gets_the_same_answer_and_is_charged_once(workplace: W
     assert one.to_pydict() == two.to_pydict()
     assert budget_of() == ("1", "0", ["published"])
     repeated = [event for event in open_records().log.events(second.run) if event.action is Action.REPEATED]
-    assert [event.facts["of"] for event in repeated] == [first.run]
+    assert [event.facts["of"] for event in repeated] == [first.run] == [second.repeats]
+    assert first.repeats is None
     verify_bundle(Path(second.path), Home.open().public_key_path)
 
 
