@@ -54,18 +54,21 @@ def foresee(params: Params, declared: Declared, records: int | None) -> tuple[st
 
 
 def _expected(entry: Entry, level: tuple[str, ...], cells: int, declared: Declared) -> list[str]:
-    noise = max(entry.classes, key=lambda each: each.half_widths)
     number = cells if entry.which is None else len(entry.which)
     where = f"by {', '.join(level)}" if level else "in total"
-    bounds = " where its bound is largest" if len(entry.classes) > 1 else ""
-    return [
-        f"{name} {where}{bounds}: standard error {_figure(sqrt(noise.variances[place]) * step)}, 95 % interval "
-        f"± {_figure(noise.half_width(place, _LEVEL) * step)}; all {number:,} at once within "
-        f"± {_figure(noise.half_width(place, 1 - _GAMMA / number) * step)} with probability {1 - _GAMMA:g} "
-        f"({noise.kind}, epsilon {entry.epsilon})."
-        for place, name in enumerate(entry.measures)
-        for step in [_step(name, declared)]
-    ]
+    if len(entry.classes) > 1:
+        where += " where its bound is largest"
+    told = []
+    for place, name in enumerate(entry.measures):
+        noise = max(entry.classes, key=lambda each, place=place: each.half_widths[place])  # type: ignore[misc]
+        step = _step(name, declared)
+        told.append(
+            f"{name} {where}: standard error {_figure(sqrt(noise.variances[place]) * step)}, 95 % interval "
+            f"± {_figure(noise.half_width(place, _LEVEL) * step)}; all {number:,} at once within "
+            f"± {_figure(noise.half_width(place, 1 - _GAMMA / number) * step)} with probability {1 - _GAMMA:g} "
+            f"({noise.kind}, epsilon {entry.epsilon})."
+        )
+    return told
 
 
 def _fitted(entries: tuple[Entry, ...], drawn: Layout, declared: Declared) -> str:

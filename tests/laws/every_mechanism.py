@@ -1,4 +1,7 @@
-"""Samples of every mechanism. A new mechanism adds an entry to SAMPLES and inherits the laws."""
+"""Samples of every mechanism. A new mechanism adds an entry to SAMPLES, or to TABLES, and inherits the laws.
+
+SAMPLES release records, TABLES one row a cell.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from mechanisms import dp_microaggregation, probabilistic_k_anonymity
+from mechanisms import dp_microaggregation, probabilistic_k_anonymity, statistics, table
 from mechanisms.columns import Column
 from mechanisms.randomness import seeded
 
@@ -24,6 +27,14 @@ class Sample:
 
     def protect(self, columns=None):
         return self.mechanism.protect(columns or self.columns, self.declared, self.params, seeded(self.seed))
+
+    def coded(self, integers=np.int64):
+        """The columns with codes in place of text."""
+        found = dict(self.columns)
+        for name, column in self.declared.items():
+            if column.categories is not None:
+                found[name] = column.codes(found[name], name).astype(integers)
+        return found
 
 
 SEX = ("m", "f")
@@ -109,6 +120,103 @@ def dp_microaggregated(draw, mode):
     return Sample(dp_microaggregation, params, declared, columns, draw(st.integers(0, 2**32)))
 
 
+TABLE_SETTINGS = {
+    "dp": {
+        "adjacency": ["replace", "add_remove"],
+        "noise": ["auto", "laplace", "staircase", "box"],
+        "rows_per_unit": [None, 3],
+        "margins": [("none", None), ("summed", None), ("measured", "1/3")],
+    },
+    "bdp": {
+        "scaled": [
+            ("one", "bootstrap_replace"),
+            ("one", "bootstrap_add_remove"),
+            ("one", "bootstrap_within_cell"),
+            ("per_cell", "bootstrap_replace"),
+            ("per_cell", "bootstrap_add_remove"),
+            ("public_membership", "bootstrap_within_cell"),
+        ],
+        "empty_cells": ["noise", "zero"],
+    },
+    "idp": {"adjacency": ["from_D"]},
+    "k_anon": {"k": [2]},
+}
+
+
+@st.composite
+def tabulated(draw, model):
+    """At least two cells with records; each has both ends of every domain, so no scale is 0 and no cell has one."""
+    declared = {
+        "person": Column(role="identifier"),
+        "sex": Column(role="quasi_identifier", type="nominal", categories=SEX),
+        "schooling": Column(role="quasi_identifier", type="ordinal", categories=SCHOOLING),
+        "income": Column(role="confidential", type="continuous", domain=(-1.5, 7.25)),
+        "children": Column(role="confidential", type="integer", domain=(1, 9)),
+        "cause": Column(role="confidential", type="nominal", categories=CAUSES),
+    }
+    cells = draw(st.sets(st.integers(0, 7), min_size=2))
+    rng, grid = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.sampled_from([1, 5, 1000]))
+    places = np.array([*sorted(cells) * 2, *rng.choice(sorted(cells), draw(st.integers(0, 24)))])
+    columns = {
+        "sex": np.array(SEX, object)[places // 4],
+        "schooling": np.array(SCHOOLING, object)[places % 4],
+        **{name: column_values(rng, declared[name], len(places), grid) for name in ("income", "children", "cause")},
+    }
+    for name in ("income", "children"):
+        columns[name][: 2 * len(cells)] = np.repeat(declared[name].domain, len(cells))
+    chosen = {name: draw(st.sampled_from(values)) for name, values in TABLE_SETTINGS[model].items()}
+    if "scaled" in chosen:
+        chosen["scale"], chosen["adjacency"] = chosen.pop("scaled")
+    if "margins" in chosen:
+        chosen["margins"], chosen["margin_share"] = chosen["margins"]
+    bounds = {"children": [{"cells": {"sex": ["m"]}, "domain": [2, 5]}]}
+    params = table.Params.model_validate(
+        {
+            "dimensions": ["schooling", "sex"],
+            "count": draw(st.booleans()),
+            "sums": draw(st.sampled_from([["children"], ["income", "children"]])),
+            "means": draw(st.sampled_from([[], ["income"]])),
+            "model": model,
+            "epsilon": None if model == "k_anon" else draw(st.sampled_from(["1/10", "1", "20"])),
+            "acknowledges": [model] if model in ("bdp", "idp") else [],
+            "bounds": bounds if model != "k_anon" and draw(st.booleans()) else {},
+            **chosen,
+        }
+    )
+    return Sample(table, params, declared, columns, draw(st.integers(0, 2**32)))
+
+
+@st.composite
+def summarised(draw, model):
+    """Continuous values without ties, so that no local sensitivity is 0; three records in every group at least."""
+    declared = {
+        "person": Column(role="identifier"),
+        "sex": Column(role="quasi_identifier", type="nominal", categories=SEX),
+        "income": Column(role="confidential", type="continuous", domain=(-1.5, 7.25)),
+    }
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    sexes = np.array([*SEX * 3, *rng.choice(SEX, draw(st.integers(0, 20)))], object)
+    columns = {"sex": sexes, "income": rng.uniform(-1.5, 7.25, len(sexes))}
+    grouped = draw(st.booleans())
+    within = "from_D_within_cell" if grouped else "from_D"
+    figures = [{"statistic": name, "of": "income"} for name in ("median", "mean", "sum", "variance", "maximum")]
+    params = statistics.Params.model_validate(
+        {
+            "groups": ["sex"] if grouped else [],
+            "figures": [*figures, {"statistic": "quantile", "of": "income", "share": "3/4"}],
+            "model": model,
+            "epsilon": draw(st.sampled_from(["1/10", "1", "20"])),
+            "adjacency": within if model == "idp" else draw(st.sampled_from(["replace", "add_remove"])),
+            "rows_per_unit": None if model == "idp" else draw(st.sampled_from([None, 2])),
+            "acknowledges": [model] if model == "idp" else [],
+        }
+    )
+    return Sample(statistics, params, declared, columns, draw(st.integers(0, 2**32)))
+
+
 GROUPING = ("mdav_id", "mdav_swap", "ir_swap")
 SAMPLES = {method: probabilistic_k(method) for method in GROUPING}
 SAMPLES |= {f"dp {mode}": dp_microaggregated(mode) for mode in ("records", "marginals")}
+TABLES = {f"table {model}": tabulated(model) for model in TABLE_SETTINGS}
+TABLES |= {f"statistics {model}": summarised(model) for model in ("dp", "idp")}
+EVERY = SAMPLES | TABLES

@@ -107,11 +107,11 @@ def test_the_search_leaves_other_names_alone(source: str) -> None:
     assert sources_of_chance(source) == set()
 
 
-def test_only_protect_asks_the_system_and_only_the_demo_makes_up_data_from_a_seed() -> None:
+def test_only_protect_asks_the_system_and_only_what_publishes_nothing_confidential_draws_from_a_seed() -> None:
     found: dict[str, set[str]] = {"system": set(), "seeded": set()}
     for path in MODULES:
         for name in names_used(path.read_text(encoding="utf-8")):
             module, _, function = name.rpartition(".")
             if module == "mechanisms.randomness" and function in found:
                 found[function].add(str(path.relative_to(ROOT)))
-    assert found == {"system": {"tasks/protect.py"}, "seeded": {"flows/demo.py"}}
+    assert found == {"system": {"tasks/protect.py"}, "seeded": {"flows/demo.py", "flows/reproduced_rows.py"}}

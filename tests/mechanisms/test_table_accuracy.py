@@ -7,7 +7,7 @@ from math import exp, floor, log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from noise_by_definition import FromWords
 from noise_chance import InPortions
@@ -16,7 +16,7 @@ from mechanisms.noise import scale_at_least
 from mechanisms.randomness import seeded, system
 from mechanisms.refusal import SettingRefused
 from mechanisms.tables.accuracy import half_widths, largest_laplace_error, standard_errors, table_half_widths
-from mechanisms.tables.noise import cell_noise
+from mechanisms.tables.noise import cell_noise, scales_at_least
 from mechanisms.tables.scales import Scales
 
 ONE = Fraction(1)
@@ -164,3 +164,42 @@ def test_a_table_without_cells_has_no_noise():
 def test_a_cell_of_scale_zero_is_refused(steps):
     with pytest.raises(SettingRefused, match="at 0 the exact answer would be released"):
         cell_noise(scales_of(*steps), seeded(1))
+
+
+def one_by_one(steps, epsilon):
+    """Numerators and denominators, or the words of the refusal."""
+    try:
+        scales = [scale_at_least(each, epsilon) for each in steps]
+    except SettingRefused as refusal:
+        return str(refusal)
+    return [scale.numerator for scale in scales], [scale.denominator for scale in scales]
+
+
+def together(steps, epsilon):
+    try:
+        found = scales_at_least(np.array(steps, np.int64), epsilon)
+    except SettingRefused as refusal:
+        return str(refusal)
+    assert all(each.dtype == np.int64 for each in found)
+    return found[0].tolist(), found[1].tolist()
+
+
+# Where fractions stop to fit into 31 bits, and products into 62.
+BORDERS = [2**31 - 1, 2**31, 2**31 + 1, 2**30 - 1, 2**30, 3 * 2**29, 2**61, 2**62 - 1, 2**62]
+ANY_STEPS = st.lists(st.integers(1, 20) | st.integers(1, 2**62) | st.sampled_from(BORDERS), max_size=6)
+PARTS = st.integers(1, 20) | st.sampled_from(BORDERS) | st.integers(1, 10**30)
+
+
+@given(ANY_STEPS, st.builds(Fraction, PARTS, PARTS))
+@example([2**31, 2**31 + 1, 1], ONE)
+@example([2**62 // 3, 1], Fraction(2**30 - 1, 3))
+@example([2**62 // 3 + 1, 1], Fraction(2**30, 3))
+@example([1, 2], Fraction(10**30))
+def test_scales_found_together_are_those_found_one_by_one(steps, epsilon):
+    assert together(steps, epsilon) == one_by_one(steps, epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, Fraction(0), None])
+def test_an_epsilon_that_is_not_exact_is_refused_for_scales_found_together(epsilon):
+    with pytest.raises(SettingRefused, match="an exact fraction above 0"):
+        scales_at_least(np.array([1, 2]), epsilon)

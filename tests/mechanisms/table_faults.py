@@ -1,0 +1,317 @@
+"""Settings of tables that do not fit, each with the fault that it must be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from plain_tables import DECLARED, table
+
+from mechanisms.columns import Column
+from mechanisms.tables.settings import Params
+
+YES_NO = ("yes", "no")
+
+
+def column(role: str = "confidential", **described: Any) -> Column:
+    return Column.model_validate({"role": role, **described})
+
+
+MANY = {f"d{place}": column(type="nominal", categories=YES_NO) for place in range(30)}
+SMALL = {f"v{place}": column(type="integer", domain=(0, 1)) for place in range(9)}
+FURTHER = {
+    **DECLARED,
+    **MANY,
+    **SMALL,
+    "id": column("identifier"),
+    "answer": column(type="nominal", categories=YES_NO, missing="category"),
+    "lacking": column(type="integer", domain=(0, 9), missing="own_group"),
+    "count": column(type="integer", domain=(0, 9)),
+    "ends": column(type="nominal", categories=("a", "_T")),
+    "like": column(type="nominal", categories=("1", "2")),
+    "x_sum": column(type="nominal", categories=YES_NO),
+    "x_mean_standard_error": column(type="nominal", categories=YES_NO),
+    "far": column(type="integer", domain=(0, 2**30)),
+}
+# Further columns that only one case may have.
+COUNTED = {"count": column(type="nominal", categories=YES_NO)}
+WEIGHTED = {"w": column("weight")}
+# Columns refuse equal categories, and text beside numbers; this one was made without a check.
+ALIKE = {"like": FURTHER["like"].model_copy(update={"categories": ("1", 1)})}
+THIRDS = {"count": "1/3", "x": "2/3"}
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """Settings, and the field, rule and value of their fault; rule and value by a part of their text."""
+
+    params: Params
+    declared: Mapping[str, Column]
+    field: str
+    rule: str
+    got: str
+
+
+def faulty(
+    model: str, field: str, rule: str, got: str = "", declared: Mapping[str, Column] | None = None, **chosen: Any
+) -> Faulty:
+    return Faulty(table(model, **chosen), {**FURTHER, **(declared or {})}, field, rule, got)
+
+
+def bounds(cells: dict[str, list[Any]], domain: list[Any], name: str = "x") -> dict[str, Any]:
+    return {name: [{"cells": cells, "domain": domain}]}
+
+
+FAULTY = {
+    "public cells by what is secret": faulty(
+        "bdp",
+        "dimensions",
+        "it cannot follow from what is secret",
+        "'d0'",
+        dimensions=["area", "d0"],
+        sums=["x"],
+        adjacency="bootstrap_within_cell",
+    ),
+    "nothing to publish": faulty("dp", "count", "a table has at least one figure", "False", count=False),
+    "a dimension twice": faulty("dp", "dimensions", "no column twice", "area, area", dimensions=["area", "area"]),
+    "a sum twice": faulty("dp", "sums", "no column twice", "x, x", sums=["x", "x"]),
+    "a mean twice": faulty("dp", "means", "no column twice", "y, x, y", means=["y", "x", "y"]),
+    "no such dimension": faulty("dp", "dimensions", "must be a declared column", "'colour'", dimensions=["colour"]),
+    "no such sum": faulty("dp", "sums", "must be a declared column", "'colour'", sums=["colour"]),
+    "an identifier": faulty("dp", "means", "that is not an identifier or weight", "'id'", means=["id"]),
+    "a number as dimension": faulty("dp", "dimensions", "a dimension has categories", "'x'", dimensions=["x"]),
+    "a sum of categories": faulty("dp", "sums", "only numbers can be added up", "'area'", sums=["area"]),
+    "a mean of categories": faulty("dp", "means", "only numbers can be added up", "'size'", means=["size"]),
+    "a sum called count": faulty("dp", "sums", "count stands for the number of records", "'count'", sums=["count"]),
+    "a mean called count": faulty(
+        "k_anon", "means", "count stands for the number of records", "'count'", means=["count"], count=False
+    ),
+    "a dimension with missing values": faulty(
+        "dp", "columns.answer.missing", "must be refuse", "category", dimensions=["answer"]
+    ),
+    "a sum with missing values": faulty(
+        "dp", "columns.lacking.missing", "must be refuse", "own_group", sums=["lacking"]
+    ),
+    "no epsilon": faulty("dp", "epsilon", "needed under dp", epsilon=None),
+    "no epsilon of bdp": faulty("bdp", "epsilon", "needed under bdp", epsilon=None),
+    "no adjacency": faulty("idp", "adjacency", "needed under idp", adjacency=None),
+    "no k": faulty("k_anon", "k", "needed under k_anon", k=None),
+    "no scale": faulty("bdp", "scale", "needed under bdp", scale=None),
+    "nothing about empty cells": faulty("bdp", "empty_cells", "needed under bdp", empty_cells=None),
+    "k of dp": faulty("dp", "k", "not used under dp", "3", k=3),
+    "epsilon of k_anon": faulty("k_anon", "epsilon", "not used under k_anon", "1/2", epsilon="1/2"),
+    "adjacency of k_anon": faulty("k_anon", "adjacency", "not used under k_anon", "replace", adjacency="replace"),
+    "scale of dp": faulty("dp", "scale", "not used under dp", "one", scale="one"),
+    "empty cells of idp": faulty("idp", "empty_cells", "not used under idp", "zero", empty_cells="zero"),
+    "epsilon 0": faulty("dp", "epsilon", "must be above 0", "0", epsilon="0"),
+    "epsilon below 0": faulty("idp", "epsilon", "must be above 0", "-1/2", epsilon=Fraction(-1, 2)),
+    "bootstrap under dp": faulty(
+        "dp", "adjacency", "under dp one of replace, add_remove", "bootstrap_replace", adjacency="bootstrap_replace"
+    ),
+    "replace under bdp": faulty(
+        "bdp", "adjacency", "under bdp one of bootstrap_replace", "replace", adjacency="replace"
+    ),
+    "replace under idp": faulty("idp", "adjacency", "under idp one of from_D", "replace", adjacency="replace"),
+    "bdp without a word": faulty(
+        "bdp", "acknowledges", "data sets made of the actual records", "[]", acknowledges=None
+    ),
+    "idp without a word": faulty("idp", "acknowledges", "only with the actual data set", "[]", acknowledges=None),
+    "the wrong word": faulty("idp", "acknowledges", "whoever uses it says so", "['bdp']", acknowledges=["bdp"]),
+    "a word too many": faulty("dp", "acknowledges", "dp relaxes nothing", "['idp']", acknowledges=["idp"]),
+    "a word about nothing": faulty("k_anon", "acknowledges", "k_anon relaxes nothing", "['bdp']", acknowledges=["bdp"]),
+    "box under bdp": faulty("bdp", "noise", "not proven under bdp", "box", noise="box"),
+    "staircase under idp": faulty("idp", "noise", "not proven under idp", "staircase", noise="staircase"),
+    "noise of exact figures": faulty("k_anon", "noise", "exact figures have none", "laplace", noise="laplace"),
+    "units under bdp": faulty("bdp", "rows_per_unit", "not proven under bdp", "2", rows_per_unit=2),
+    "units under idp": faulty("idp", "rows_per_unit", "not proven under idp", "1", rows_per_unit=1),
+    "units under k_anon": faulty("k_anon", "rows_per_unit", "not proven under k_anon", "2", rows_per_unit=2),
+    "shares of a box": faulty(
+        "dp", "shares", "box noise draws all measures together", sums=["x"], noise="box", shares=THIRDS
+    ),
+    "bounds of exact figures": faulty(
+        "k_anon", "bounds", "exact figures are not clamped", sums=["x"], bounds=bounds({"area": ["north"]}, [0, 1])
+    ),
+    "public membership for who moves": faulty(
+        "bdp", "scale", "only where no record may change its cell", "public_membership", scale="public_membership"
+    ),
+    "own scales for who stays": faulty(
+        "bdp",
+        "scale",
+        "the spread of a cell is its own scale",
+        "per_cell",
+        sums=["x"],
+        scale="per_cell",
+        adjacency="bootstrap_within_cell",
+    ),
+    "counts that are public": faulty(
+        "bdp", "sums", "where everybody's cell is public, so are all counts", adjacency="bootstrap_within_cell"
+    ),
+    "shares of others": faulty(
+        "dp", "shares", "one for each of count, x", "x, y", sums=["x"], shares={"x": "1/2", "y": "1/2"}
+    ),
+    "shares of public counts": faulty(
+        "bdp", "shares", "one for each of x", "count, x", sums=["x"], adjacency="bootstrap_within_cell", shares=THIRDS
+    ),
+    "a share of nothing": faulty("dp", "shares", "each above 0", sums=["x"], shares={"count": "0", "x": "1"}),
+    "shares of too much": faulty(
+        "dp", "shares", "must add up to 1 exactly", "7/6", sums=["x"], shares={"count": "1/2", "x": "2/3"}
+    ),
+    "shares of exact figures": faulty("k_anon", "shares", "exact figures spend nothing", sums=["x"], shares=THIRDS),
+    "measured margins of bdp": faulty(
+        "bdp",
+        "margins",
+        "would show the size of the noise, which is secret",
+        "measured",
+        margins="measured",
+        margin_share="1/2",
+    ),
+    "measured margins of k_anon": faulty(
+        "k_anon",
+        "margins",
+        "would show the size of the noise, which is secret",
+        "measured",
+        margins="measured",
+        margin_share="1/2",
+    ),
+    "no share of the margins": faulty("dp", "margin_share", "needed where margins are measured", margins="measured"),
+    "margins that spend all": faulty(
+        "dp", "margin_share", "above 0 and below 1", "1", margins="measured", margin_share="1"
+    ),
+    "margins that spend nothing": faulty(
+        "dp", "margin_share", "above 0 and below 1", "0", margins="measured", margin_share="0"
+    ),
+    "no margins to measure": faulty(
+        "dp", "totals", "measured margins need one at least", margins="measured", margin_share="1/2", totals=[]
+    ),
+    "a share of summed margins": faulty(
+        "dp", "margin_share", "used only where margins are measured", "1/2", margin_share="1/2"
+    ),
+    "totals without margins": faulty(
+        "dp", "totals", "not used where there are no margins", margins="none", totals=[["area"]]
+    ),
+    "a margin twice": faulty("dp", "totals", "no margin twice", totals=[["area"], [], ["area"]]),
+    "a margin of everything": faulty("dp", "totals", "some of the dimensions, not all", totals=[["size", "area"]]),
+    "a margin of others": faulty("dp", "totals", "some of the dimensions, not all", totals=[["x"]]),
+    "too many cells": faulty(
+        "dp", "dimensions", "a table has at most 2^24 cells", "33,554,432 cells", dimensions=[*MANY][:25]
+    ),
+    "cells without number": faulty("dp", "dimensions", "at most 2^24 cells", "1,073,741,824 cells", dimensions=[*MANY]),
+    "too many sub-totals": faulty(
+        "k_anon",
+        "totals",
+        "at most 2^24 rows, totals and sub-totals included",
+        "43,046,721 rows",
+        dimensions=[*MANY][:16],
+    ),
+    "too large sub-totals": faulty(
+        "k_anon",
+        "totals",
+        "at most 2^24 rows, totals and sub-totals included",
+        "25,165,825 rows",
+        dimensions=[*MANY][:24],
+        totals=[[*MANY][:23], []],
+    ),
+    "bounds of what is not added up": faulty(
+        "dp", "bounds.x", "must be a column that is added up", "'x'", bounds=bounds({"area": ["north"]}, [0, 1])
+    ),
+    "bounds of the count": faulty(
+        "dp",
+        "bounds.count",
+        "must be a column that is added up",
+        "'count'",
+        bounds=bounds({"area": ["north"]}, [0, 1], "count"),
+    ),
+    "bounds outside the domain": faulty(
+        "dp",
+        "bounds.x.0.domain",
+        "inside the domain of the column",
+        "[-2, 1]",
+        sums=["x"],
+        bounds=bounds({"area": ["north"]}, [-2, 1]),
+    ),
+    "bounds above the domain": faulty(
+        "dp",
+        "bounds.x.0.domain",
+        "inside the domain of the column",
+        "[0, 2.5]",
+        sums=["x"],
+        bounds=bounds({"area": ["north"]}, [0, 2.5]),
+    ),
+    "bounds the wrong way": faulty(
+        "dp",
+        "bounds.x.0.domain",
+        "from a lower to a higher value",
+        "[1, 1]",
+        sums=["x"],
+        bounds=bounds({"area": ["north"]}, [1, 1]),
+    ),
+    "bounds of other dimensions": faulty(
+        "dp",
+        "bounds.x.0.cells",
+        "names dimensions of this table",
+        "{'size': ['small']}",
+        dimensions=["area"],
+        sums=["x"],
+        bounds=bounds({"size": ["small"]}, [0, 1]),
+    ),
+    "bounds of no category": faulty(
+        "dp",
+        "bounds.x.0.cells",
+        "some of their categories",
+        "{'area': []}",
+        sums=["x"],
+        bounds=bounds({"area": []}, [0, 1]),
+    ),
+    "bounds of other categories": faulty(
+        "dp",
+        "bounds.x.0.cells",
+        "some of their categories",
+        "{'area': ['north', 'west']}",
+        sums=["x"],
+        bounds=bounds({"area": ["north", "west"]}, [0, 1]),
+    ),
+    "a category like a total": faulty(
+        "dp", "columns.ends.categories", "_T stands for a total", "_T", dimensions=["ends"]
+    ),
+    "a figure like a dimension": faulty(
+        "dp",
+        "dimensions",
+        "a figure would have the name of another column",
+        "'x_sum'",
+        dimensions=["area", "x_sum"],
+        sums=["x"],
+    ),
+    "a standard error like a dimension": faulty(
+        "dp",
+        "dimensions",
+        "a figure would have the name of another column",
+        "'x_mean_standard_error'",
+        dimensions=["area", "x_mean_standard_error"],
+        means=["x"],
+    ),
+    "a dimension called count": faulty(
+        "k_anon",
+        "dimensions",
+        "a figure would have the name of another column",
+        "'count'",
+        dimensions=["count"],
+        declared=COUNTED,
+    ),
+    "a box of too many": faulty("dp", "epsilon", "cannot be drawn", sums=[*SMALL], noise="box", epsilon="20"),
+    "noise beyond all numbers": faulty("dp", "epsilon", "cannot be drawn", sums=["far"], epsilon="1/1000000000"),
+    "noise beyond all scales": faulty("dp", "epsilon", "cannot be drawn", epsilon="1/100000000000000000000000000000"),
+    "secret noise beyond all numbers": faulty(
+        "bdp", "epsilon", "cannot be drawn", sums=["far"], epsilon="1/100000000000000000000000000000"
+    ),
+    "individual noise beyond all numbers": faulty(
+        "idp", "epsilon", "cannot be drawn", epsilon="1/100000000000000000000000000000"
+    ),
+    "a weight": faulty(
+        "dp", "columns.w.role", "nothing can be promised about a weighted table", "weight", declared=WEIGHTED
+    ),
+    "categories alike as text": faulty(
+        "dp", "columns.like.categories", "differ as text", dimensions=["like"], declared=ALIKE
+    ),
+}

@@ -1,0 +1,181 @@
+"""What a plan tells about a table before any record is read, and what its readers are told."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from math import exp, sqrt
+from typing import Any
+
+import pytest
+from plain_tables import DECLARED, MODELS, columns_of, table
+
+from mechanisms.foresight.table import foresee
+from mechanisms.layout import error_of
+from mechanisms.randomness import seeded
+from mechanisms.table import layout, protect
+from mechanisms.tables.draws import Noise
+from mechanisms.tables.settled import settle
+from mechanisms.usage.table import advice, treatments
+
+
+def laplace_error(scale: float) -> float:
+    a = exp(-1 / scale)
+    return sqrt(2 * a) / (1 - a)
+
+
+def laplace_half_width(scale: float, level: float) -> int:
+    """The least w with 2 a^(w+1) / (1 + a) <= 1 - level."""
+    a, width = exp(-1 / scale), 0
+    while 2 * a ** (width + 1) / (1 + a) > 1 - level:
+        width += 1
+    return width
+
+
+def told(figure: float) -> str:
+    return f"{float(f'{figure:.3g}'):,g}"
+
+
+def line(start: str, params: Any, records: int | None = None) -> str:
+    (found,) = (sentence for sentence in foresee(params, DECLARED, records) if sentence.startswith(start))
+    return found
+
+
+def test_rows_are_counted() -> None:
+    for model in MODELS:
+        sentences = foresee(table(model, sums=["x"]), DECLARED, None)
+        assert sentences[0] == "4 cells and 5 totals and sub-totals; each is published, empty or not."
+        assert sentences[-1].startswith("Work: one pass over the records for counts and one for each summed column")
+        assert foresee(table(model, sums=["x"]), DECLARED, 1000) == sentences
+
+
+@pytest.mark.parametrize(("adjacency", "touched"), [("replace", 2), ("add_remove", 1)])
+def test_laplace_noise_of_dp_is_told_with_its_errors_and_intervals(adjacency: str, touched: int) -> None:
+    params = table(sums=["x"], noise="laplace", epsilon="1", adjacency=adjacency)
+    for name, reach in (("count", 1), ("x", 2)):
+        scale = touched * reach / 0.5
+        assert line(f"{name} by area, size", params) == (
+            f"{name} by area, size: standard error {told(laplace_error(scale))}, 95 % interval ± "
+            f"{laplace_half_width(scale, 0.95)}; all 4 at once within ± {laplace_half_width(scale, 1 - 0.05 / 4)} with "
+            "probability 0.95 (laplace, epsilon 1/2)."
+        )
+
+
+@pytest.mark.parametrize("noise", ["staircase", "box"])
+def test_other_noise_is_told_in_the_unit_of_the_column(noise: str) -> None:
+    params = table(sums=["y"], noise=noise, epsilon="2")
+    for entry in settle(params, DECLARED):
+        for place, name in enumerate(entry.measures):
+            step = 1 if name == "count" else 2.0**-26
+            kind: Noise = entry.classes[0]
+            sentence = line(f"{name} by area, size", params)
+            assert f"standard error {told(sqrt(kind.variances[place]) * step)}," in sentence
+            assert f"95 % interval ± {told(kind.half_width(place, 0.95) * step)};" in sentence
+            assert f"within ± {told(kind.half_width(place, 0.9875) * step)} with" in sentence
+            assert sentence.endswith(f"({noise}, epsilon {entry.epsilon}).")
+
+
+def test_the_step_of_the_grid_used_above_is_the_one_of_the_column() -> None:
+    from mechanisms.tables.bounds import table_grid
+
+    assert table_grid(DECLARED["y"], "y").eta == Fraction(1, 2**26)
+
+
+def test_summed_margins_are_told_to_have_the_noise_of_all_their_cells() -> None:
+    assert "the grand total 2 times" in line("A total of j cells", table())
+    assert not any("A total of j" in sentence for sentence in foresee(table(margins="none"), DECLARED, None))
+
+
+def test_measured_margins_are_told_one_by_one() -> None:
+    params = table(noise="laplace", margins="measured", margin_share="1/2", totals=[["area"], []], epsilon="4")
+    assert "(laplace, epsilon 2)" in line("count by area, size:", params)
+    by_area = line("count by area:", params)
+    assert f"standard error {told(laplace_error(2))}," in by_area
+    assert "all 2 at once" in by_area
+    assert "(laplace, epsilon 1)" in line("count in total:", params)
+
+
+def test_errors_after_least_squares_are_told_as_they_will_be_published() -> None:
+    params = table(sums=["x"], margins="measured", margin_share="1/2", totals=[["area"], []], epsilon="4")
+    released = protect(columns_of([{"x": 1}] * 3), DECLARED, params, seeded(1)).columns
+    levels = {"by area, size": 0, "by area": 4, "in total": 6}
+    expected = "; ".join(
+        f"{name} " + ", ".join(f"{told(released[error_of(figure)][row])} {where}" for where, row in levels.items())
+        for name, figure in (("count", "count"), ("x", "x_sum"))
+    )
+    assert line("After least squares", params) == f"After least squares, standard errors at most: {expected}."
+
+
+def test_the_choice_of_noise_can_be_followed() -> None:
+    params = table(sums=["x"], epsilon="2")
+    sentence = line("Standard errors of a cell by kind of noise", params)
+    assert f"laplace count {told(laplace_error(2))}, x {told(laplace_error(4))};" in sentence
+    assert re.search(r"staircase count [\d.]+, x [\d.]+; box count [\d.]+, x [\d.]+\. Used: box\.$", sentence)
+    alone = line("Standard errors of a cell by kind of noise", table(epsilon="2"))
+    assert f"laplace count {told(laplace_error(1))}; staircase count {told(laplace_error(1))}. Used: laplace." in alone
+
+
+def test_shares_are_heeded_in_what_is_told() -> None:
+    params = table(sums=["x"], noise="laplace", shares={"count": "1/4", "x": "3/4"})
+    assert f"laplace count {told(laplace_error(8))}, x {told(laplace_error(16 / 3))};" in line(
+        "Standard errors", params
+    )
+
+
+def test_the_largest_bound_is_told_where_cells_differ() -> None:
+    bounds = {"x": [{"cells": {"area": ["north"]}, "domain": [0, 1]}]}
+    params = table(sums=["x"], count=False, noise="laplace", bounds=bounds)
+    sentence = line("x by area, size where its bound is largest", params)
+    assert f"standard error {told(laplace_error(4))}," in sentence
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "count", "x"),
+    [("bootstrap_replace", 2, 4), ("bootstrap_add_remove", 1, 2), ("bootstrap_within_cell", None, 3)],
+)
+def test_secret_noise_is_told_at_most(adjacency: str, count: int | None, x: int) -> None:
+    params = table("bdp", sums=["x"], adjacency=adjacency, epsilon="1")
+    epsilon = Fraction(1) if count is None else Fraction(1, 2)
+    assert line("The size of the noise follows the data", params)
+    expected = f"x: standard error at most {told(sqrt(2) * float(x / epsilon))} (laplace, {epsilon})."
+    assert line("x: ", params) == expected
+    if count is None:
+        assert line("Counts are exact", params) == "Counts are exact, because everybody's cell is public."
+    else:
+        assert line("count: ", params).startswith(f"count: standard error at most {told(sqrt(2) * count * 2)} ")
+
+
+def test_individual_noise_is_told_at_most() -> None:
+    params = table("idp", sums=["x"], epsilon="1")
+    assert line("x: ", params) == f"x: standard error at most {told(sqrt(2) * 8)} (laplace, 1/2)."
+    assert line("count: ", params) == f"count: standard error at most {told(sqrt(2) * 4)} (laplace, 1/2)."
+
+
+def test_an_exact_table_is_told_what_refuses_it() -> None:
+    assert line("Figures are exact", table("k_anon")).endswith("refused if a cell has records, but fewer than k.")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_column_is_explained_but_errors_which_explain_themselves(model: str) -> None:
+    params = table(model, sums=["x"], means=["y"])
+    drawn = layout(params, DECLARED)
+    explained = treatments(params, DECLARED)
+    errors = {error_of(figure.name) for figure in drawn.figures}
+    assert list(explained) == [name for name in drawn.columns if name not in errors]
+    noise = {"dp": ", with noise", "k_anon": ""}.get(model, ", with noise of a secret size")
+    assert explained["count"] == f"number of records{noise}"
+    assert explained["x_sum"] == f"total of x{noise}"
+    assert explained["y_mean"].startswith("mean of y: total over count")
+    assert explained["area"] == explained["size"] == "category of the cell; _T stands for all"
+
+
+def test_readers_are_told_how_to_use_each_table() -> None:
+    assert "Every figure has a standard error." in advice(table())[0]
+    for model in ("bdp", "idp"):
+        assert "no standard error can be given" in advice(table(model))[0]
+    assert advice(table("k_anon"))[0].startswith("Figures are exact")
+    assert "There are no totals." in advice(table(margins="none"))
+    assert any("sums of the published cells" in sentence for sentence in advice(table()))
+    assert any("measured themselves" in sentence for sentence in advice(table(margins="measured", margin_share="1/2")))
+    assert "Zeros of empty cells are exact." in advice(table("bdp", empty_cells="zero"))
+    assert "Zeros of empty cells are exact." not in advice(table("bdp"))
