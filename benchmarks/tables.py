@@ -155,8 +155,7 @@ def noise() -> None:
     for different in (10, 100):
         bounds = np.resize(np.arange(1_000, 1_000 + different), CELLS)
         scales[f"{different} scales"] = bounded_magnitude_scales(bounds, "replace", ONE)
-    # One scale a cell: fewer cells, because a call a scale takes longer than the draw.
-    scales["own scales"] = bounded_magnitude_scales(np.arange(1_000, 1_000 + CELLS // 10), "replace", ONE)
+    scales["own scales"] = bounded_magnitude_scales(np.arange(1_000, 1_000 + CELLS), "replace", ONE)
     for name, each in scales.items():
         cell_noise(each, system())
         ours, cells = best(lambda each=each: cell_noise(each, system()), 3), len(each.steps)  # type: ignore[misc]

@@ -1,9 +1,9 @@
 """Compiled samplers. Import this module only where they run: loading the compiler takes half a second.
 
 Every function draws from `halves`, a stream of uniform 32-bit integers, at the place at[0], which it moves on; where
-the stream ends in the middle of a draw it returns -1, and its caller gives up the attempt (see words.py). The public
-samplers fill `out` from state[0] on and leave in `state` how many values are done and how many halves finished
-attempts have used up.
+the stream ends in the middle of a draw it returns -1, or _NO_VALUE, and its caller gives up the attempt (see
+words.py). The public samplers fill `out` from state[0] on and leave in `state` how many values are done and how many
+halves finished attempts have used up.
 
 Scales are t / s as in scale.py. Only integers occur, and no product or sum of them can overflow: what would is
 saturated, exactly where the true value reaches 2^63 - 1.
@@ -16,9 +16,19 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-__all__ = ["box_values", "chosen", "geometric_values", "laplace_values", "staircase_values", "survivals"]
+__all__ = [
+    "box_values",
+    "chosen",
+    "geometric_values",
+    "laplace_values",
+    "laplace_values_by_scale",
+    "staircase_values",
+    "survivals",
+]
 
 _LARGEST = 2**63 - 1
+# What no sampler draws, because sizes end at 2^63 - 1: the stream ended where -1 may be a value.
+_NO_VALUE = -(2**63)
 _HIGHEST_LAYER = 2**62
 
 _HALVES = types.Array(types.uint32, 1, "C", readonly=True)
@@ -131,6 +141,18 @@ def _geometric(halves: Any, at: Any, t: int, s: int) -> Any:
         remainder %= s
 
 
+@njit(_INT(_HALVES, _PLACE, _INT, _INT), cache=True, nogil=True)
+def _laplace(halves: Any, at: Any, t: int, s: int) -> Any:
+    """A sign and a geometric size; the second way to write 0 is rejected."""
+    while True:
+        negative = _below(halves, at, 2)
+        size = _geometric(halves, at, t, s)
+        if negative < 0 or size < 0:
+            return _NO_VALUE
+        if size > 0 or negative == 0:
+            return -size if negative else size
+
+
 @njit(types.void(types.boolean[::1], _HALVES, _STATE, _INT, _INT), cache=True, nogil=True)
 def survivals(out: Any, halves: Any, state: Any, a: int, t: int) -> None:
     """Bernoulli(e^(-a/t)) for any a >= 0."""
@@ -161,17 +183,26 @@ def geometric_values(out: Any, halves: Any, state: Any, t: int, s: int) -> None:
 def laplace_values(out: Any, halves: Any, state: Any, t: int, s: int) -> None:
     """Discrete Laplace noise of scale t / s, see laplace.py."""
     at = np.zeros(1, np.int64)
-    i = state[0]
-    while i < len(out):
+    for i in range(state[0], len(out)):
         state[0], state[1] = i, at[0]
-        negative = _below(halves, at, 2)
-        size = _geometric(halves, at, t, s)
-        if negative < 0 or size < 0:
+        value = _laplace(halves, at, t, s)
+        if value == _NO_VALUE:
             return
-        if size > 0 or negative == 0:
-            out[i] = -size if negative else size
-            i += 1
-    state[0], state[1] = i, at[0]
+        out[i] = value
+    state[0], state[1] = len(out), at[0]
+
+
+@njit(types.void(_VALUES, _HALVES, _STATE, _SETTINGS, _SETTINGS), cache=True, nogil=True)
+def laplace_values_by_scale(out: Any, halves: Any, state: Any, t: Any, s: Any) -> None:
+    """Discrete Laplace noise, the value i of scale t[i] / s[i]."""
+    at = np.zeros(1, np.int64)
+    for i in range(state[0], len(out)):
+        state[0], state[1] = i, at[0]
+        value = _laplace(halves, at, t[i], s[i])
+        if value == _NO_VALUE:
+            return
+        out[i] = value
+    state[0], state[1] = len(out), at[0]
 
 
 @njit(types.void(_VALUES, _HALVES, _STATE, _INT, _INT, _INT, _INT), cache=True, nogil=True)

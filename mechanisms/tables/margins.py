@@ -66,20 +66,22 @@ def reconciled(
 ) -> Floats:
     """x of (1); level l keeps the axes kept[l], and the first keeps all."""
     system = _System(variances, shape, [tuple(axes) for axes in kept])
-    aim = system.weighted(measured)
+    cells = measured[0].reshape(shape)
+    # What is to be added to the cells is small beside them, and so is what is lost of it in rounding.
+    aim = system.weighted([y - total for y, total in zip(measured, summed(cells, shape, kept), strict=True)])
     if not nonnegative:
-        return system.solve(aim, np.zeros(shape), measured[0].reshape(shape), _MOST_ROUNDS).ravel()
+        return (cells + system.solve(aim, np.zeros(shape), np.zeros(shape), _MOST_ROUNDS)).ravel()
     errors = np.sqrt(variances[0]).reshape(shape)
-    strength = _STRENGTH / errors**2
-    z, u = np.maximum(measured[0].reshape(shape), 0.0), np.zeros(shape)
+    strength, least = _STRENGTH / errors**2, -cells
+    z, u = np.maximum(least, 0.0), np.zeros(shape)
     x = z
     for _ in range(_MOST_ROUNDS):
         x = system.solve(aim + strength * (z - u), strength, x, _STEPS_A_ROUND)
-        before, z = z, np.maximum(x + u, 0.0)
+        before, z = z, np.maximum(x + u, least)
         u += x - z
         if max(float((np.abs(x - z) / errors).max()), float((np.abs(z - before) / errors).max())) <= _PRECISION:
             break
-    return z.ravel()
+    return np.maximum(cells + z, 0.0).ravel()
 
 
 def reconciled_variances(
@@ -98,17 +100,17 @@ def reconciled_variances(
 
 
 def whole(values: Floats) -> NDArray[np.int64]:
-    """Whole numbers r_i = R(s_i) - R(s_(i-1)), s the running sums and R(s) = floor(s + 1/2).
+    """Whole numbers r_i = R(s_i) - R(s_(i-1)), s the running sums and R(s) = floor(s + 1/2); of fractions, to be exact.
 
     Every value moves by less than 1, every block of consecutive ones keeps its sum to 1, and since the running sums of
     values that are not negative do not fall, neither is any r_i.
     """
-    running = np.cumsum(values)
-    if not bool(np.isfinite(running).all()) or bool((np.abs(running) >= _EXACT).any()):
-        raise ValueError("values and their running sums are below 2^53 in size")
-    rounded = np.floor(running + 0.5).astype(np.int64)
+    below = np.floor(values)
+    if not bool((np.abs(values) < _EXACT).all()):
+        raise ValueError("values are below 2^53 in size")
+    rounded = np.floor(np.cumsum(values - below) + 0.5).astype(np.int64)
     rounded[1:] -= rounded[:-1].copy()
-    return rounded
+    return rounded + below.astype(np.int64)
 
 
 class _System:
