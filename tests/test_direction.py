@@ -10,7 +10,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("mechanisms", "measures", "records", "tasks", "flows")
-VOCABULARY = {f"mechanisms.{name}" for name in ("columns", "composition", "guarantee", "layout", "protected", "refusal")}
+VOCABULARY = {
+    f"mechanisms.{name}" for name in ("columns", "composition", "guarantee", "layout", "protected", "refusal")
+}
 MAY_IMPORT = {
     "mechanisms": {"mechanisms"},
     "measures": {"measures", "mechanisms"},

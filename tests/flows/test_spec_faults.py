@@ -95,7 +95,6 @@ def fields_refused(raw: object) -> set[str]:
         ("publish/formats", ["csv", "sdmx"], "publish.formats"),
         ("publish/formats", ["sdmx"], "publish.formats"),
         ("gates/0/measure", "cell_error", "gates.0.measure"),
-        ("source/columns/region/categories", ["N"], "source.columns.region.categories"),
         ("publish/path", ..., "publish.path"),
     ],
 )
