@@ -6,11 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet as pq
+import pysdmx.io
 import pytest
 from private_release import Line, begun
 from workplace import ROWS, Workplace, budget_of, make_table, make_units, open_dp_account, predicate
@@ -334,3 +336,22 @@ def test_a_part_with_records_of_another_is_refused(workplace: Workplace) -> None
     workplace.raw["budget"]["part"] = "region"
     with begun(workplace, account=False) as line, pytest.raises(ValueOutsideDomain):
         line.protect()
+
+
+def test_readers_that_are_not_ours_read_the_published_files(workplace: Workplace) -> None:
+    """pysdmx for SDMX with its structure, DuckDB for Parquet and CSV; all tell the same figures."""
+    make_table(workplace)
+    with begun(workplace) as line:
+        tables = Path(line.publish().path) / "tables"
+    [dataset] = pysdmx.io.get_datasets(tables / "incomes.sdmx.csv", tables / "incomes.structure.xml")
+    counts = dataset.data[dataset.data["FIGURE"] == "COUNT"]
+    published = pq.read_table(tables / "incomes.parquet").to_pydict()
+    assert [int(value) for value in counts["OBS_VALUE"]] == published["count"]
+    assert [float(value) for value in counts["STD_ERR"]] == published["count_standard_error"]
+    assert set(counts["OBS_STATUS"]) == {"E"}
+    assert set(counts["CONF_STATUS"]) == {"F"}
+    assert list(counts["REGION"])[-1] == published["region"][-1] == "_T"
+    for name in ("incomes.parquet", "incomes.csv"):
+        read = duckdb.sql(f"select * from '{tables / name}'").to_arrow_table().to_pydict()
+        assert read["count"] == published["count"]
+        assert read["income_sum"] == published["income_sum"]
