@@ -119,12 +119,15 @@ def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator
 
 def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]:
     """Parts are disjoint if each release reads the records of one category only; the domain check sees to that."""
-    single = [name for name, column in columns.items() if len(column.categories or ()) == 1]
-    if isinstance(part, str) and part not in single:
+    if isinstance(part, str) and (part not in columns or len(columns[part].categories or ()) != 1):
         remedy = "Declare the column with the one category that this release is about."
         yield Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))
-    for name in single:
-        if name != part:
+    yield from _single_category_faults(part, columns)
+
+
+def _single_category_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]:
+    for name, column in columns.items():
+        if name != part and len(column.categories or ()) == 1:
             rule = "at least two, unless the column says which part of the data set this release is about"
             yield Fault(f"source.columns.{name}.categories", rule, "List every possible category, or set budget.part.")
 
@@ -136,11 +139,11 @@ def _faults_between(raw: object) -> list[Fault]:
     source = _mapping(raw, "source")
     declared = _mapping(source, "columns")
     columns = _valid_parts(TypeAdapter(Column), declared)
+    part, formats = _mapping(raw, "budget").get("part"), _mapping(raw, "publish").get("formats")
     if not columns or len(columns) < len(declared):
-        return []
+        return [*_single_category_faults(part, columns)]
     params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), _places(raw, "protect"))
     gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates"))
-    part, formats = _mapping(raw, "budget").get("part"), _mapping(raw, "publish").get("formats")
     return disagreements(source.get("unit"), columns, params, gates, part, formats)
 
 

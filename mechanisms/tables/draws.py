@@ -57,7 +57,8 @@ _SPLIT: tuple[Kind, ...] = ("laplace", "staircase")
 _WORTH_IT = 0.99
 # With more measures in one box nearly every attempt of the sampler would be drawn again.
 MOST_IN_A_BOX = 6
-_CORES = 32
+# Cores are looked for among so many parts of the half-widths, every few first and then near the best of them.
+_CORES, _FEW = 256, 8
 # At an epsilon of 40 the formulas cancel to 0, which could not be a weight; a billionth of a step is no error either.
 _LEAST_VARIANCE = 1e-18
 
@@ -145,13 +146,24 @@ def noise_of(kind: Kind, half_widths: tuple[int, ...], epsilon: Fraction) -> Noi
     """
     if kind == "laplace":
         return Noise(kind, half_widths, (), epsilon)
-    inner: set[tuple[int, ...]]
     if kind == "staircase":
-        inner = {(best_step(half_widths[0], float(epsilon)),), (2 * half_widths[0] // MOST_ATTEMPTS + 1,)}
-    else:
-        inner = {tuple(min(width - 1, width * part // _CORES) for width in half_widths) for part in range(_CORES)}
-    candidates = [Noise(kind, half_widths, each, epsilon) for each in sorted(inner)]
+        steps = {best_step(half_widths[0], float(epsilon)), 2 * half_widths[0] // MOST_ATTEMPTS + 1}
+        return _smallest([Noise(kind, half_widths, (step,), epsilon) for step in sorted(steps)])
+    parts = range(0, _CORES, _FEW)
+    boxes = [_box(half_widths, part, epsilon) for part in parts]
+    best = parts[boxes.index(_smallest(boxes))]
+    near = range(max(0, best - _FEW), min(_CORES, best + _FEW + 1))
+    return _smallest([_box(half_widths, part, epsilon) for part in near])
+
+
+def _smallest(candidates: list[Noise]) -> Noise:
+    """Of those that can be drawn, if any can."""
     return min([noise for noise in candidates if noise.can_be_drawn] or candidates, key=_size)
+
+
+def _box(half_widths: tuple[int, ...], part: int, epsilon: Fraction) -> Noise:
+    """Box noise whose core is this part of every half-width."""
+    return Noise("box", half_widths, tuple(min(width - 1, width * part // _CORES) for width in half_widths), epsilon)
 
 
 @cache
