@@ -30,11 +30,9 @@ from numpy.typing import NDArray
 from mechanisms import table
 from mechanisms.columns import Column
 from mechanisms.randomness import system
-from mechanisms.tables.accuracy import half_widths, standard_errors
-from mechanisms.tables.cells import Cells, build_cells
+from mechanisms.tables.cells import build_cells
 from mechanisms.tables.noise import cell_noise
-from mechanisms.tables.rules import dominated, guessable_within, less_frequent_than
-from mechanisms.tables.scales import bounded_magnitude_scales, contingency_scales, every_cell_its_own_scale
+from mechanisms.tables.scales import Scales
 from tasks.layouts import write_table
 from tasks.source import open_source, read_source
 
@@ -61,7 +59,7 @@ def best(work: Callable[[], object], repeats: int = REPEATS) -> float:
     return min(seconds)
 
 
-def building() -> Cells:
+def building() -> None:
     codes, values = columns()
     together = pa.table({**codes, **values})
     figures = [(name, figure) for name in values for figure in ("sum", "min", "max")]
@@ -76,7 +74,7 @@ def building() -> Cells:
     def duck(wanted: str) -> Callable[[], object]:
         return lambda: duckdb.sql(f"select {keys}, count(*), {wanted} from together group by {keys}").arrow()
 
-    cells = build_cells(codes, SHAPE, values)  # compile, import
+    build_cells(codes, SHAPE, values)  # compile, import
     ours = best(lambda: build_cells(codes, SHAPE, values))
     print(f"{RECORDS:,} records, {' x '.join(map(str, SHAPE))} cells, {len(values)} measures: build_cells {ours:.3f} s")
     duckdb.register("together", together)
@@ -87,7 +85,6 @@ def building() -> Cells:
     }.items():
         theirs = best(work)
         print(f"  {ours / theirs:.2f} times {name} ({theirs:.3f} s)")
-    return cells
 
 
 def releasing() -> None:
@@ -133,38 +130,23 @@ def releasing() -> None:
     print("  of the last run: " + ", ".join(f"{name} {took:.2f} s" for name, took in seconds.items()))
 
 
-def judging(cells: Cells) -> None:
-    steps: dict[str, Callable[[], object]] = {
-        "minimum frequency": lambda: less_frequent_than(cells, 3),
-        "dominance": lambda: dominated(cells, "income", 2, Fraction(75)),
-        "p% rule": lambda: guessable_within(cells, "income", Fraction(10)),
-        "scales of every cell": lambda: every_cell_its_own_scale(cells, "income", "bootstrap_replace", ONE),
-    }
-    for name, work in steps.items():
-        print(f"  {name:<22} {best(work):.4f} s")
-    scales = every_cell_its_own_scale(cells, "income", "bootstrap_replace", ONE)
-    print(f"  {'standard errors':<22} {best(lambda: standard_errors(scales)):.4f} s")
-    print(f"  {'intervals':<22} {best(lambda: half_widths(scales, 0.95)):.4f} s")
-
-
 def noise() -> None:
     chance = np.random.default_rng(7)
     floats = best(lambda: chance.laplace(scale=2.0, size=CELLS))
     print(f"noise for {CELLS:,} cells; NumPy's floats take {floats:.3f} s")
-    scales = {"one scale": contingency_scales(CELLS, "replace", ONE)}
-    for different in (10, 100):
-        bounds = np.resize(np.arange(1_000, 1_000 + different), CELLS)
-        scales[f"{different} scales"] = bounded_magnitude_scales(bounds, "replace", ONE)
-    scales["own scales"] = bounded_magnitude_scales(np.arange(1_000, 1_000 + CELLS), "replace", ONE)
+    scales = {
+        f"{different:,} scales": Scales("from_D", ONE, np.resize(np.arange(1_000, 1_000 + different), CELLS))
+        for different in (1, 10, 100, CELLS)
+    }
     for name, each in scales.items():
         cell_noise(each, system())
         ours, cells = best(lambda each=each: cell_noise(each, system()), 3), len(each.steps)  # type: ignore[misc]
-        print(f"  {name:<12} {cells:>9,} cells {ours:.3f} s, {1e6 * ours / cells:.2f} us a cell")
+        print(f"  {name:<16} {cells:>9,} cells {ours:.3f} s, {1e6 * ours / cells:.2f} us a cell")
 
 
 def main() -> None:
     duckdb.sql("set enable_progress_bar = false")
-    judging(building())
+    building()
     releasing()
     noise()
 

@@ -24,6 +24,7 @@ from measures.measurement import Direction, Measurement, MeasureUndefined
 from measures.rounding import not_above, not_below
 from measures.table_output import TableOutput
 from measures.table_totals import Cells, add_up, find_cells
+from mechanisms.tables.cells import build_cells
 
 __all__ = ["NO_MISSING", "largest_share", "p_percent", "smallest_frequency", "two_largest_share"]
 
@@ -109,18 +110,11 @@ class _Sizes:
     """X, x_1 and x_2 of the cells of one column that have anything but zeros."""
 
     def __init__(self, cells: Cells, values: Integers) -> None:
-        sizes = np.abs(values)
-        every, first, second = (np.zeros_like(cells.counts) for _ in range(3))
-        np.add.at(every, cells.places, sizes)
-        np.maximum.at(first, cells.places, sizes)
-        # One record of the largest size in each cell is set aside; the largest of the others is the second.
-        holders = np.flatnonzero(sizes == first[cells.places])
-        aside = np.empty_like(first)
-        aside[cells.places[holders]] = holders
-        sizes[aside[cells.counts > 0]] = 0
-        np.maximum.at(second, cells.places, sizes)
-        some = every > 0
-        self.all, self.first, self.second = every[some], first[some], second[some]
+        found = build_cells({"cell": cells.places}, (len(cells.counts),), {"v": values}).measures["v"]
+        some = found.sizes > 0
+        self.all, self.first, self.second = (
+            each[some] for each in (found.sizes, found.largest_size, found.second_size)
+        )
 
 
 def _largest(numerators: Integers, denominators: Integers) -> Fraction:

@@ -23,6 +23,7 @@ import numpy as np
 from mechanisms.columns import Column, Columns, Declared
 from mechanisms.guarantee import Guarantee
 from mechanisms.layout import Layout
+from mechanisms.noise.totals import noisy as noisy_total
 from mechanisms.protected import Protected
 from mechanisms.randomness import Randomness
 from mechanisms.refusal import Fault, SettingRefused, TooFewRecords
@@ -44,13 +45,11 @@ from mechanisms.tables.settled import (
     noise_kind,
     settle,
     settled_facts,
+    touched,
     variances_by_measure,
 )
 
 __all__ = ["Params", "faults", "layout", "promise", "protect", "released_columns", "settled_facts"]
-
-# By tables.cells no total reaches it, so clamping to it changes no distribution that matters.
-_LARGEST = 2**62 - 1
 
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
@@ -143,7 +142,7 @@ def _measured(
         truth = {name: summed(exact[name], cells.shape, kept)[0] for name in entry.measures}
         noise, steps = _draw(entry, cells, params, limits, randomness)
         for place, name in enumerate(entry.measures):
-            total = truth[name] + np.clip(noise[:, place], -_LARGEST - truth[name], _LARGEST - truth[name])
+            total = noisy_total(truth[name], noise[:, place])
             noisy[name][entry.level : entry.level + 1] = [total]
             hidden[f"noised {entry.level} {name}"] = total
             hidden[f"steps {entry.level} {name}"] = steps[:, place]
@@ -159,9 +158,8 @@ def _draw(
         for place, kind in enumerate(entry.classes):
             rows = entry.which == place if len(entry.classes) > 1 else slice(None)
             noise[rows] = kind.draw(int(np.count_nonzero(entry.which == place)), randomness)
-        touched = 2 if params.adjacency == "replace" else 1
         widths = np.array([kind.half_widths for kind in entry.classes], np.int64)
-        return noise, touched * entry.by_cell(widths)
+        return noise, touched(params) * entry.by_cell(widths)
     (name,) = entry.measures
     if params.model == "bdp":
         steps, adjacency = bootstrap_steps(cells, name, params), params.adjacency

@@ -21,7 +21,7 @@ from mechanisms.tables.bounds import table_grid
 from mechanisms.tables.draws import MOST_IN_A_BOX, Kind, Noise, noise_of
 from mechanisms.tables.margins import reconciled_variances
 from mechanisms.tables.settings import COUNT, layout, measures, spenders
-from mechanisms.tables.settled import Entry, limits_by_measure, settle, variances_by_measure
+from mechanisms.tables.settled import Entry, limits_by_measure, settle, touched, variances_by_measure
 
 __all__ = ["foresee"]
 
@@ -88,7 +88,7 @@ def _fitted(entries: tuple[Entry, ...], drawn: Layout, declared: Declared) -> st
 def _alternatives(params: Params, declared: Declared) -> list[str]:
     """The standard errors of every kind of noise, so that the choice can be followed."""
     entries = [entry for entry in settle(params, declared) if entry.level == 0]
-    epsilon = sum((entry.epsilon for entry in entries), Fraction(0)) / (2 if params.adjacency == "replace" else 1)
+    epsilon = sum((entry.epsilon for entry in entries), Fraction(0)) / touched(params)
     limits, names = limits_by_measure(params, declared), measures(params)
     widths = tuple(int(limits[name].largest.max()) for name in names)
     shares = [params.shares.get(name, Fraction(1, len(names))) for name in names]

@@ -6,6 +6,7 @@ staircase     the smallest noise for one answer
 box           noise for several answers with a sensitivity each
 choice        the exponential mechanism: one of several alternatives by its score
 scale         the rational scale that the samplers use, never too small
+totals        totals with noise, without overflow
 series        sums of a polynomial over a geometric distribution
 accuracy      variances and intervals of all of them; floats, for utility only
 words         how compiled loops are fed with random words

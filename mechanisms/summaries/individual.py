@@ -34,11 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.grid import Grid
+from mechanisms.noise.totals import LARGEST_TOTAL
 from mechanisms.randomness import Randomness
 from mechanisms.refusal import ScaleZero
 from mechanisms.summaries import local
 from mechanisms.summaries.groups import SortedGroups
-from mechanisms.summaries.moments import LARGEST_TOTAL, totals_in_units
+from mechanisms.summaries.moments import totals_in_units
 from mechanisms.summaries.quantiles import MEDIAN
 from mechanisms.summaries.settings import Statistic
 from mechanisms.tables.noise import cell_noise

@@ -34,22 +34,16 @@ from numpy.typing import NDArray
 
 from mechanisms.grid import Grid
 from mechanisms.noise.scale import require_epsilon
+from mechanisms.noise.totals import noisy
 from mechanisms.randomness import Randomness
 from mechanisms.summaries.groups import SortedGroups
 from mechanisms.tables.draws import Noise, noise_of
 
-__all__ = ["LARGEST_TOTAL", "Moments", "moments_of", "noisy", "totals_in_units"]
+__all__ = ["Moments", "moments_of", "totals_in_units"]
 
 Floats = NDArray[np.float64]
 
-# Totals are smaller in size, so that the sum with any noise fits into 64 bits once it is clamped (mechanisms.noise).
-LARGEST_TOTAL = 2**62 - 1
 _CLEARLY = 3
-
-
-def noisy(exact: NDArray[np.int64], noise: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Their sum, clamped to a public interval that no total leaves."""
-    return exact + np.clip(noise, -LARGEST_TOTAL - exact, LARGEST_TOTAL - exact)
 
 
 def totals_in_units(steps: NDArray[np.int64], grid: Grid | None) -> NDArray[Any]:

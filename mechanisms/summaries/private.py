@@ -33,11 +33,12 @@ from numpy.typing import NDArray
 
 from mechanisms.columns import Declared
 from mechanisms.grid import Grid
+from mechanisms.noise.totals import noisy
 from mechanisms.randomness import Randomness
 from mechanisms.summaries.blocks import score_reached
 from mechanisms.summaries.extremes import SCORE_SENSITIVITY, kth_largest, kth_smallest
 from mechanisms.summaries.groups import SortedGroups
-from mechanisms.summaries.moments import Moments, moments_of, noisy, totals_in_units
+from mechanisms.summaries.moments import Moments, moments_of, totals_in_units
 from mechanisms.summaries.quantiles import MEDIAN, Adjacency, quantile, score_sensitivity
 from mechanisms.summaries.settings import Params, Statistic, epsilons, figure_grid
 from mechanisms.tables.draws import Noise, noise_of

@@ -11,8 +11,6 @@ cells         counts and, for each measure, sums and extremes of every declared 
 sensitivity   how far one record moves a count, a total or a whole table, adjacency by adjacency
 scales        the scale of the noise of every cell that follows from it, bound to its adjacency
 noise         the draws
-accuracy      standard errors, intervals and the largest error of a table; floats, for utility only
-rules         which cells are confidential by the classic rules: frequency, dominance, p%
 kernels       the compiled loops
 
 Cells are numbered 0, 1, ... in the order of the declared categories, the last dimension fastest. Values are signed

@@ -14,17 +14,12 @@ A replacement touches at most two cells, each by at most M_i, so half of epsilon
 moves by V_i <= 2 M_i. Epsilon need not be split over all cells. V_i for a record that may change its cell breaks (2),
 even if epsilon is split; no function here pairs them.
 
-Differential privacy, from public bounds |v| <= B_i that hold for every possible record, because values are clamped:
-
-    contingency table           steps = 2, 1                                          replace, add_remove
-    magnitude table             steps_i = 2 B_i, B_i                                  replace, add_remove
-
-Source: O'Keefe & Charest 2019, section 5.2, options (i) to (iii), corrected; Dwork & Roth 2014, Th. 3.6.
+Source: O'Keefe & Charest 2019, section 5.2, options (i) to (iii), corrected. Scales of differential privacy, which are
+public and follow from declared bounds, are in draws.py.
 
 Bootstrap scales are secret: they show extremes of D. A bootstrap scale of 0 means that the cell has the same total in
 all data sets made of records of D; noise of that scale is refused, and printing the total exactly would reveal just
-that, for an empty cell its emptiness. Scales of differential privacy are public, never 0, and the same whether a cell
-is empty or not.
+that, for an empty cell its emptiness.
 """
 
 from __future__ import annotations
@@ -36,7 +31,6 @@ from typing import Literal, get_args
 import numpy as np
 
 from mechanisms.noise.scale import require_epsilon
-from mechanisms.refusal import SettingRefused
 from mechanisms.tables.cells import Cells, Integers
 from mechanisms.tables.sensitivity import (
     BootstrapAdjacency,
@@ -48,30 +42,23 @@ from mechanisms.tables.sensitivity import (
 )
 
 __all__ = [
-    "DpAdjacency",
     "MovingAdjacency",
     "Scales",
     "bootstrap_contingency_scales",
-    "bounded_magnitude_scales",
-    "contingency_scales",
     "every_cell_its_own_scale",
     "one_scale_for_all",
     "public_membership_scales",
 ]
 
-DpAdjacency = Literal["replace", "add_remove"]
 # A record may change its cell.
 MovingAdjacency = Literal["bootstrap_replace", "bootstrap_add_remove"]
-
-# As for values: twice a bound fits into 63 bits.
-_LARGEST = 2**62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scales:
     """b_i of (1), which keep epsilon under this adjacency and under no other."""
 
-    adjacency: BootstrapAdjacency | DpAdjacency | Literal["from_D"]
+    adjacency: BootstrapAdjacency | Literal["from_D"]
     epsilon: Fraction
     steps: Integers
 
@@ -100,31 +87,6 @@ def every_cell_its_own_scale(cells: Cells, measure: str, adjacency: MovingAdjace
 def public_membership_scales(cells: Cells, measure: str, epsilon: Fraction) -> Scales:
     """Totals, option (iii): V_i / epsilon, where everybody knows the cell of every record and none may change it."""
     return Scales("bootstrap_within_cell", require_epsilon(epsilon), ranges(cells, measure))
-
-
-def contingency_scales(cells: int, adjacency: DpAdjacency, epsilon: Fraction) -> Scales:
-    """Counts under differential privacy: 2 / epsilon, or 1 / epsilon where a record is added or removed."""
-    require_adjacency(adjacency, get_args(DpAdjacency))
-    touched = 2 if adjacency == "replace" else 1
-    return Scales(adjacency, require_epsilon(epsilon), np.full(cells, touched, np.int64))
-
-
-def bounded_magnitude_scales(bounds: Integers, adjacency: DpAdjacency, epsilon: Fraction) -> Scales:
-    """Totals under differential privacy: 2 B_i / epsilon, or B_i / epsilon; `bounds` has B_i of every cell.
-
-    Every value must have been clamped to -B_i..B_i of its cell, and no bound may come from the data.
-    """
-    require_adjacency(adjacency, get_args(DpAdjacency))
-    if bounds.dtype != np.int64 or bounds.ndim != 1:
-        raise ValueError("bounds are int64, one for each cell")
-    if not bool(((bounds >= 1) & (bounds < _LARGEST)).all()):
-        raise SettingRefused.at(
-            "bounds",
-            rule="at least one step of the grid and less than 2^62 of them",
-            remedy="Declare bounds from public knowledge, or choose a coarser grid.",
-        )
-    touched = 2 if adjacency == "replace" else 1
-    return Scales(adjacency, require_epsilon(epsilon), touched * bounds)
 
 
 def _alike(steps: int, cells: Cells, adjacency: BootstrapAdjacency, epsilon: Fraction) -> Scales:

@@ -31,6 +31,7 @@ __all__ = [
     "noise_kind",
     "settle",
     "settled_facts",
+    "touched",
     "variances_by_measure",
 ]
 
@@ -84,7 +85,7 @@ def noise_kind(params: Params, declared: Declared) -> Kind | None:
         return params.noise
     limits = limits_by_measure(params, declared)
     names = measures(params)
-    loss = params.epsilon / (params.rows_per_unit or 1) * (1 - (params.margin_share or 0)) / _touched(params)
+    loss = params.epsilon / (params.rows_per_unit or 1) * (1 - (params.margin_share or 0)) / touched(params)
     widest = tuple(int(limits[name].largest.max()) for name in names)
     shares = tuple(_share(params, name) for name in names)
     # Shares say how exact each measure should be to the others, which a box does not heed.
@@ -184,12 +185,12 @@ def _with_noise(
         different, which = np.unique(bounds, axis=0, return_inverse=True)
     else:  # sorting a million equal rows takes a second
         different, which = bounds[:1], np.zeros(len(bounds), np.int64)
-    loss = entry.epsilon / _touched(params)
+    loss = entry.epsilon / touched(params)
     classes = tuple(noise_of(kind, tuple(map(int, widths)), loss) for widths in different.tolist())
     return replace(entry, classes=classes, which=which.ravel())
 
 
-def _touched(params: Params) -> int:
+def touched(params: Params) -> int:
     """How many cells one change touches."""
     return 2 if params.adjacency == "replace" else 1
 

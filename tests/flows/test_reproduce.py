@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from ended_command import Ended, Typed
+from test_direction import imports
 
 from flows import reproduced_rows
 from flows.beside_print import as_printed, beside, half_a_unit, ours, printed_tables, verdict
@@ -324,25 +324,15 @@ def test_every_file_of_printed_numbers_is_packed_and_names_its_place() -> None:
         assert {"source", "place"} <= set(printed_tables(name))
 
 
-def imported(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
-
-
 def test_nothing_on_the_way_of_a_release_can_reach_the_reproduction() -> None:
-    imports = {
-        str(path.relative_to(ROOT)): imported(path) for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))
+    imported = {
+        str(path.relative_to(ROOT)): imports(path) for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))
     }
 
     def importers(module: str) -> set[str]:
         return {
             path
-            for path, names in imports.items()
+            for path, names in imported.items()
             if any(name == module or name.startswith(f"{module}.") for name in names)
         }
 

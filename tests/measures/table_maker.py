@@ -65,6 +65,24 @@ def half_up(x):
     return math.floor(x + Fraction(1, 2))
 
 
+BOOTSTRAP = [
+    ("bootstrap_replace", "one"),
+    ("bootstrap_replace", "per_cell"),
+    ("bootstrap_add_remove", "one"),
+    ("bootstrap_add_remove", "per_cell"),
+    ("bootstrap_within_cell", "one"),
+    ("bootstrap_within_cell", "public_membership"),
+]
+ANY = [
+    {},
+    {"noise": "box", "margins": "measured", "bounds": BOUNDS},
+    {"noise": "staircase", "adjacency": "add_remove"},
+    {"model": "bdp", "adjacency": "bootstrap_replace", "scale": "per_cell"},
+    {"model": "idp", "adjacency": "from_D", "bounds": BOUNDS},
+    {"model": "k_anon", "k": 5},
+]
+
+
 class Made:
     """A correct table that a test may break. Everything is plain: loops over records, fractions, no mechanism."""
 

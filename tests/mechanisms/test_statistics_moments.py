@@ -11,9 +11,10 @@ import pytest
 
 from mechanisms.columns import Column
 from mechanisms.grid import grid_of
+from mechanisms.noise.totals import LARGEST_TOTAL, noisy
 from mechanisms.randomness import seeded
 from mechanisms.summaries import SortedGroups
-from mechanisms.summaries.moments import LARGEST_TOTAL, moments_of, noisy, totals_in_units
+from mechanisms.summaries.moments import moments_of, totals_in_units
 from mechanisms.tables.draws import Noise
 
 DOMAINS = [(0, 1), (0, 2), (-3, 4), (5, 12)]

@@ -14,8 +14,6 @@ from mechanisms.refusal import SettingRefused
 from mechanisms.tables.cells import build_cells
 from mechanisms.tables.scales import (
     bootstrap_contingency_scales,
-    bounded_magnitude_scales,
-    contingency_scales,
     every_cell_its_own_scale,
     one_scale_for_all,
     public_membership_scales,
@@ -174,26 +172,6 @@ def test_the_largest_values_do_not_overflow():
     assert magnitude_table_sensitivity(cells, "v", "bootstrap_replace") == 2 * largest
     assert total_sensitivity(cells, "v", "bootstrap_replace") == 2 * largest
     assert every_cell_its_own_scale(cells, "v", "bootstrap_replace", EPSILON).of(1) == 2 * largest / EPSILON
-    bounds = np.array([largest], np.int64)
-    assert bounded_magnitude_scales(bounds, "replace", EPSILON).of(0) == 2 * largest / EPSILON
-
-
-@pytest.mark.parametrize("adjacency", ["replace", "add_remove"])
-@given(bounds=st.lists(st.integers(1, 3), min_size=CELLS, max_size=CELLS), records=st.integers(1, 2))
-def test_public_bounds_keep_epsilon_between_all_data_sets_of_the_domain(adjacency, bounds, records):
-    """Every possible record, not only those of one data set; and some change spends all of epsilon."""
-    possible = [(cell, value) for cell, bound in enumerate(bounds) for value in {-bound, 0, 1, bound}]
-    anything = [possible[0]] * records
-    magnitudes = bounded_magnitude_scales(np.array(bounds), adjacency, EPSILON)
-    frequencies = contingency_scales(CELLS, adjacency, EPSILON)
-    assert magnitudes.adjacency == frequencies.adjacency == adjacency
-    assert largest_loss(moves(totals, anything, adjacency, possible), magnitudes) == EPSILON
-    assert largest_loss(moves(counts, anything, adjacency, possible), frequencies) == EPSILON
-
-
-def test_scales_are_exact_fractions():
-    assert contingency_scales(2, "replace", Fraction(3, 7)).of(1) == Fraction(14, 3)
-    assert contingency_scales(2, "add_remove", Fraction(3, 7)).of(1) == Fraction(7, 3)
 
 
 WITH_ANY_ADJACENCY = {
@@ -205,8 +183,6 @@ WITH_ANY_ADJACENCY = {
     "one scale": lambda adjacency: one_scale_for_all(cells_of([(0, 1)]), "v", adjacency, EPSILON),
     "own scales": lambda adjacency: every_cell_its_own_scale(cells_of([(0, 1)]), "v", adjacency, EPSILON),
     "bootstrap counts": lambda adjacency: bootstrap_contingency_scales(cells_of([(0, 1)]), adjacency, EPSILON),
-    "counts": lambda adjacency: contingency_scales(1, adjacency, EPSILON),
-    "bounds": lambda adjacency: bounded_magnitude_scales(np.array([1]), adjacency, EPSILON),
 }
 
 
@@ -215,12 +191,6 @@ WITH_ANY_ADJACENCY = {
 def test_an_adjacency_without_a_proven_constant_is_refused(name, adjacency):
     with pytest.raises(SettingRefused, match=r"adjacency refused: one of .*, got"):
         WITH_ANY_ADJACENCY[name](adjacency)
-
-
-@pytest.mark.parametrize("name", ["counts", "bounds"])
-def test_public_scales_know_no_bootstrap_adjacency(name):
-    with pytest.raises(SettingRefused, match="one of replace, add_remove, got 'bootstrap_replace'"):
-        WITH_ANY_ADJACENCY[name]("bootstrap_replace")
 
 
 def test_scales_of_one_data_set_know_no_adjacency_of_differential_privacy():
@@ -241,20 +211,6 @@ def test_an_epsilon_that_is_not_exact_is_refused():
         lambda: every_cell_its_own_scale(cells, "v", "bootstrap_replace", 0.5),
         lambda: public_membership_scales(cells, "v", 0.5),
         lambda: bootstrap_contingency_scales(cells, "bootstrap_replace", 0.5),
-        lambda: contingency_scales(1, "replace", 0.5),
-        lambda: bounded_magnitude_scales(np.array([1]), "replace", 0.5),
     ):
         with pytest.raises(SettingRefused, match="epsilon refused: an exact fraction above 0"):
             scales()
-
-
-@pytest.mark.parametrize("bound", [0, -1, 2**62])
-def test_bounds_of_no_step_or_too_many_are_refused(bound):
-    with pytest.raises(SettingRefused, match="bounds refused: at least one step of the grid"):
-        bounded_magnitude_scales(np.array([1, bound]), "replace", EPSILON)
-
-
-@pytest.mark.parametrize("bounds", [np.array([1.0]), np.array([[1]]), np.array([1], np.int32)])
-def test_bounds_that_are_no_list_of_whole_numbers_are_an_error(bounds):
-    with pytest.raises(ValueError, match="bounds are int64"):
-        bounded_magnitude_scales(bounds, "replace", EPSILON)

@@ -1,4 +1,4 @@
-"""Noise of tables and how far it strays."""
+"""Noise of tables with a scale for every cell."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from noise_by_definition import FromWords
 from noise_chance import InPortions
 
 from mechanisms.noise import scale_at_least
+from mechanisms.noise.accuracy import discrete_laplace_variance
 from mechanisms.randomness import seeded, system
 from mechanisms.refusal import SettingRefused
-from mechanisms.tables.accuracy import half_widths, largest_laplace_error, standard_errors, table_half_widths
+from mechanisms.tables.draws import noise_of
 from mechanisms.tables.noise import cell_noise, scales_at_least
 from mechanisms.tables.scales import Scales
 
@@ -37,72 +38,29 @@ STEPS = st.integers(1, 40)
 EPSILONS = st.fractions(Fraction(1, 4), 4, max_denominator=8)
 
 
-@given(STEPS, EPSILONS, st.sampled_from([0.5, 0.9, 0.95, 0.999]))
-def test_the_interval_of_a_cell_is_the_narrowest_that_holds(steps, epsilon, level):
-    scales = scales_of(steps, epsilon=epsilon)
-    (width,) = half_widths(scales, level).tolist()
-    assert chance_within(scales.of(0), width) >= level - 1e-9
-    assert width == 0 or chance_within(scales.of(0), width - 1) < level + 1e-9
-
-
-@given(STEPS, EPSILONS)
-def test_the_standard_error_is_that_of_the_probabilities(steps, epsilon):
-    scales = scales_of(steps, epsilon=epsilon)
-    a = exp(-1 / scales.of(0))
-    far = np.arange(1, 60 * (1 + int(scales.of(0))))
-    assert standard_errors(scales)[0] == pytest.approx(sqrt(2 * (far**2 * a**far).sum() * (1 - a) / (1 + a)))
-
-
-@given(st.lists(STEPS, min_size=1, max_size=9), EPSILONS, st.sampled_from([0.01, 0.05, 0.3]))
-def test_all_cells_stay_within_the_widths_of_the_table(steps, epsilon, gamma):
-    scales = scales_of(*steps, epsilon=epsilon)
-    widths = table_half_widths(scales, gamma).tolist()
-    within = np.prod([chance_within(scales.of(cell), width) for cell, width in enumerate(widths)])
-    assert within >= 1 - gamma
-
-
-def test_the_largest_error_of_nine_cells_with_continuous_noise():
-    """O'Keefe & Charest 2019, Th. 4, prints 0.05 for the chance of staying within; it is 0.951."""
-    bound = largest_laplace_error(9, 17_528, 0.05)
-    within = (1 - exp(-bound / 17_528)) ** 9
-    assert bound == pytest.approx(17_528 * log(180))
-    assert within == pytest.approx(0.951097, abs=5e-7)
+def test_nine_cells_with_continuous_noise_stay_within_the_bound_of_the_source_with_the_right_chance():
+    """O'Keefe & Charest 2019, Th. 4, prints 0.05 for the chance of staying within b ln(k / gamma); it is 0.951."""
+    assert (1 - exp(-log(9 / 0.05))) ** 9 == pytest.approx(0.951097, abs=5e-7)
 
 
 def test_the_bound_of_continuous_noise_is_too_small_for_whole_numbers():
-    """One cell of scale 1/2 at gamma 1/7.3: the bound is just below 1, so only 0 lies within."""
+    """One cell of scale 1/2 at gamma 1/7.3: the bound is just below 1, so only 0 lies within; ours holds."""
     gamma = 1 / 7.3
-    bound = largest_laplace_error(1, 0.5, gamma)
+    bound = 0.5 * log(1 / gamma)
     assert chance_within(0.5, floor(bound)) < 1 - gamma
-    (width,) = table_half_widths(scales_of(1, epsilon=Fraction(2)), gamma).tolist()
+    width = noise_of("laplace", (1,), Fraction(2)).half_width(0, 1 - gamma)
     assert width > bound
     assert chance_within(0.5, width) >= 1 - gamma
 
 
-def test_cells_of_scale_zero_have_no_error():
-    scales = scales_of(0, 3)
-    assert standard_errors(scales)[0] == 0 < standard_errors(scales)[1]
-    assert half_widths(scales, 0.95)[0] == 0 < half_widths(scales, 0.95)[1]
-
-
-def test_the_widest_interval_ends_where_noise_ends():
-    assert half_widths(scales_of(2**62), 0.95).tolist() == [2**63 - 1]
-
-
-@pytest.mark.parametrize("chance", [0.0, 1.0, -0.1, float("nan")])
-def test_a_chance_that_is_none_is_an_error(chance):
-    with pytest.raises(ValueError, match="level lies between 0 and 1"):
-        half_widths(scales_of(1), chance)
-    with pytest.raises(ValueError, match="gamma lies between 0 and 1"):
-        table_half_widths(scales_of(1), chance)
-    with pytest.raises(ValueError, match="gamma lies between 0 and 1"):
-        largest_laplace_error(1, 1.0, chance)
+def variances(scales):
+    return np.array([discrete_laplace_variance(float(scales.of(cell))) for cell in range(len(scales.steps))])
 
 
 def standard_errors_off(noise, scales):
     """How far the mean square of the draws is from the variance, in standard errors of that mean."""
     squares = noise.astype(np.float64) ** 2
-    return abs(squares.mean(axis=1) - standard_errors(scales) ** 2) / (squares.std(axis=1) / sqrt(noise.shape[1]))
+    return abs(squares.mean(axis=1) - variances(scales)) / (squares.std(axis=1) / sqrt(noise.shape[1]))
 
 
 def drawn(steps, seed):
