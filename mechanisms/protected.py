@@ -14,9 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.columns import Column
 from mechanisms.guarantee import Guarantee
 
-__all__ = ["Protected"]
+__all__ = ["Linked", "Protected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A second table, published beside the records that it belongs to.
+
+    key: the column that both tables have. columns: categories as codes; declared: what they are.
+    """
+
+    key: str
+    columns: dict[str, NDArray[Any]]
+    declared: Mapping[str, Column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +40,10 @@ class Protected:
     groups: secret; for each masked column the group label of every source row.
     origin: secret; the source row of each row, where rows are not aligned with the source.
     settled: public; what the mechanism chose from public facts (number of records, declared columns, settings).
-    hidden: secret; of a table, its noisy figures before they were made to fit each other, and their scales.
+    hidden: secret; what the re-check needs besides. Of a table its noisy figures before they were made to fit each
+    other, and their scales; of buckets the one that each source row is in.
+    made: published; columns of the output that could not be declared before the data were seen.
+    linked: published; tables beside the records, by name.
     """
 
     columns: dict[str, NDArray[Any]]
@@ -37,3 +53,5 @@ class Protected:
     origin: NDArray[np.int64] | None = None
     settled: Mapping[str, Any] = field(default_factory=dict)
     hidden: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    made: Mapping[str, Column] = field(default_factory=dict)
+    linked: Mapping[str, Linked] = field(default_factory=dict)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from mechanisms import dp_microaggregation, probabilistic_k_anonymity, statistics, table
+from mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
 from mechanisms.columns import Column, Columns, Declared
+from mechanisms.foresight import closeness as closeness_foresight
 from mechanisms.foresight import dp_microaggregation as dp_foresight
 from mechanisms.foresight import probabilistic_k_anonymity as swap_foresight
 from mechanisms.foresight import statistics as statistics_foresight
@@ -19,14 +20,20 @@ from mechanisms.layout import Layout
 from mechanisms.protected import Protected
 from mechanisms.randomness import Randomness
 from mechanisms.refusal import Fault
+from mechanisms.usage import closeness as closeness_usage
 from mechanisms.usage import dp_microaggregation as dp_usage
 from mechanisms.usage import probabilistic_k_anonymity as swap_usage
 from mechanisms.usage import statistics as statistics_usage
 from mechanisms.usage import table as table_usage
 
-__all__ = ["MECHANISMS", "AnyParams", "Mechanism", "mechanism_of"]
+__all__ = ["MECHANISMS", "AnyParams", "Judged", "Mechanism", "mechanism_of", "spends"]
 
-AnyParams = probabilistic_k_anonymity.Params | dp_microaggregation.Params | table.Params | statistics.Params
+AnyParams = (
+    probabilistic_k_anonymity.Params | dp_microaggregation.Params | closeness.Params | table.Params | statistics.Params
+)
+
+# What an output consists of, and so which checks and measures fit it.
+Judged = Literal["records", "cells", "groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,7 @@ class Mechanism:
     layout: what the output looks like, where it is a table; None where it consists of records.
     settled_facts: what `protect` will state as settled for so many records, from public facts alone.
     foresee, treatments, advice: sentences for who decides, and for who uses the data.
+    judged: as records beside their originals, as cells of a table, or as groups of records and what is told of each.
     """
 
     params: type[BaseModel]
@@ -50,6 +58,7 @@ class Mechanism:
     treatments: Callable[[Any, Declared], dict[str, str]]
     advice: Callable[[Any], tuple[str, ...]]
     layout: Callable[[Any, Declared], Layout] | None = None
+    judged: Judged = "records"
 
 
 MECHANISMS: dict[str, Mechanism] = {
@@ -75,6 +84,18 @@ MECHANISMS: dict[str, Mechanism] = {
         dp_usage.treatments,
         dp_usage.advice,
     ),
+    "closeness": Mechanism(
+        closeness.Params,
+        closeness.faults,
+        closeness.promise,
+        closeness.protect,
+        closeness.released_columns,
+        closeness.settled_facts,
+        closeness_foresight.foresee,
+        closeness_usage.treatments,
+        closeness_usage.advice,
+        judged="groups",
+    ),
     "table": Mechanism(
         table.Params,
         table.faults,
@@ -86,6 +107,7 @@ MECHANISMS: dict[str, Mechanism] = {
         table_usage.treatments,
         table_usage.advice,
         table.layout,
+        judged="cells",
     ),
     "statistics": Mechanism(
         statistics.Params,
@@ -98,6 +120,7 @@ MECHANISMS: dict[str, Mechanism] = {
         statistics_usage.treatments,
         statistics_usage.advice,
         statistics.layout,
+        judged="cells",
     ),
 }
 
@@ -105,3 +128,8 @@ MECHANISMS: dict[str, Mechanism] = {
 def mechanism_of(params: AnyParams) -> Mechanism:
     """The mechanism that these settings are for."""
     return MECHANISMS[params.mechanism]
+
+
+def spends(params: AnyParams) -> bool:
+    """Whether a release with these settings spends epsilon; that of closeness is a bound that adds up with nothing."""
+    return not isinstance(params, closeness.Params) and getattr(params, "epsilon", None) is not None

@@ -11,6 +11,7 @@ def compile_kernels() -> None:
     """Importing a module of kernels compiles them, or loads them from numba's cache on disk."""
     for room in ("mechanisms.microaggregation", "mechanisms.noise", "mechanisms.tables", "measures"):
         importlib.import_module(f"{room}.kernels")
+    importlib.import_module("mechanisms.microaggregation.tree")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ mdav        groups in several dimensions (MDAV), exactly by its definition
 ranking     groups along one sorted column (individual ranking)
 points      columns of any type as points between which MDAV measures distance
 centroids   one value that stands for a group
+bucketed    groups in several dimensions with a prescribed number from each bucket
 kernels     the compiled loops
 
 and blocks along a public order, for differential privacy:
@@ -15,7 +16,8 @@ choice      the order and block size with the smallest expected error, from publ
 
 from __future__ import annotations
 
+from mechanisms.microaggregation.bucketed import bucketed_groups
 from mechanisms.microaggregation.mdav import mdav
 from mechanisms.microaggregation.ranking import individual_ranking
 
-__all__ = ["individual_ranking", "mdav"]
+__all__ = ["bucketed_groups", "individual_ranking", "mdav"]

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from mechanisms.refusal import ColumnTypeWrong, SettingRefused, TooFewRecords, ValueMissing
 
-__all__ = ["mdav", "require_group_size"]
+__all__ = ["coordinates_of", "mdav", "mdav_by_trees", "require_group_size", "running_sum"]
 
 # Squares of differences below this stay finite, and so does their sum over the coordinates.
 _LARGEST = 1e150
@@ -35,11 +35,43 @@ _LARGEST = 1e150
 
 def mdav(points: NDArray[Any], k: int) -> NDArray[np.int64]:
     """The cluster of every row of an (n, d) array: labels 0..J-1 in the order in which clusters are formed."""
+    coordinates = coordinates_of(points)
+    require_group_size(k, len(points), "points")
+    from mechanisms.microaggregation.kernels import mdav_labels
+
+    labels: NDArray[np.int64] = mdav_labels(coordinates, k)
+    return labels
+
+
+def mdav_by_trees(coordinates: NDArray[np.float64], k: int) -> NDArray[np.int64]:
+    """The same labels as by scans, in a time that grows far less than with the square of the number of points."""
+    from mechanisms.microaggregation.leaves import arranged
+    from mechanisms.microaggregation.rounds import mdav_round
+    from mechanisms.microaggregation.tree import LEAF
+
+    d, n = coordinates.shape
+    total, centre = running_sum(coordinates), np.empty(d)
+    labels = np.full(n, -1)
+    state = np.array([n, 0, 0])
+    while state[0] >= 2 * k:
+        rows = np.flatnonzero(labels < 0)
+        planted = arranged(coordinates, rows, np.array([0, len(rows)]), LEAF)
+        mdav_round(*planted, k, total, centre, labels, state)
+    labels[labels < 0] = state[1]
+    return labels
+
+
+def running_sum(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of every row, added up in the order of the columns."""
+    return np.array([np.cumsum(coordinate)[-1] for coordinate in coordinates])
+
+
+def coordinates_of(points: NDArray[Any]) -> NDArray[np.float64]:
+    """One row a column of the points, as a copy; refuse what has no distances."""
     if points.ndim != 2 or points.shape[1] < 1 or points.dtype.kind not in "iuf":
         raise ColumnTypeWrong.at(
             "points", rule="an array of numbers with one row a record and at least one column", remedy="Reshape it."
         )
-    require_group_size(k, len(points), "points")
     coordinates = np.array(points.T, dtype=np.float64, order="C")
     # Written so that NaN fails it too.
     if not bool((np.abs(coordinates) <= _LARGEST).all()):
@@ -48,10 +80,7 @@ def mdav(points: NDArray[Any], k: int) -> NDArray[np.int64]:
             rule=f"every coordinate is a number of size up to {_LARGEST:g}",
             remedy="Drop or fill in what is missing, or scale the columns.",
         )
-    from mechanisms.microaggregation.kernels import mdav_labels
-
-    labels: NDArray[np.int64] = mdav_labels(coordinates, k)
-    return labels
+    return coordinates
 
 
 def require_group_size(k: int, records: int, field: str) -> None:

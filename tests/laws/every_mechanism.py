@@ -1,6 +1,6 @@
 """Samples of every mechanism. A new mechanism adds an entry to SAMPLES, or to TABLES, and inherits the laws.
 
-SAMPLES release records, TABLES one row a cell.
+SAMPLES release records, TABLES one row a cell, GROUPED records with groups and what is told of each group.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from mechanisms import dp_microaggregation, probabilistic_k_anonymity, statistics, table
+from mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
 from mechanisms.columns import Column
 from mechanisms.randomness import seeded
 
@@ -120,6 +120,40 @@ def dp_microaggregated(draw, mode):
     return Sample(dp_microaggregation, params, declared, columns, draw(st.integers(0, 2**32)))
 
 
+@st.composite
+def closely_grouped(draw, method, output, several):
+    """At least twelve records to a group, so that every group can have every bucket, and no category is rare."""
+    declared = {
+        "person": Column(role="identifier"),
+        "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),
+        "income": Column(role="confidential", type="continuous", domain=(-1.5, 7.25)),
+        "sex": Column(role="quasi_identifier", type="nominal", categories=SEX, missing="category"),
+        "schooling": Column(role="quasi_identifier", type="ordinal", categories=SCHOOLING),
+        "health": Column(role="confidential", type="ordinal", categories=SCHOOLING),
+        "injury": Column(role="confidential", type="nominal", taxonomy=KINDS),
+        "weight": Column(role="weight"),
+    }
+    confidential = ["income", "health", "injury"]
+    kept = confidential if several else [draw(st.sampled_from(confidential))]
+    for name in set(confidential) - set(kept):
+        declared.pop(name)
+    n = draw(st.integers(48, 90))
+    rng, grid = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.sampled_from([1, 5, 1000]))
+    columns = {name: column_values(rng, column, n, grid) for name, column in declared.items() if name != "person"}
+    columns["person"] = np.array([f"p{row}" for row in range(n)], dtype=object)
+    if "injury" in kept:  # in turn, so that none of the three is rare
+        columns["injury"] = np.array(["burn", "scald", "cut"], object)[rng.permutation(np.arange(n) % 3)]
+    params = closeness.Params(
+        method=method,
+        output=output,
+        k=draw(st.integers(2, 12)),
+        several=several if method == "buckets" else None,
+        scaling=draw(st.sampled_from(["domain", "standard_deviation", "none"])),
+        **(draw(st.sampled_from([{"t": "2"}, {"t": "5/2"}, {"epsilon": "1/2"}])) if method == "buckets" else {}),
+    )
+    return Sample(closeness, params, declared, columns, draw(st.integers(0, 2**32)))
+
+
 TABLE_SETTINGS = {
     "dp": {
         "adjacency": ["replace", "add_remove"],
@@ -219,4 +253,13 @@ SAMPLES = {method: probabilistic_k(method) for method in GROUPING}
 SAMPLES |= {f"dp {mode}": dp_microaggregated(mode) for mode in ("records", "marginals")}
 TABLES = {f"table {model}": tabulated(model) for model in TABLE_SETTINGS}
 TABLES |= {f"statistics {model}": summarised(model) for model in ("dp", "idp")}
-EVERY = SAMPLES | TABLES
+GROUPED = {
+    f"closeness {output} {several or 'one column'}": closely_grouped("buckets", output, several)
+    for output in ("anatomy", "permuted")
+    for several in (None, "joint", "each")
+}
+GROUPED |= {
+    f"closeness ranked {several or 'one column'}": closely_grouped("ranked", "anatomy", several)
+    for several in (None, "joint")
+}
+EVERY = SAMPLES | TABLES | GROUPED

@@ -4,15 +4,18 @@ import copy
 
 import numpy as np
 import pytest
-from every_mechanism import EVERY, SAMPLES, TABLES
+from every_mechanism import EVERY, GROUPED, SAMPLES, TABLES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from measures.recheck import recheck, recheck_table
+from measures.bucket_output import BucketOutput
+from measures.recheck import recheck, recheck_buckets, recheck_table
 from measures.table_output import TableOutput
+from mechanisms.registry import MECHANISMS
 
 every_mechanism = pytest.mark.parametrize("name", EVERY)
 releasing_records = pytest.mark.parametrize("name", SAMPLES)
+releasing_groups = pytest.mark.parametrize("name", GROUPED)
 releasing_a_table = pytest.mark.parametrize("name", TABLES)
 law = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 costly_law = settings(law, max_examples=25)
@@ -27,6 +30,22 @@ def same(left, right):
 def counted_again(sample, columns, protected):
     """The checks of a release, on the original records and the released output."""
     original = {name: values for name, values in columns.items() if name != "person"}
+    if protected.made:
+        before = sample.mechanism.released_columns(sample.params, sample.declared)
+        return recheck_buckets(
+            BucketOutput(
+                original=original,
+                source={name: column for name, column in sample.declared.items() if column.role != "identifier"},
+                released=protected.columns,
+                declared={name: protected.made.get(name) or before[name] for name in protected.columns},
+                linked=protected.linked,
+                guarantee=protected.guarantee,
+                groups=protected.groups,
+                buckets={name.removeprefix("bucket "): codes for name, codes in protected.hidden.items()},
+                settled=protected.settled,
+                records=len(original["age"]),
+            )
+        )
     if not sample.mechanism.released_columns(sample.params, sample.declared):
         return recheck_table(
             TableOutput(
@@ -173,3 +192,39 @@ def test_a_table_is_the_same_from_text_and_from_codes(name, data, narrow):
     coded = sample.coded(np.int8 if narrow else np.int64)
     from_text, from_codes = sample.protect(), sample.protect(columns=coded)
     assert all(same(from_codes.columns[column], values) for column, values in from_text.columns.items())
+
+
+@releasing_groups
+@given(data=st.data())
+@law
+def test_records_of_groups_keep_what_is_not_confidential_and_lose_what_is(name, data):
+    sample = data.draw(GROUPED[name])
+    protected = sample.protect()
+    confidential = [column for column, declared in sample.declared.items() if declared.role == "confidential"]
+    kept = sample.mechanism.released_columns(sample.params, sample.declared)
+    assert list(protected.masked) == list(protected.groups) == confidential
+    assert set(protected.columns) == {*kept, *protected.made}
+    for column in kept:
+        assert same(protected.columns[column], sample.columns[column])
+    assert protected.settled == sample.mechanism.settled_facts(sample.params, sample.declared, 7)
+    assert protected.origin is None
+    told = MECHANISMS["closeness"].treatments(sample.params, sample.declared)
+    assert set(protected.columns) <= set(told)
+    assert {column for table in protected.linked.values() for column in table.columns} <= set(told)
+
+
+@releasing_groups
+@given(data=st.data(), narrow=st.booleans())
+@costly_law
+def test_groups_are_the_same_from_text_and_from_codes(name, data, narrow):
+    sample = data.draw(GROUPED[name])
+    coded = sample.coded(np.int8 if narrow else np.int64)
+    from_text, from_codes = sample.protect(), sample.protect(columns=coded)
+    for column in from_text.made:
+        assert same(from_codes.columns[column], from_text.columns[column])
+    assert from_codes.made == from_text.made
+    for table, linked in from_text.linked.items():
+        assert from_codes.linked[table].declared == linked.declared
+        assert all(
+            np.array_equal(from_codes.linked[table].columns[each], linked.columns[each]) for each in linked.columns
+        )

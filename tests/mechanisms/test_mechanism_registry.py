@@ -10,12 +10,12 @@ import pytest
 
 from measures.foreseen import foretold, stated_errors
 from measures.registry import public_measures
-from mechanisms import dp_microaggregation, probabilistic_k_anonymity, statistics, table
+from mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
 from mechanisms.columns import Column
 from mechanisms.guarantee import ADDS_UP
 from mechanisms.randomness import seeded
 from mechanisms.refusal import SettingRefused
-from mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
+from mechanisms.registry import MECHANISMS, AnyParams, mechanism_of, spends
 
 SHELTERS = {"tent": ["light"], "hut": ["light"], "house": ["any"], "light": ["any"], "any": []}
 DECLARED = {
@@ -45,6 +45,10 @@ EXAMPLES = {
         dp_microaggregation.Params(epsilon="1/2", adjacency="replace", k="auto"),
         dp_microaggregation.Params(epsilon="1/2", adjacency="add_remove", k="auto"),
     ),
+    "closeness": Example(
+        closeness.Params(method="buckets", output="permuted", epsilon="1/2", k=5),
+        closeness.Params(method="buckets", output="permuted", epsilon="1/2", t="2", k=5),
+    ),
     "table": Example(
         table.Params(dimensions=("school",), sums=("income",), model="dp", epsilon="1/2", adjacency="replace"),
         table.Params(dimensions=("age",), model="dp", epsilon="1/2", adjacency="replace"),
@@ -61,8 +65,8 @@ EXAMPLES = {
     ),
 }
 every_mechanism = pytest.mark.parametrize("name", list(MECHANISMS))
-of_records = pytest.mark.parametrize("name", [name for name in MECHANISMS if MECHANISMS[name].layout is None])
-of_tables = pytest.mark.parametrize("name", [name for name in MECHANISMS if MECHANISMS[name].layout is not None])
+of_records = pytest.mark.parametrize("name", [name for name in MECHANISMS if MECHANISMS[name].judged == "records"])
+of_tables = pytest.mark.parametrize("name", [name for name in MECHANISMS if MECHANISMS[name].judged == "cells"])
 
 
 def sample() -> dict[str, np.ndarray]:
@@ -89,11 +93,11 @@ def test_settings_know_their_mechanism(name: str) -> None:
 
 
 @every_mechanism
-def test_a_mechanism_spends_exactly_if_its_settings_have_an_epsilon(name: str) -> None:
+def test_a_mechanism_spends_exactly_if_its_promise_adds_up(name: str) -> None:
     """So a spec can tell from the settings alone whether publication may depend on the data."""
     params: Any = EXAMPLES[name].params
     promise = MECHANISMS[name].promise(params, DECLARED)
-    assert (getattr(params, "epsilon", None) is not None) == (promise.model in ADDS_UP)
+    assert spends(params) == (promise.model in ADDS_UP)
     if promise.model in ADDS_UP:
         assert promise.parameters["epsilon"] == str(params.epsilon)
 
@@ -109,6 +113,11 @@ def test_a_mechanism_that_spends_states_what_public_measures_need(name: str) -> 
         assert set(foretold(protected.settled)) == public_measures()
     else:
         assert not foretold(protected.settled)
+
+
+@of_tables
+def test_only_a_table_has_a_layout(name: str) -> None:
+    assert MECHANISMS[name].layout is not None
 
 
 @of_tables
@@ -162,7 +171,8 @@ def test_who_decides_and_who_uses_the_data_is_told_something(name: str) -> None:
     mechanism, params = MECHANISMS[name], EXAMPLES[name].params
     told = mechanism.treatments(params, DECLARED)
     if mechanism.layout is None:
-        assert set(told) == set(mechanism.released_columns(params, DECLARED))
+        protected = mechanism.protect(sample(), DECLARED, params, seeded(1))
+        assert set(told) == {*mechanism.released_columns(params, DECLARED), *protected.made} == set(protected.columns)
     else:
         drawn = mechanism.layout(params, DECLARED)
         assert set(told) == {*drawn.dimensions, *(figure.name for figure in drawn.figures)}
