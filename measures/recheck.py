@@ -7,6 +7,7 @@ and the released columns, the promise, and what the mechanism told about its wor
               dp               block_checks.py
     tables    table            table_checks.py
               statistics       statistic_checks.py
+    groups    closeness        bucket_checks.py
 
 A check that the guarantee names and that cannot be run is a failure.
 """
@@ -16,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from measures.block_checks import block_checks
+from measures.bucket_checks import bucket_checks
+from measures.bucket_output import BucketOutput
 from measures.checks import Check, Output, RecheckImpossible
 from measures.comparison import Groups, Settled
 from measures.group_checks import group_checks
@@ -25,7 +28,7 @@ from measures.table_output import TableOutput
 from mechanisms.columns import Columns, Declared
 from mechanisms.guarantee import Guarantee, Model
 
-__all__ = ["recheck", "recheck_table"]
+__all__ = ["recheck", "recheck_buckets", "recheck_table"]
 
 _CHECKS: dict[Model, Callable[[Output], tuple[Check, ...]]] = {
     "prob_k": group_checks,
@@ -58,11 +61,7 @@ def recheck(
             got=guarantee.model,
             remedy="Add checks for this model.",
         )
-    lengths = {len(values) for side in (original, released) for values in side.values()}
-    if len(lengths) != 1 or lengths == {0}:
-        raise RecheckImpossible.at(
-            "columns", rule="original and released records are aligned row by row", remedy="Align them."
-        )
+    records = _aligned(original, released)
     checks = _CHECKS[guarantee.model](
         Output(
             original=original,
@@ -72,7 +71,7 @@ def recheck(
             masked=frozenset(masked),
             groups=groups,
             settled=settled or {},
-            records=lengths.pop(),
+            records=records,
         )
     )
     return _all_run(guarantee, checks)
@@ -89,6 +88,31 @@ def recheck_table(output: TableOutput) -> tuple[Check, ...]:
             remedy="Add checks for this mechanism.",
         )
     return _all_run(output.guarantee, _TABLE_CHECKS[mechanism](output))
+
+
+def recheck_buckets(output: BucketOutput) -> tuple[Check, ...]:
+    """Run every check of groups with buckets; refuse if the guarantee names one that was not run."""
+    mechanism = output.guarantee.parameters.get("mechanism")
+    if mechanism != "closeness":
+        raise RecheckImpossible.at(
+            "guarantee.parameters.mechanism",
+            rule="only groups of closeness can be re-checked",
+            got=mechanism,
+            remedy="Add checks for this mechanism.",
+        )
+    if _aligned(output.original, output.released) != output.records:
+        raise RecheckImpossible.at("records", rule="the number of records is that of the columns", remedy="Correct it.")
+    return _all_run(output.guarantee, bucket_checks(output))
+
+
+def _aligned(original: Columns, released: Columns) -> int:
+    """The number of records on both sides, at least one."""
+    lengths = {len(values) for side in (original, released) for values in side.values()}
+    if len(lengths) != 1 or lengths == {0}:
+        raise RecheckImpossible.at(
+            "columns", rule="original and released records are aligned row by row", remedy="Align them."
+        )
+    return lengths.pop()
 
 
 def _all_run(guarantee: Guarantee, checks: tuple[Check, ...]) -> tuple[Check, ...]:

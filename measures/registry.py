@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from measures import anonymity, foreseen, information_loss, linkage
+from measures.bucket_measures import BUCKET_MEASURES, bucket_measure_names
 from measures.comparison import Comparison, Groups, Settled, compare
 from measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
 from measures.table_measures import TABLE_MEASURES, table_measure_names
@@ -16,6 +17,7 @@ from mechanisms.columns import Columns, Declared
 
 __all__ = [
     "Measure",
+    "bucket_measure_names",
     "judge",
     "measure",
     "measure_names",
@@ -66,8 +68,8 @@ _BY_RECORD = frozenset({"il1s", "record_linkage", "sse"})
 
 
 def measure_names() -> tuple[str, ...]:
-    """Every measure that exists, of records and of tables, in alphabetical order."""
-    return tuple(sorted({*_MEASURES, *TABLE_MEASURES}))
+    """Every measure that exists, of records, tables and groups with buckets, in alphabetical order."""
+    return tuple(sorted({*_MEASURES, *TABLE_MEASURES, *BUCKET_MEASURES}))
 
 
 def record_measure_names() -> tuple[str, ...]:
@@ -85,7 +87,8 @@ def judge(name: str, pair: Comparison) -> Measurement:
     if name not in measure_names():
         raise _unknown(name)
     if name not in _MEASURES:
-        raise MeasureUndefined.at(name, rule="judges tables, not records", remedy="Use a measure of records.")
+        family = "tables" if name in TABLE_MEASURES else "groups with buckets"
+        raise MeasureUndefined.at(name, rule=f"judges {family}, not records", remedy="Use a measure of records.")
     if name in _BY_RECORD and not pair.aligned:
         raise MeasureUndefined.at(
             name, rule="compares records, and rows of this release are none", remedy="Use a measure of single columns."
@@ -101,7 +104,8 @@ def judge(name: str, pair: Comparison) -> Measurement:
 def measure(name: str) -> Measure:
     """The measure of that name; its docstring gives formula, source, attacker and limits.
 
-    It judges records. A measure of tables has a docstring here, but no value: `judge_table` judges these.
+    It judges records. A measure of tables or of groups with buckets has a docstring here, but no value: `judge_table`
+    and `judge_buckets` judge these.
     """
     if name not in measure_names():
         raise _unknown(name)
@@ -116,7 +120,7 @@ def measure(name: str) -> Measure:
     ) -> Measurement:
         return judge(name, compare(original, released, declared, groups, settled=settled))
 
-    apply.__doc__ = (_MEASURES.get(name) or TABLE_MEASURES[name]).__doc__
+    apply.__doc__ = (_MEASURES.get(name) or TABLE_MEASURES.get(name) or BUCKET_MEASURES[name]).__doc__
     return apply
 
 

@@ -13,6 +13,7 @@ from measures import (
     Measurement,
     MeasureUndefined,
     MeasureUnknown,
+    bucket_measure_names,
     measure,
     measure_names,
     public_measures,
@@ -55,7 +56,7 @@ def test_every_public_name_exists():
     assert all(hasattr(measures, name) for name in measures.__all__)
     assert list(measure_names()) == sorted(measure_names())
     assert list(record_measure_names()) == sorted(record_measure_names())
-    assert {*record_measure_names(), *table_measure_names()} == set(measure_names())
+    assert {*record_measure_names(), *table_measure_names(), *bucket_measure_names()} == set(measure_names())
 
 
 @pytest.mark.parametrize("name", sorted(set(table_measure_names()) - set(record_measure_names())))

@@ -1,0 +1,115 @@
+"""A promise of closeness that does not say enough, or more than is checked, refuses."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bucket_maker import ANY, Made, N
+from judged_columns import promise
+
+from measures import RecheckImpossible, recheck_buckets
+
+every = pytest.mark.parametrize("chosen", ANY, ids=repr)
+
+
+def bucket_promise(**changes):
+    parameters = {"mechanism": "closeness", "method": "buckets", "output": "anatomy", "k": 4, "t": "2", "epsilon": None}
+    return promise("t_close", **{**parameters, "buckets": 3, "several": None, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"mechanism": "table"}, "only groups of closeness can be re-checked, got 'table'"),
+        ({"method": "ranked"}, "method and output must be those of the model of closeness, got 'ranked'"),
+        ({"method": ["buckets"]}, "method and output must be"),
+        ({"output": "generalised"}, "method and output must be"),
+        ({"k": 1}, "k refused: a whole number of at least 2, got 1"),
+        ({"k": "4"}, "k refused: a whole number of at least 2, got '4'"),
+        ({"k": True}, "k refused: a whole number of at least 2, got True"),
+        ({"t": 2}, "t refused: a fraction as text, got 2"),
+        ({"t": "1e999999999"}, "t refused: a fraction as text"),
+        ({"t": "1/0"}, "t refused: a fraction as text"),
+        ({"epsilon": 0.5}, "epsilon refused: a fraction as text, or None where t was given, got 0.5"),
+        ({"epsilon": "-1"}, "epsilon refused"),
+        ({"buckets": None}, "buckets refused: a whole number of at least 2, got None"),
+        ({"several": "joint"}, "several refused: joint or each for several confidential columns, None for one"),
+    ],
+)
+def test_a_promise_that_does_not_say_enough_refuses(changes, rule):
+    made = Made(("income",))
+    made.guarantee = bucket_promise(**changes)
+    with pytest.raises(RecheckImpossible, match=rule) as refused:
+        made.checks()
+    assert (refused.value.code, refused.value.kind) == ("recheck-impossible", "gate")
+
+
+@pytest.mark.parametrize("name", ["mechanism", "method", "output", "k", "t", "epsilon", "buckets", "several"])
+def test_a_parameter_that_is_missing_refuses(name):
+    made = Made(("income",))
+    del made.parameters[name]
+    with pytest.raises(RecheckImpossible, match=r"guarantee\.parameters"):
+        made.checks()
+
+
+@pytest.mark.parametrize("several", [None, "some"])
+def test_several_columns_need_to_know_how(several):
+    made = Made(several="joint")
+    made.parameters["several"] = several
+    with pytest.raises(RecheckImpossible, match="joint or each for several"):
+        made.checks()
+
+
+def test_a_promise_about_no_column_refuses():
+    made = Made(("income",))
+    del made.source["income"]
+    with pytest.raises(RecheckImpossible, match="must be about a confidential column"):
+        made.checks()
+
+
+def test_every_fault_of_a_promise_is_told():
+    made = Made(("income",))
+    made.guarantee = bucket_promise(k=0, t=None, buckets="3")
+    with pytest.raises(RecheckImpossible) as refused:
+        made.checks()
+    assert [fault.field.rsplit(".", 1)[-1] for fault in refused.value.faults] == ["k", "t", "buckets"]
+
+
+@every
+def test_a_check_that_is_named_and_does_not_exist_refuses(chosen):
+    made = Made(**chosen)
+    made.guarantee = made.guarantee.model_copy(update={"audit": (*made.guarantee.audit, "entropy")})
+    with pytest.raises(RecheckImpossible, match=r"must be run, got \['entropy'\]"):
+        made.checks()
+
+
+def test_a_check_of_another_output_refuses():
+    made = Made(("income",))
+    made.guarantee = made.guarantee.model_copy(update={"audit": ("permutation_within_groups",)})
+    with pytest.raises(RecheckImpossible, match=r"must be run, got \['permutation_within_groups'\]"):
+        made.checks()
+
+
+def test_records_that_are_not_aligned_refuse():
+    made = Made(("income",))
+    made.released["age"] = made.released["age"][:-1]
+    with pytest.raises(RecheckImpossible, match="aligned row by row"):
+        made.checks()
+    made = Made(("income",))
+    with pytest.raises(RecheckImpossible, match="the number of records is that of the columns"):
+        recheck_buckets(replace(made.output(), records=N - 1))
+
+
+MODULES = ("checks", "counts", "labels", "loss", "measures", "output", "promise", "tables")
+
+
+@pytest.mark.parametrize("module", [f"measures.bucket_{name}" for name in MODULES])
+def test_the_recheck_shares_no_code_with_the_mechanism(module):
+    tree = ast.parse(Path(importlib.import_module(module).__file__).read_text(encoding="utf-8"))
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    vocabulary = {"mechanisms.columns", "mechanisms.guarantee", "mechanisms.protected", "mechanisms.refusal"}
+    assert {name for name in imported if name.startswith("mechanisms")} <= vocabulary
