@@ -9,7 +9,7 @@ from typing import Any
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
 from measures.foreseen import foretold
-from mechanisms import probabilistic_k_anonymity
+from mechanisms import closeness, probabilistic_k_anonymity
 from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import TableEmpty, TooFewRecords
 from mechanisms.registry import mechanism_of
@@ -59,7 +59,7 @@ def _settled(plan: Plan, rows: int | None) -> dict[str, Any] | None:
 
 def _used(plan: Plan, rows: int | None) -> Iterator[str]:
     params = plan.params
-    if plan.unit is None or isinstance(params, probabilistic_k_anonymity.Params):
+    if plan.unit is None or isinstance(params, probabilistic_k_anonymity.Params | closeness.Params):
         return
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
     all_used = all_used if plan.layout is None else ""

@@ -59,7 +59,7 @@ def prepare(job: Job) -> None:
 
     reserve(job, source)  # on record before the draw, never refunded after it
     staged = protect(job, source)  # the only step that draws
-    job.record(Action.PROTECTED, data=staged.digest)
+    job.record(Action.PROTECTED, **staged.digests)
 
     decision = assess(job, source, staged)
     job.record(Action.CHECKED, verdict=decision.verdict.name, gates=decision.public())

@@ -14,13 +14,14 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from measures.bucket_measures import bucket_measure_names
 from measures.gates import Gate
 from measures.registry import public_measures, record_measure_names
 from measures.table_measures import table_measure_names
-from mechanisms import probabilistic_k_anonymity
+from mechanisms import closeness, probabilistic_k_anonymity
 from mechanisms.columns import Column
 from mechanisms.refusal import Fault
-from mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
+from mechanisms.registry import MECHANISMS, AnyParams, Judged, mechanism_of, spends
 
 __all__ = ["Protection", "disagreements", "every_fault"]
 
@@ -28,6 +29,16 @@ __all__ = ["Protection", "disagreements", "every_fault"]
 Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
 
 _Part = TypeVar("_Part")
+
+# Settings without a number of records for each unit.
+_OfRows = probabilistic_k_anonymity.Params | closeness.Params
+
+# For each kind of output the measures that judge it, what it consists of, and the same said of a whole output.
+_MEASURED: dict[Judged, tuple[tuple[str, ...], str, str]] = {
+    "records": (record_measure_names(), "records", ""),
+    "cells": (table_measure_names(), "tables", ", and the output is a table"),
+    "groups": (bucket_measure_names(), "groups of records", ", and the output is groups of records"),
+}
 
 
 def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) -> list[Fault]:
@@ -72,7 +83,7 @@ def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[in
         return
     for place, chosen in params.items():
         field = f"protect.{place}.rows_per_unit"
-        if isinstance(chosen, probabilistic_k_anonymity.Params) or getattr(chosen, "model", "dp") != "dp":
+        if isinstance(chosen, _OfRows) or getattr(chosen, "model", "dp") != "dp":
             if unit != "row":
                 named = f"{chosen.mechanism} under {chosen.model}" if hasattr(chosen, "model") else chosen.mechanism
                 rule = f"{named} protects rows; a unit with several rows has no guarantee"
@@ -91,23 +102,23 @@ def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[in
 
 def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault]:
     """Where a promise covers every output, it must cover whether there is one: that may not depend on the data."""
-    spends = getattr(params, "epsilon", None) is not None
-    is_table = mechanism_of(params).layout is not None
-    measurable = table_measure_names() if is_table else record_measure_names()
+    spent = spends(params)
+    measurable, _, output = _MEASURED[mechanism_of(params).judged]
     # Under the relaxations the size of the noise, and so the error to expect, is secret.
     stated = public_measures() if getattr(params, "model", "dp") == "dp" else public_measures() - {"expected_error"}
     for place, gate in gates.items():
         field, got = f"gates.{place}.measure", repr(gate.measure)
         public = gate.measure in public_measures()
-        if spends and gate.measure not in stated:
+        if spent and gate.measure not in stated:
             rule = "is not public, and whether a release appears would tell about the confidential data"
             remedy = f"Gate on {' or '.join(sorted(stated))}; read the confidential report for the others."
             yield Fault(field, rule, remedy, got)
-        elif public and not spends:
+        elif public and not spent:
             rule = f"needs a public fact that {params.mechanism} does not have"
             yield Fault(field, rule, "Choose another measure.", got)
         elif gate.measure not in measurable:
-            rule = "measures records, and the output is a table" if is_table else "measures tables"
+            judged = [what for names, what, _ in _MEASURED.values() if gate.measure in names]
+            rule = f"measures {' or '.join(judged)}{output}"
             yield Fault(field, rule, f"Choose one of {', '.join(measurable)}.", got)
 
 

@@ -41,7 +41,7 @@ _MODELS = {
     "idp": "individual differential privacy",
     "bdp": "bootstrap differential privacy",
     "prob_k": "probabilistic k-anonymity",
-    "t_close": "t-closeness",
+    "t_close": "t-closeness, as a ratio of shares",
     "k_anon": "k-anonymity",
 }
 _VERDICTS = {"pass": "passed", "review": "needs review", "refuse": "refused"}
@@ -113,6 +113,8 @@ class PublicReport:
     records: the rows of the release; rows_are: what they are; table: the figures themselves, where rows are cells.
     noise: [column, epsilon, order, k, expected_error, unit_error, noise_error], where there is any; the last two in the
     column's own unit, None for categories.
+    linked: tables beside the records [name, key, columns]; labels: columns told in buckets [column, labels [label,
+    records]], the records over all.
     """
 
     name: str
@@ -128,6 +130,8 @@ class PublicReport:
     log_head: str
     rows_are: RowsAre = "records"
     table: TableSheet | None = None
+    linked: Sequence[Facts] = ()
+    labels: Sequence[Facts] = ()
 
 
 def validation_page(name: str, run: str, results: Sequence[ValidationOutcome]) -> str:

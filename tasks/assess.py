@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from measures.bucket_measures import bucket_measure_names, judge_buckets
+from measures.bucket_output import BucketOutput
 from measures.checks import Check
 from measures.comparison import Comparison, compare
 from measures.gates import Decision, GateResult, Verdict, decide
 from measures.measurement import Measurement, MeasureUndefined
-from measures.recheck import recheck, recheck_table
+from measures.recheck import recheck, recheck_buckets, recheck_table
 from measures.registry import judge, public_measures, record_measure_names
 from measures.table_measures import judge_table, table_measure_names
 from measures.table_output import TableOutput
 from mechanisms.columns import Columns
 from mechanisms.guarantee import ADDS_UP
-from mechanisms.layout import Layout
+from mechanisms.registry import Judged, mechanism_of
 from records.log import Action
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.layouts import read_table
+from tasks.linked import read_linked
 from tasks.protect import Staged
 from tasks.step import step
 from tasks.tables import load_columns, read_release
@@ -35,16 +40,13 @@ _ONLY_IF_GATED = frozenset({"record_linkage"})
 _OVER_ALL_COLUMNS = frozenset({"correlation_change"})
 
 Judge = Callable[[str], Measurement]
+Judgement = tuple[Sequence[Check], Judge, list[str]]
 
 
 @step("assess")
 def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     """Every check and every gate runs; the decision and all values stay on the confidential side."""
-    layout = job.plan.layout
-    if layout is None:
-        checks, take, wanted = _judged_records(job, source, staged)
-    else:
-        checks, take, wanted = _judged_table(job, source, staged, layout)
+    checks, take, wanted = _JUDGED[mechanism_of(job.plan.params).judged](job, source, staged)
     gated = {gate.measure for gate in job.plan.gates}
     measured: dict[str, Measurement] = {}
     undefined: list[str] = []
@@ -67,20 +69,20 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     return decision
 
 
-def _judged_records(job: Job, source: Ingested, staged: Staged) -> tuple[Sequence[Check], Judge, list[str]]:
+def _judged_records(job: Job, source: Ingested, staged: Staged) -> Judgement:
     """The checks of released records, how to measure them, and by what."""
     plan = job.plan
     secrets = load_columns(staged.secrets)
     origin, kept = secrets.pop("origin"), secrets.pop("kept", None)
     places = origin if kept is None else np.searchsorted(kept, origin)  # among the rows that were used
     original = load_columns(source.folder, kept)  # a released list of categories begins with the declared ones
-    released = read_release(staged.data, plan.released, places)
-    groups = {name.removeprefix("group "): labels for name, labels in secrets.items()}
-    checks = recheck(original, released, plan.released, plan.guarantee, staged.masked, groups, staged.settled)
+    released = read_release(staged.data, staged.declared, places)
+    groups = _named(secrets, "group ")
+    checks = recheck(original, released, staged.declared, plan.guarantee, staged.masked, groups, staged.settled)
 
     def compared(columns: Columns) -> Comparison:
         aligned = plan.guarantee.parameters.get("mode") != "marginals"
-        return compare(original, columns, plan.released, groups, settled=staged.settled, aligned=aligned)
+        return compare(original, columns, staged.declared, groups, settled=staged.settled, aligned=aligned)
 
     everything, masked = compared(released), compared({name: released[name] for name in staged.masked})
     gated = {gate.measure for gate in plan.gates}
@@ -89,11 +91,28 @@ def _judged_records(job: Job, source: Ingested, staged: Staged) -> tuple[Sequenc
     return checks, lambda name: judge(name, everything if name in _OVER_ALL_COLUMNS else masked), wanted
 
 
-def _judged_table(
-    job: Job, source: Ingested, staged: Staged, layout: Layout
-) -> tuple[Sequence[Check], Judge, list[str]]:
-    """The checks of a released table, how to measure it, and by what."""
+def _judged_groups(job: Job, source: Ingested, staged: Staged) -> Judgement:
+    """The checks of groups of records and of what is told of each, how to measure them, and by what."""
     plan = job.plan
+    secrets = load_columns(staged.secrets)
+    output = BucketOutput(
+        original=load_columns(source.folder),
+        source=plan.data_columns,
+        released=read_release(staged.data, staged.declared, secrets["origin"]),
+        declared=staged.declared,
+        linked={table.name: read_linked(table) for table in staged.linked},
+        guarantee=plan.guarantee,
+        groups=_named(secrets, "group "),
+        buckets=_named(secrets, "hidden bucket "),
+        settled=staged.settled,
+        records=staged.records,
+    )
+    return recheck_buckets(output), lambda name: judge_buckets(name, output), list(bucket_measure_names())
+
+
+def _judged_table(job: Job, source: Ingested, staged: Staged) -> Judgement:
+    """The checks of a released table, how to measure it, and by what."""
+    plan, layout = job.plan, job.plan.table
     hidden = load_columns(staged.secrets)
     output = TableOutput(
         original=load_columns(source.folder, hidden.pop("kept", None)),
@@ -106,6 +125,17 @@ def _judged_table(
     )
     left_out = frozenset() if plan.guarantee.model in ADDS_UP else public_measures()
     return recheck_table(output), lambda name: judge_table(name, output), _without(table_measure_names(), left_out)
+
+
+_JUDGED: dict[Judged, Callable[[Job, Ingested, Staged], Judgement]] = {
+    "records": _judged_records,
+    "groups": _judged_groups,
+    "cells": _judged_table,
+}
+
+
+def _named(secrets: Mapping[str, NDArray[Any]], kind: str) -> dict[str, NDArray[Any]]:
+    return {name.removeprefix(kind): values for name, values in secrets.items() if name.startswith(kind)}
 
 
 def _without(names: Iterable[str], left_out: frozenset[str]) -> list[str]:

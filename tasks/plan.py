@@ -23,7 +23,7 @@ __all__ = ["Plan"]
 class Plan:
     """The resolved spec with its promise.
 
-    released: the declared columns of the output, where it consists of records.
+    released: the declared columns of the output, where it consists of records; a mechanism may make others.
     layout: what the output looks like, where it is a table.
     unit: the column that tells whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
@@ -55,6 +55,13 @@ class Plan:
         """The columns that are read: all but the direct identifiers."""
         return {name: column for name, column in self.declared.items() if column.role != "identifier"}
 
+    @property
+    def table(self) -> Layout:
+        """The layout of a release that has one."""
+        if self.layout is None:
+            raise ValueError("a release of records has no layout")
+        return self.layout
+
     def claim(self, source: str) -> Claim:
         """What the release asks of the ledger, for the records with this digest."""
         guarantee = self.guarantee
@@ -76,7 +83,7 @@ class Plan:
     def about(self) -> tuple[str, ...]:
         """The columns of the source that the output is made from, in declared order."""
         if self.layout is None:
-            return tuple(self.released)
+            return tuple(self.data_columns)
         used = {*self.layout.dimensions, *(figure.column for figure in self.layout.figures)}
         return tuple(name for name in self.declared if name in used)
 

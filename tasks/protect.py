@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms.columns import Column
 from mechanisms.contributions import bounded
 from mechanisms.guarantee import Guarantee
 from mechanisms.permutation import permutation
 from mechanisms.protected import Protected
 from mechanisms.randomness import Randomness, require_system, system
-from mechanisms.refusal import Refusal
+from mechanisms.refusal import Fault, Refusal
 from mechanisms.registry import mechanism_of
 from records import durable
 from records.answers import Answer
@@ -28,6 +29,7 @@ from records.run import RunDamaged
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.layouts import write_table
+from tasks.linked import StagedTable, columns_of, stage_linked, stated_columns, stated_tables, tables_of
 from tasks.repeat import drawn_before, keep, take_back
 from tasks.step import step
 from tasks.tables import load_columns, save_columns, write_release
@@ -49,8 +51,10 @@ class Staged:
     records: rows of the output; fewer than the source has where contributions are bounded, and cells of a table.
     settled: public facts that the mechanism chose.
     secrets: folder with the rows that were used if not all were (kept, rising); of records the source row of each
-    released one (origin), and for each masked column the group of every row that was used; of a table its hidden
-    account (mechanisms.protected).
+    released one (origin), for each masked column the group of every row that was used, and the hidden account
+    (mechanisms.protected); of a table its hidden account alone.
+    declared: the columns of the output in their order, where it consists of records: those of the plan, and those that
+    the mechanism made. linked: the tables beside the records.
     """
 
     data: Path
@@ -59,6 +63,14 @@ class Staged:
     records: int
     settled: Mapping[str, Any]
     secrets: Path
+    declared: Mapping[str, Column] = field(default_factory=dict)
+    linked: tuple[StagedTable, ...] = ()
+
+    @property
+    def digests(self) -> dict[str, Any]:
+        """Of what was drawn and will be published, for the log."""
+        tables = {table.name: table.digest for table in self.linked}
+        return {"data": self.digest, **({"linked": tables} if tables else {})}
 
 
 def staged_before(job: Job) -> Staged | None:
@@ -66,13 +78,18 @@ def staged_before(job: Job) -> Staged | None:
     done = job.run.committed("protected")
     if done is None:
         return None
-    data = job.run.path("protected.parquet")
-    if not data.is_file() or plain_file(data) != done["digest"]:
-        raise RunDamaged.at(
-            "protected.parquet",
-            rule="must be as it was staged",
-            remedy="Find out who changed it. This run ends here; the next one begins anew.",
+    data, plan = job.run.path("protected.parquet"), job.plan
+    linked = tables_of(job.run.path("linked"), done["linked"], plan.declared)
+    changed = [] if data.is_file() and plain_file(data) == done["digest"] else [data.name]
+    changed += [f"linked/{table.data.name}" for table in linked if not table.is_as_staged]
+    RunDamaged.raise_for(
+        Fault(
+            name,
+            "must be as it was staged",
+            "Find out who changed it. This run ends here; the next one begins anew.",
         )
+        for name in changed
+    )
     return Staged(
         data=data,
         digest=done["digest"],
@@ -80,6 +97,8 @@ def staged_before(job: Job) -> Staged | None:
         records=done["records"],
         settled=done["settled"],
         secrets=job.run.path("secrets"),
+        declared=columns_of(done["columns"], plan.released),
+        linked=linked,
     )
 
 
@@ -103,17 +122,13 @@ def protect(job: Job, source: Ingested) -> Staged:
     importlib.import_module("mechanisms.microaggregation.kernels")  # the compiler is not safe to load on two threads
     kept = _rows_kept(job, source, randomness)
     draw = _draw_records if plan.layout is None else _draw_table
-    protected, records = draw(job, source, kept, randomness)
-    data = job.run.path("protected.parquet")
-    staged = _commit(job, plain_file(data), protected.masked, records, protected.settled)
+    staged = _commit(job, draw(job, source, kept, randomness))
     _keep(job, source, staged)
     return staged
 
 
-def _draw_records(
-    job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness
-) -> tuple[Protected, int]:
-    """Protected records, shuffled, written and on disk; their secret account beside them."""
+def _draw_records(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Staged:
+    """Protected records, shuffled, written and on disk; linked tables and their secret account beside them."""
     plan = job.plan
     data = job.run.path("protected.parquet")
     records = source.rows if kept is None else len(kept)
@@ -121,25 +136,23 @@ def _draw_records(
         shuffling = beside.submit(permutation, records, randomness)
         protected = _protected(job, source, kept, randomness)
         order = shuffling.result()
-        write_release(data, protected.columns, plan.released, plan.guarantee, order)
+        declared = {name: protected.made.get(name) or plan.released[name] for name in protected.columns}
+        write_release(data, protected.columns, declared, plan.guarantee, order)
         on_disk = beside.submit(durable.sync, data)  # the disk writes while the processor counts
         save_columns(job.run.path("secrets"), _secrets(protected, order, kept))
+        linked = stage_linked(job.run.path("linked"), protected.linked, plan.guarantee)
         on_disk.result()
-    return protected, records
+    return _staged(job, protected.masked, records, protected.settled, declared, linked)
 
 
-def _draw_table(
-    job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness
-) -> tuple[Protected, int]:
+def _draw_table(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Staged:
     """A protected table, written; its cells have their public order, so nothing is shuffled."""
-    layout = job.plan.layout
-    if layout is None:
-        raise ValueError("a table has a layout")
+    layout = job.plan.table
     protected = _protected(job, source, kept, randomness)
     write_table(job.run.path("protected.parquet"), protected.columns, layout, job.plan.guarantee)
     rows = {} if kept is None else {"kept": kept}
     save_columns(job.run.path("secrets"), {**rows, **protected.hidden})
-    return protected, layout.rows
+    return _staged(job, protected.masked, layout.rows, protected.settled)
 
 
 def _protected(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Protected:
@@ -153,9 +166,8 @@ def _protected(job: Job, source: Ingested, kept: NDArray[np.int64] | None, rando
 def _repeated(job: Job, answer: Answer) -> Staged:
     """What another run drew, staged once more; nothing is spent."""
     take_back(job, answer)
-    settled = {**answer.facts["settled"], "table": job.plan.layout.name if job.plan.layout is not None else ""}
-    digest = plain_file(job.run.path("protected.parquet"))
-    return _commit(job, digest, (), answer.facts["records"], settled)
+    settled = {**answer.facts["settled"], "table": job.plan.table.name}
+    return _commit(job, _staged(job, (), answer.facts["records"], settled))
 
 
 def _keep(job: Job, source: Ingested, staged: Staged) -> None:
@@ -165,10 +177,31 @@ def _keep(job: Job, source: Ingested, staged: Staged) -> None:
         keep(job, source.digest, Answer(job.run.id, staged.digest, facts, staged.data, staged.secrets))
 
 
-def _commit(job: Job, digest: str, masked: tuple[str, ...], records: int, settled: Mapping[str, Any]) -> Staged:
-    facts = {"digest": digest, "masked": list(masked), "records": records, "settled": dict(settled)}
+def _staged(
+    job: Job,
+    masked: tuple[str, ...],
+    records: int,
+    settled: Mapping[str, Any],
+    declared: Mapping[str, Column] | None = None,
+    linked: tuple[StagedTable, ...] = (),
+) -> Staged:
+    data = job.run.path("protected.parquet")
+    secrets = job.run.path("secrets")
+    return Staged(data, plain_file(data), masked, records, dict(settled), secrets, declared or {}, linked)
+
+
+def _commit(job: Job, staged: Staged) -> Staged:
+    plan = job.plan
+    facts = {
+        "digest": staged.digest,
+        "masked": list(staged.masked),
+        "records": staged.records,
+        "settled": staged.settled,
+        "columns": stated_columns(staged.declared, plan.released),
+        "linked": stated_tables(staged.linked, plan.declared),
+    }
     job.run.commit("protected", facts)
-    return Staged(job.run.path("protected.parquet"), digest, masked, records, dict(settled), job.run.path("secrets"))
+    return staged
 
 
 def _rows_kept(job: Job, source: Ingested, randomness: Randomness) -> NDArray[np.int64] | None:
@@ -184,7 +217,8 @@ def _secrets(protected: Protected, order: NDArray[np.int64], kept: NDArray[np.in
     """What `Staged.secrets` holds; released row i is row order[i] of the mechanism's output."""
     origin = order if protected.origin is None else protected.origin[order]
     rows = {"origin": origin} if kept is None else {"origin": kept[origin], "kept": kept}
-    return {**rows, **{f"group {name}": labels for name, labels in protected.groups.items()}}
+    groups = {f"group {name}": labels for name, labels in protected.groups.items()}
+    return {**rows, **groups, **{f"hidden {name}": values for name, values in protected.hidden.items()}}
 
 
 def _require_planned(given: Guarantee, planned: Guarantee) -> None:

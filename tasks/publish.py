@@ -6,11 +6,10 @@ the bundle is staged; the seal refuses a bundle whose files are no longer those.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,6 +26,7 @@ from records.table_sheet import sheet_of
 from tasks.job import KEPT, Job
 from tasks.layouts import read_table
 from tasks.protect import Staged
+from tasks.record_bundle import bucket_labels, described_records, described_tables
 from tasks.repeat import repeated
 from tasks.report import versions
 from tasks.step import step
@@ -71,11 +71,11 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
     job.bundle.mkdir(mode=0o700)
     if plan.layout is None:
         _write_records(job, staged)
-        columns = _described_columns(job)
+        columns, linked = described_records(plan, staged), described_tables(plan, staged)
     else:
         write_table_files(job, staged, plan.layout)
-        columns = described_table(plan, plan.layout)
-    page = _page(job, staged, decision, columns, bundle.subjects(job.bundle))
+        columns, linked = described_table(plan, plan.layout), []
+    page = _page(job, staged, decision, columns, linked)
     (job.bundle / "report.html").write_text(page, encoding="utf-8")
     subject = bundle.subjects(job.bundle)
     release = {
@@ -88,6 +88,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "settled": dict(staged.settled),
         "columns": columns,
         **({} if plan.layout is None else {"layout": stated_layout(plan.layout)}),
+        **({"linked": linked} if linked else {}),
         "gates": decision.public(),
         "reviewers": plan.rule.reviewers if plan.rule is not None else 0,
         "spec_sha256": plan.spec_digest,
@@ -99,11 +100,15 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
 
 
 def _write_records(job: Job, staged: Staged) -> None:
-    """The released records in every format that was asked for."""
-    if "parquet" in job.plan.formats:
-        os.link(staged.data, job.bundle / "data.parquet")
-    if "csv" in job.plan.formats:
-        write_csv(staged.data, job.bundle / "data.csv")
+    """The released records, and the tables beside them, in every format that was asked for."""
+    files = {"data": staged.data, **{f"tables/{table.name}": table.data for table in staged.linked}}
+    for stem, data in files.items():
+        path = job.bundle / stem
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        if "parquet" in job.plan.formats:
+            os.link(data, path.with_suffix(".parquet"))
+        if "csv" in job.plan.formats:
+            write_csv(data, path.with_suffix(".csv"))
 
 
 def staged_content(job: Job) -> dict[str, Any] | None:
@@ -187,6 +192,9 @@ def _in_short(guarantee: Guarantee) -> str:
     parameters = guarantee.parameters
     if guarantee.model in ADDS_UP:
         return f"{guarantee.model}, epsilon = {parameters['epsilon']}, adjacency {guarantee.adjacency}"
+    if guarantee.model == "t_close":
+        bound = "t" if parameters["epsilon"] is None else "epsilon"
+        return f"t_close, {bound} = {parameters[bound]}, k = {parameters['k']}, {parameters['output']}"
     return f"{guarantee.model}, k = {parameters['k']}, {parameters.get('method', 'exact figures')}"
 
 
@@ -209,10 +217,11 @@ def _page(
     job: Job,
     staged: Staged,
     decision: Decision,
-    columns: Sequence[Mapping[str, Any]],
-    data: Sequence[Mapping[str, Any]],
+    columns: list[dict[str, Any]],
+    linked: list[dict[str, Any]],
 ) -> str:
-    head, layout = job.log.head(), job.plan.layout
+    """The public report on the data files that are in the bundle already."""
+    head, layout, data = job.log.head(), job.plan.layout, bundle.subjects(job.bundle)
     return public_report(
         PublicReport(
             name=job.plan.name,
@@ -235,6 +244,8 @@ def _page(
             log_head=f"{head.seq}:{head.digest}",
             rows_are="records" if layout is None else "cells",
             table=None if layout is None else sheet_of(layout, read_table(staged.data, layout)),
+            linked=linked,
+            labels=bucket_labels(job.plan, staged),
         )
     )
 
@@ -248,19 +259,6 @@ def _environment() -> dict[str, Any]:
         "platform": f"{platform.system()} {platform.machine()}",
         "packages": packages,
     }
-
-
-def _described_columns(job: Job) -> list[dict[str, Any]]:
-    plan = job.plan
-    treated = mechanism_of(plan.params).treatments(plan.params, plan.declared)
-    described = []
-    for name, column in plan.released.items():
-        declared = json.loads(column.model_dump_json())
-        facts = {
-            key: declared[key] for key in ("role", "type", "domain", "outside", "categories", "taxonomy", "missing")
-        }
-        described.append({"name": name, **facts, "type": column.type or "continuous", "treatment": treated[name]})
-    return described
 
 
 def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[dict[str, Any]]:

@@ -33,9 +33,7 @@ def drawn_before(job: Job, source: str) -> Answer | None:
 
 def take_back(job: Job, answer: Answer) -> None:
     """Stage the answer as this run's own table: the same figures under this plan's name and promise."""
-    layout = job.plan.layout
-    if layout is None:
-        raise ValueError("only tables are repeated")
+    layout = job.plan.table
     columns = read_table(answer.data, layout)
     write_table(job.run.path("protected.parquet"), columns, layout, job.plan.guarantee)
     secrets = job.run.path("secrets")

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from mechanisms.guarantee import ADDS_UP, Guarantee, Model
 from mechanisms.refusal import Fault, Refusal
 from records import bundle, signing
 from records.decision import APPROVE, DecisionRefused, verify_decision
+from records.statement import fault
+from tasks.closeness_claims import Beside, ColumnClaim, GroupsClaim, LinkedClaim, fits, seen_of_groups, tables_beside
+from tasks.published_files import form_faults, read_published
 from tasks.table_claims import LayoutClaim, table_faults
-from tasks.tables import GUARANTEE_KEY
 
 __all__ = ["FORMAT", "ClaimBroken", "Finding", "KeyMissing", "approval_faults", "verify_bundle"]
 
@@ -90,18 +92,23 @@ def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
     faults = approval_faults(predicate["approval"], content, claims.reviewers)
     names = [file["name"] for file in subject]
     if claims.bytes != {name: (folder / name).stat().st_size for name in names}:
-        faults.append(_fault("manifest.json", "states other sizes than the files have"))
-    tables, unreadable = _tables(folder, names, claims)
+        faults.append(fault("manifest.json", "states other sizes than the files have"))
+    stem = "data" if claims.layout is None else f"tables/{claims.layout.table}"
+    tables, unreadable = read_published(folder, names, stem, claims.roles)
     faults += unreadable
-    for name, table in tables.items():
-        faults += [_fault(name, rule) for rule in _broken(name, table, claims)]
-    ClaimBroken.raise_for(faults)
+    for suffix, table in tables.items():
+        faults += [fault(f"{stem}{suffix}", rule) for rule in _broken(suffix, table, claims)]
+    beside, groups = Beside(), claims.groups
+    if groups is not None:
+        readable = {suffix: table for suffix, table in tables.items() if table.column_names == list(claims.roles)}
+        beside = tables_beside(folder, names, readable, claims.linked, claims.guarantee, groups)
+    ClaimBroken.raise_for([*faults, *beside.faults])
     return [
         Finding("signature", True, f"The manifest is signed with key {signing.key_id(key)}."),
         Finding("digests", True, f"All {len(names)} files are as listed, and there is no other."),
         _approved(predicate["approval"], content),
         Finding("records", True, _counted(claims)),
-        *_promised(claims),
+        *_promised(claims, beside.ratio),
         Finding("gates", False, _GATES[claims.guarantee.model in ADDS_UP]),
         Finding(
             "log head",
@@ -116,6 +123,11 @@ def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
 
 
 def _counted(claims: _Claims) -> str:
+    if claims.linked:
+        return (
+            f"Every file of records has {claims.records:,} of them; it and the tables beside it have the listed "
+            "columns and the stated promise."
+        )
     if claims.layout is None:
         return f"Every file has {claims.records:,} records, the listed columns and the stated promise."
     return (
@@ -136,17 +148,17 @@ def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -
         field = f"approval {place}"
         key = _raw_key(decision["public_key"])
         if key is None or signing.key_id(key) != decision["key_id"]:
-            faults.append(_fault(field, "must name an Ed25519 public key and its id"))
+            faults.append(fault(field, "must name an Ed25519 public key and its id"))
         elif key.public_bytes_raw() in held:
-            faults.append(_fault(field, "is made with a key that approved before; each reviewer counts once"))
+            faults.append(fault(field, "is made with a key that approved before; each reviewer counts once"))
         elif not _holds(key, decision, content):
-            faults.append(_fault(field, "must be signed over exactly this content and reason with its stated key"))
+            faults.append(fault(field, "must be signed over exactly this content and reason with its stated key"))
         else:
             held.add(key.public_bytes_raw())
     if approval["required"] != reviewers:
-        faults.append(_fault("approval", "asks for another number of reviewers than the content that they signed"))
+        faults.append(fault("approval", "asks for another number of reviewers than the content that they signed"))
     if len(held) < approval["required"]:
-        faults.append(_fault("approval", "fewer reviewers approved this content than were required"))
+        faults.append(fault("approval", "fewer reviewers approved this content than were required"))
     return faults
 
 
@@ -180,7 +192,10 @@ def _approved(approval: Mapping[str, Any], content: str) -> Finding:
     )
 
 
-def _promised(claims: _Claims) -> Iterator[Finding]:
+def _promised(claims: _Claims, ratio: Fraction | None) -> Iterator[Finding]:
+    if claims.linked and claims.groups is not None:
+        yield from (Finding(*told) for told in seen_of_groups(claims.groups, ratio))
+        return
     if claims.guarantee.model == "k_anon" and claims.layout is None:
         yield Finding("k-anonymity", True, f"Every combination of quasi-identifiers occurs at least {claims.k} times.")
         return
@@ -200,13 +215,6 @@ def _promised(claims: _Claims) -> Iterator[Finding]:
     yield Finding(name, False, text)
 
 
-class _ColumnClaim(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-    name: str
-    role: str
-
-
 class _PartClaim(BaseModel):
     """Columns that were cut into blocks of at least k records together."""
 
@@ -224,9 +232,10 @@ class _Claims(BaseModel):
     penstock: Literal[1]
     guarantee: Guarantee
     records: Annotated[int, Field(strict=True, ge=0)]
-    columns: list[_ColumnClaim]
+    columns: list[ColumnClaim]
     settled: _SettledClaim = _SettledClaim()
     layout: LayoutClaim | None = None
+    linked: list[LinkedClaim] = []
     bytes: dict[str, int]
     reviewers: Annotated[int, Field(strict=True, ge=0)]
 
@@ -240,12 +249,24 @@ class _Claims(BaseModel):
         return int(self.guarantee.parameters["k"]) if self.guarantee.model == "k_anon" else 0
 
     @property
+    def groups(self) -> GroupsClaim | None:
+        """What is promised about groups, where it is."""
+        parameters = self.guarantee.parameters
+        return GroupsClaim.model_validate(parameters) if parameters.get("mechanism") == "closeness" else None
+
+    @property
     def covers_columns(self) -> bool:
-        """Whether a table has its layout, and every column of records was cut into blocks once where they promise it.
+        """Whether a table has its layout, groups their tables, and every column of records was cut into blocks once
+        where they promise it.
 
         All columns together where rows are records.
         """
-        parts = self.settled.parts
+        parts, groups = self.settled.parts, self.groups
+        if groups is not None:
+            alone = self.layout is None and not parts
+            return alone and fits(groups, self.guarantee.model, self.linked, self.roles)
+        if self.linked:
+            return False
         if self.guarantee.parameters.get("mechanism") in ("table", "statistics"):
             layout = self.layout
             return layout is not None and layout.is_sound and list(layout.layout.columns) == list(self.roles)
@@ -265,42 +286,16 @@ def _claims(release: Mapping[str, Any]) -> _Claims:
         sound = False
     if not sound:
         rule = f"must state guarantee, records, columns, bytes and reviewers in format {FORMAT}"
-        raise ClaimBroken(_fault("manifest.json", rule))
+        raise ClaimBroken(fault("manifest.json", rule))
     return claims
 
 
-def _tables(folder: Path, names: list[str], claims: _Claims) -> tuple[dict[str, pa.Table], list[Fault]]:
-    """The data files; those that cannot be read are faults. CSV is read as text, so that nothing is guessed."""
-
-    def read_csv(path: Path) -> pa.Table:
-        return pyarrow.csv.read_csv(
-            path,
-            parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(claims.roles, pa.string())),
-        )
-
-    tables: dict[str, pa.Table] = {}
-    faults: list[Fault] = []
-    stem = "data" if claims.layout is None else f"tables/{claims.layout.table}"
-    for name, read in ((f"{stem}.parquet", pq.read_table), (f"{stem}.csv", read_csv)):
-        if name in names:
-            try:
-                tables[name] = read(folder / name)
-            except (pa.ArrowException, OSError):
-                faults.append(_fault(name, "cannot be read"))
-    if not tables and not faults:
-        faults.append(_fault("bundle", f"holds neither {stem}.parquet nor {stem}.csv"))
-    return tables, faults
-
-
-def _broken(name: str, table: pa.Table, claims: _Claims) -> Iterator[str]:
+def _broken(suffix: str, table: pa.Table, claims: _Claims) -> Iterator[str]:
     """What in one data file contradicts the manifest."""
     if table.num_rows != claims.records:
         yield "has another number of records than the manifest says"
-    if name.endswith(".parquet") and _carried(table) != claims.guarantee:
-        yield "carries another guarantee than the manifest"
+    yield from form_faults(suffix, table, claims.guarantee, claims.roles)
     if table.column_names != list(claims.roles):
-        yield "has other columns than the manifest lists"
         return
     if claims.layout is not None:
         yield from table_faults(table, claims.layout.layout, claims.k)
@@ -313,17 +308,6 @@ def _broken(name: str, table: pa.Table, claims: _Claims) -> Iterator[str]:
             yield f"has a combination of {', '.join(part.columns)} that fewer than {part.k} records share"
 
 
-def _carried(table: pa.Table) -> Guarantee | None:
-    try:
-        return Guarantee.model_validate_json((table.schema.metadata or {}).get(GUARANTEE_KEY, b""))
-    except ValueError:
-        return None
-
-
 def _smallest_class(table: pa.Table, keys: list[str]) -> int:
     counts = table.group_by(keys).aggregate([([], "count_all")]).column("count_all")
-    return int(pa.compute.min(counts).as_py() or 0)
-
-
-def _fault(field: str, rule: str) -> Fault:
-    return Fault(field, rule, "Do not use it; get the bundle again from its publisher.")
+    return int(pc.min(counts).as_py() or 0)

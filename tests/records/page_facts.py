@@ -73,6 +73,35 @@ NOISE = (
     },
 )
 
+CLOSE_GUARANTEE = GUARANTEE.model_copy(update={"model": "t_close", "parameters": {"t": "2", "k": 25}})
+
+
+def told(name: str, kind: str, treatment: str, **values: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "domain": None, "categories": None, "treatment": treatment, **values}
+
+
+LINKED = (
+    {
+        "name": "buckets",
+        "key": "group",
+        "columns": [
+            told("group", "integer", "made: the group", domain=[1, 800]),
+            told("income", "ordinal", "released by group", categories=["0 to 24000", "24000 to 500000"]),
+            told("records", "integer", "made: how many", domain=[0, 20_000]),
+        ],
+    },
+)
+LABELS = (
+    {
+        "column": "income",
+        "labels": [{"label": "0 to 24000", "records": 9_999}, {"label": "24000 to 500000", "records": 10_001}],
+    },
+)
+LINKED_FILES = tuple(
+    {"name": f"tables/{name}", "bytes": 512, "sha256": "60303ae22b998861" * 4}
+    for name in ("buckets.csv", "buckets.parquet", "buckets_2.csv")
+)
+
 
 def measurement(name: str, value: float, **other: Any) -> dict[str, Any]:
     return {

@@ -7,6 +7,7 @@ import math
 import re
 from fractions import Fraction
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import page_facts as facts
@@ -69,6 +70,11 @@ def table_page(guarantee: Guarantee, *, errors: bool = True, most_rows: int = 20
     return public_report(facts.public(guarantee=guarantee, records=9, rows_are="cells", table=sheet))
 
 
+def linked_page(**other: Any) -> str:
+    parts: dict[str, Any] = {"linked": facts.LINKED, "labels": facts.LABELS, "files": facts.LINKED_FILES, **other}
+    return public_report(facts.public(guarantee=facts.CLOSE_GUARANTEE, **parts))
+
+
 BDP_GUARANTEE = facts.DP_GUARANTEE.model_copy(update={"model": "bdp"})
 PAGES = {
     "validation": validation,
@@ -76,6 +82,7 @@ PAGES = {
     "public": lambda: public_report(facts.public()),
     "private data": lambda: public_report(facts.public(guarantee=facts.DP_GUARANTEE, noise=facts.NOISE)),
     "table": lambda: table_page(facts.DP_GUARANTEE),
+    "linked tables": linked_page,
     "table with secret errors": lambda: table_page(BDP_GUARANTEE, errors=False),
 }
 pages = pytest.mark.parametrize("name", PAGES)
@@ -388,5 +395,49 @@ def test_names_and_categories_of_a_table_are_escaped() -> None:
     figure = Figure(evil, "count", evil, True)
     layout = Layout(evil, {evil: (evil, "b")}, ((evil,), ()), (figure,), False)
     page = public_report(facts.public(table=sheet_of(layout, {**layout.codes(), evil: np.arange(3)})))
+    assert "<script" not in page
+    outline(page)
+
+
+def test_a_report_says_which_table_belongs_to_the_records_and_by_which_column() -> None:
+    text = text_of(linked_page())
+    assert "In tables/buckets.csv and tables/buckets.parquet . Column group links it to the records" in text
+    assert "in a table that can be joined to them" in text
+    assert "A link is the number of the group that a record is in." in text
+    assert "group integer 1 to 800 made: the group" in text
+    assert "income ordinal 0 to 24000, 24000 to 500000 released by group" in text
+    two = text_of(linked_page(linked=[*facts.LINKED, {**facts.LINKED[0], "name": "buckets_2"}]))
+    assert "in tables that can be joined to them" in two
+    assert "In tables/buckets_2.csv . Column group" in two
+
+
+def test_a_report_tells_how_many_records_each_bucket_has() -> None:
+    text = text_of(linked_page())
+    assert "income: how many records each bucket has over all Bucket Records Share" in text
+    assert "0 to 24000 9,999 50.0 %" in text
+    assert "24000 to 500000 10,001 50.0 %" in text
+
+
+def test_of_very_many_buckets_the_first_are_shown() -> None:
+    labels = [{"label": f"bucket {place}", "records": 5} for place in range(101)]
+    text = text_of(linked_page(labels=[{"column": "income", "labels": labels}]))
+    assert "over all, the first 100 of 101 buckets" in text
+    assert "bucket 99 5" in text
+    assert "bucket 100 5" not in text
+
+
+def test_a_report_of_plain_records_has_neither_tables_nor_buckets() -> None:
+    text = text_of(public_report(facts.public()))
+    assert "The tables beside the records" not in text
+    assert "The buckets" not in text
+    assert "A link is" not in text
+
+
+def test_names_and_labels_of_linked_tables_are_escaped() -> None:
+    evil = "<script>alert(1)</script>"
+    column = facts.told(evil, evil, evil, categories=[evil])
+    linked = [{"name": evil, "key": evil, "columns": [column]}]
+    labels = [{"column": evil, "labels": [{"label": evil, "records": 1}]}]
+    page = linked_page(linked=linked, labels=labels)
     assert "<script" not in page
     outline(page)

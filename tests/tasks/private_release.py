@@ -39,7 +39,7 @@ class Line:
         source = self.ingest()
         self.reserve(source)
         staged = protect.protect.fn(self.job, source)  # type: ignore[attr-defined]
-        self.job.record(Action.PROTECTED, data=staged.digest)
+        self.job.record(Action.PROTECTED, **staged.digests)
         return source, staged
 
     def assess(self) -> tuple[Ingested, Staged, Decision]:

@@ -53,8 +53,9 @@ class Line:
             load_columns(self.source.folder), plan.data_columns, plan.params, seeded(1)
         )
         write_release(data, protected.columns, plan.released, protected.guarantee, np.arange(self.source.rows))
+        secrets = job.run.path("secrets")
         self.staged = Staged(
-            data, plain_file(data), protected.masked, self.source.rows, protected.settled, job.run.path("secrets")
+            data, plain_file(data), protected.masked, self.source.rows, protected.settled, secrets, plan.released
         )
         job.record(Action.PROTECTED, data=self.staged.digest)
 

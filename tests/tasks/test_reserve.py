@@ -34,7 +34,8 @@ def plan(workplace: Workplace) -> Plan:
 
 
 def drawn_facts(drawn: Path) -> dict[str, Any]:
-    return {"digest": plain_file(drawn), "masked": [], "records": 400, "settled": {}}
+    known = {"masked": [], "records": 400, "settled": {}, "columns": [], "linked": []}
+    return {"digest": plain_file(drawn), **known}
 
 
 def costs(job: Job) -> tuple[Cost, ...]:

@@ -1,0 +1,116 @@
+"""A spec of groups: it spends nothing although it may name an epsilon, protects rows, and is judged as groups."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from good_specs import DP, GOOD, TABLE
+from workplace import Workplace
+
+from flows.outlook import look_ahead
+from flows.plan import draw_up_plan
+from flows.spec import load_spec, parse_spec
+from measures.bucket_measures import bucket_measure_names
+from measures.registry import measure_names, public_measures, record_measure_names
+from measures.table_measures import table_measure_names
+from mechanisms.refusal import Fault, SpecRefused
+from mechanisms.registry import MECHANISMS, spends
+
+CLOSE: dict[str, Any] = {
+    **GOOD,
+    "budget": {},
+    "protect": [{"mechanism": "closeness", "method": "buckets", "output": "anatomy", "epsilon": "1/2", "k": 5}],
+    "gates": [{"measure": "closeness_ratio", "max": 1.6}],
+}
+
+
+def faults_of(**changes: Any) -> tuple[Fault, ...]:
+    with pytest.raises(SpecRefused) as refused:
+        parse_spec({**CLOSE, **changes})
+    return refused.value.faults
+
+
+def gated(good: dict[str, Any], measure: str) -> dict[str, Any]:
+    return {**copy.deepcopy(good), "gates": [{"measure": measure, "max": 1}]}
+
+
+def rule_of(raw: dict[str, Any]) -> str:
+    with pytest.raises(SpecRefused) as refused:
+        parse_spec(raw)
+    [fault] = refused.value.faults
+    assert fault.field == "gates.0.measure"
+    return fault.rule
+
+
+def test_an_epsilon_of_closeness_is_not_spent() -> None:
+    plan = draw_up_plan(parse_spec(CLOSE))
+    assert plan.claim("").epsilon is None
+    assert not spends(plan.params)
+    assert spends(parse_spec(DP).protect[0])
+    assert spends(parse_spec(TABLE).protect[0])
+    assert not spends(parse_spec(GOOD).protect[0])
+
+
+@pytest.mark.parametrize("measure", bucket_measure_names())
+def test_every_measure_of_groups_may_be_gated(measure: str) -> None:
+    parse_spec(gated(CLOSE, measure))
+
+
+@pytest.mark.parametrize("measure", sorted(set(measure_names()) - set(bucket_measure_names())))
+def test_no_other_measure_may(measure: str) -> None:
+    rule = rule_of(gated(CLOSE, measure))
+    if measure in public_measures():
+        assert rule == "needs a public fact that closeness does not have"
+        return
+    families = {"records": record_measure_names(), "tables": table_measure_names()}
+    judged = " or ".join(name for name, measures in families.items() if measure in measures)
+    assert rule == f"measures {judged}, and the output is groups of records"
+
+
+def test_a_measure_of_groups_is_refused_elsewhere() -> None:
+    assert rule_of(gated(GOOD, "closeness_ratio")) == "measures groups of records"
+    assert rule_of(gated(GOOD, "p_percent")) == "measures tables"
+    exact = {"mechanism": "table", "dimensions": ["injury"], "model": "k_anon", "k": 5}
+    table = {**TABLE, "protect": [exact], "budget": {}}
+    assert rule_of(gated(table, "closeness_ratio")) == "measures groups of records, and the output is a table"
+    assert rule_of(gated(table, "mean_change")) == "measures records, and the output is a table"
+    assert rule_of(gated(DP, "closeness_ratio")).startswith("is not public")
+
+
+def test_closeness_protects_rows() -> None:
+    source = {**GOOD["source"], "unit": "person"}
+    [fault] = faults_of(source=source)
+    assert fault.field == "source.unit"
+    assert fault.rule == "closeness under t_close protects rows; a unit with several rows has no guarantee"
+
+
+def test_groups_are_not_published_as_sdmx() -> None:
+    [fault] = faults_of(publish={"path": "out", "formats": ["parquet", "sdmx"]})
+    assert (fault.field, fault.rule) == ("publish.formats", "sdmx is for tables")
+
+
+def test_every_mechanism_says_how_it_is_judged() -> None:
+    assert {name: mechanism.judged for name, mechanism in MECHANISMS.items()} == {
+        "probabilistic_k_anonymity": "records",
+        "dp_microaggregation": "records",
+        "closeness": "groups",
+        "table": "cells",
+        "statistics": "cells",
+    }
+    for mechanism in MECHANISMS.values():
+        assert (mechanism.judged == "cells") is (mechanism.layout is not None)
+
+
+def test_looking_ahead_tells_what_is_settled_and_that_nothing_is_spent(workplace: Workplace) -> None:
+    columns = workplace.raw["source"]["columns"]
+    del columns["savings"]
+    workplace.raw |= {"protect": CLOSE["protect"], "gates": CLOSE["gates"]}
+    ahead = look_ahead(load_spec(workplace.write_spec()), count=True)
+    plan = draw_up_plan(load_spec(workplace.spec_file))
+    assert ahead["settled"] == MECHANISMS["closeness"].settled_facts(plan.params, plan.declared, 400)
+    assert ahead["cost"][0].startswith("Epsilon: none, the promise is not differential privacy.")
+    assert ahead["gates"] == ["closeness_ratio at most 1.6"]
+    assert not any("are used, chosen at random" in line for line in ahead["expect"])
+    assert look_ahead(load_spec(workplace.spec_file), count=False)["settled"] is None
