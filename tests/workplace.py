@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -174,6 +175,18 @@ def make_table(workplace: Workplace, **settings: Any) -> None:
     }
     if spends:
         workplace.raw["budget"] = {"dataset": "survey", "epsilon": "2"}
+
+
+def make_close(workplace: Workplace, confidential: Sequence[str], settings: Mapping[str, Any]) -> None:
+    """Switch the workplace to groups that are close to the whole."""
+    columns = workplace.raw["source"]["columns"]
+    columns.pop("savings", None)
+    for name in ("region", "education", "income"):
+        columns[name]["role"] = "confidential" if name in confidential else "quasi_identifier"
+    workplace.raw |= {
+        "protect": [{"mechanism": "closeness", **settings}],
+        "gates": [{"measure": "smallest_group", "min": settings["k"]}],
+    }
 
 
 def make_units(workplace: Workplace, most: int, records_of_each: int = 4) -> None:

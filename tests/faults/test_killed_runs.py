@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from workplace import PASSED, Workplace, budget_of, make_private, make_table, open_dp_account
+from workplace import PASSED, Workplace, budget_of, make_close, make_private, make_table, open_dp_account
 
 from records import open_records
 from tasks.verification import verify_bundle
@@ -105,6 +105,11 @@ def nothing_is_half_published(workplace: Workplace) -> None:
         verify_bundle(bundle, workplace.home / "keys" / "signing.pub")
     shown = {str(path.relative_to(workplace.published)) for bundle in workplace.bundles() for path in bundle.iterdir()}
     assert set(workplace.public_files()) == shown
+
+
+def staged(workplace: Workplace, name: str) -> list[Path]:
+    """The file of this name that a run has drawn; once it is published, only its bundle has it."""
+    return sorted(workplace.home.rglob(name))[:1]
 
 
 def drawn(workplace: Workplace) -> bytes | None:
@@ -204,6 +209,26 @@ def test_a_table_whose_run_was_killed_is_charged_for_its_draws_and_not_for_its_r
     one, two = (pq.read_table(bundle / "tables" / "incomes.parquet") for bundle in workplace.bundles())
     assert one.to_pydict() == two.to_pydict()
     assert workplace.working_files() == []
+
+
+@pytest.mark.parametrize("point", ["before marker", "after marker", "after csv", "before rename", "after rename"])
+def test_records_and_their_linked_table_are_published_as_drawn_together(
+    workplace: Workplace, zygote: Zygote, point: str
+) -> None:
+    make_close(workplace, ["income"], {"method": "buckets", "output": "anatomy", "t": "2", "k": 10})
+    workplace.write_spec()
+    assert zygote.run(workplace, point) == -signal.SIGKILL
+    assert len(workplace.bundles()) == (point in PUBLISHED)
+    first = [path.read_bytes() for name in ("protected.parquet", "buckets.parquet") for path in staged(workplace, name)]
+
+    assert zygote.run(workplace) == 0
+    [bundle] = workplace.bundles()
+    told = {finding.name: finding.checked for finding in verify_bundle(bundle, workplace.home / "keys" / "signing.pub")}
+    assert told["closeness"]
+    open_records().log.verify()
+    assert workplace.working_files() == []
+    published = [(bundle / name).read_bytes() for name in ("data.parquet", "tables/buckets.parquet")]
+    assert (published == first) == (point != "before marker")
 
 
 @pytest.mark.parametrize("point", ["after SPENT", "before marker"])

@@ -1,4 +1,4 @@
-"""Groups with prescribed numbers from each bucket, straight from their definition, slowly: the second opinion."""
+"""Groups with a prescribed number from each bucket, straight from their definition, slowly: the second opinion."""
 
 from __future__ import annotations
 
@@ -7,55 +7,54 @@ import numpy as np
 
 def bucketed_by_definition(points, bucket, counts):
     points = np.asarray(points, dtype=np.float64)
-    n, groups, buckets = len(points), len(counts), len(counts[0])
-    sizes = [sum(int(row[j]) for row in counts) for j in range(buckets)]
+    n, buckets = len(points), len(counts[0])
+    counts = [[int(count) for count in row] for row in counts]
+    sizes = [sum(row[j] for row in counts) for j in range(buckets)]
     labels = np.full(n, -1)
-    left = list(range(n))
-    unused = list(range(groups))
+    left = np.arange(n)
+    unused = list(range(len(counts)))
     total = np.cumsum(points, axis=0)[-1]
 
     def emphasis(g):
-        row = [int(count) for count in counts[g]]
-        surplus = [n * row[j] - sum(row) * sizes[j] for j in range(buckets)]
+        surplus = [n * counts[g][j] - sum(counts[g]) * sizes[j] for j in range(buckets)]
         return surplus.index(max(surplus))
 
-    def distance(row, centre):
-        result = 0.0
+    emphases = [emphasis(g) for g in unused]
+
+    def distance(centre):
+        result = np.zeros(len(left))
         for j in range(points.shape[1]):
-            difference = points[row, j] - centre[j]
-            result += difference * difference
+            result += (points[left, j] - centre[j]) ** 2
         return result
 
     def farthest(centre):
-        return min(left, key=lambda row: (-distance(row, centre), row))
+        return left[np.argmax(distance(centre))]  # argmax: the first, so the lowest row
 
     def group(seed):
         nonlocal left, total
-        centre = points[seed]
-        nearest = [
-            sorted((distance(row, centre), row) for row in left if bucket[row] == j and row != seed)
-            for j in range(buckets)
-        ]
+        apart = distance(points[seed])
+        order = [i for i in np.lexsort((left, apart)) if left[i] != seed]
+        nearest = [[i for i in order if bucket[left[i]] == j] for j in range(buckets)]
         best = None
         for e in range(buckets):
-            g = next((g for g in unused if emphasis(g) == e), None)
+            g = next((g for g in unused if emphases[g] == e), None)
             if g is None:
                 continue
             cost, members = 0.0, [seed]
             for j in range(buckets):
-                prefix = 0.0
-                for apart, row in nearest[j][: counts[g][j] - (j == bucket[seed])]:
-                    prefix += apart
-                    members.append(row)
-                cost += prefix
-            cost /= sum(int(count) for count in counts[g])
+                squares = 0.0
+                for i in nearest[j][: counts[g][j] - (j == bucket[seed])]:
+                    squares += apart[i]
+                    members.append(left[i])
+                cost += squares
+            cost /= sum(counts[g])
             if best is None or cost < best[0]:
                 best = cost, g, members
         _, g, members = best
         for row in sorted(members):
             total = total - points[row]
             labels[row] = g
-        left = [row for row in left if row not in set(members)]
+        left = left[labels[left] < 0]
         unused.remove(g)
 
     while len(unused) > 1:

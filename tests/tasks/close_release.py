@@ -13,14 +13,14 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from private_release import NOBODY, begun
-from workplace import Workplace, predicate
+from workplace import Workplace, make_close, predicate
 
 from records import bundle
 from records.home import Home
 from tasks.tables import GUARANTEE_KEY
 from tasks.verification import Finding, verify_bundle
 
-__all__ = ["EVERY", "House", "K", "Signed", "make_close", "published"]
+__all__ = ["EVERY", "House", "K", "Signed", "make_close_in", "published"]
 
 K = 10
 BUCKETS: dict[str, Any] = {"method": "buckets", "output": "anatomy", "t": "2"}
@@ -40,21 +40,14 @@ EVERY: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 }
 
 
-def make_close(workplace: Workplace, form: str = "anatomy", **settings: Any) -> None:
+def make_close_in(workplace: Workplace, form: str = "anatomy", **settings: Any) -> None:
     """Switch the workplace to one of these releases."""
     confidential, chosen = EVERY[form]
-    columns = workplace.raw["source"]["columns"]
-    columns.pop("savings", None)
-    for name in ("region", "education", "income"):
-        columns[name]["role"] = "confidential" if name in confidential else "quasi_identifier"
-    workplace.raw |= {
-        "protect": [{"mechanism": "closeness", "k": K, **chosen, **settings}],
-        "gates": [{"measure": "smallest_group", "min": K}],
-    }
+    make_close(workplace, confidential, {"k": K, **chosen, **settings})
 
 
 def published(workplace: Workplace, form: str = "anatomy", **settings: Any) -> Path:
-    make_close(workplace, form, **settings)
+    make_close_in(workplace, form, **settings)
     with begun(workplace, account=False) as line:
         return Path(line.publish().path)
 

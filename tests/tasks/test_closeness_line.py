@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from close_release import EVERY, House, K, make_close, published
+from close_release import EVERY, House, K, make_close_in, published
 from private_release import begun
 from workplace import PASSED, ROWS, Workplace, make_table, predicate
 
@@ -56,7 +56,7 @@ def tables_of(form: str) -> list[str]:
 
 @every_form
 def test_groups_are_released_and_verify(workplace: Workplace, form: str) -> None:
-    make_close(workplace, form)
+    make_close_in(workplace, form)
     with begun(workplace, account=False) as line:
         receipt = line.publish()
     bundle = Path(receipt.path)
@@ -92,7 +92,7 @@ def test_groups_are_released_and_verify(workplace: Workplace, form: str) -> None
     ],
 )
 def test_the_receipt_tells_the_promise_on_one_line(workplace: Workplace, form: str, promise: str) -> None:
-    make_close(workplace, form)
+    make_close_in(workplace, form)
     with begun(workplace, account=False) as line:
         assert line.publish().promise == promise
 
@@ -129,7 +129,7 @@ def test_every_file_carries_the_guarantee(house: House, form: str) -> None:
 
 @every_form
 def test_every_check_and_measure_of_groups_is_made(workplace: Workplace, form: str) -> None:
-    make_close(workplace, form)
+    make_close_in(workplace, form)
     with begun(workplace, account=False) as line:
         _, _, decision = line.assess()
         told = json.loads(line.job.run.path("assessment.json").read_text(encoding="utf-8"))
@@ -155,7 +155,7 @@ def test_a_mechanism_that_puts_a_record_into_another_group_is_refused(
         numbers[0] = numbers[0] % numbers.max() + 1
         return replace(drawn, columns={**drawn.columns, "group": numbers})
 
-    make_close(workplace)
+    make_close_in(workplace)
     monkeypatch.setitem(MECHANISMS, "closeness", replace(MECHANISMS["closeness"], protect=careless))
     with begun(workplace, account=False) as line:
         _, _, decision = line.assess()
@@ -165,7 +165,7 @@ def test_a_mechanism_that_puts_a_record_into_another_group_is_refused(
 
 @every_form
 def test_what_was_drawn_is_found_again_after_a_crash(workplace: Workplace, form: str) -> None:
-    make_close(workplace, form)
+    make_close_in(workplace, form)
     with begun(workplace, account=False) as line:
         _, first = line.protect()
         files = {path.name: path.read_bytes() for path in line.job.run.folder.glob("linked/*")}
@@ -182,7 +182,7 @@ def test_what_was_drawn_is_found_again_after_a_crash(workplace: Workplace, form:
 
 
 def test_what_is_secret_is_kept_apart(workplace: Workplace) -> None:
-    make_close(workplace, "each")
+    make_close_in(workplace, "each")
     with begun(workplace, account=False) as line:
         _, staged = line.protect()
         secrets = load_columns(staged.secrets)
@@ -206,7 +206,7 @@ def test_a_draw_that_was_cut_off_before_its_commit_is_drawn_anew(
             raise KeyboardInterrupt
         real(self, step, facts)
 
-    make_close(workplace)
+    make_close_in(workplace)
     with monkeypatch.context() as patched:
         patched.setattr(Run, "commit", cut_off)
         with pytest.raises(KeyboardInterrupt), begun(workplace, account=False) as line:
@@ -224,7 +224,7 @@ def spoil(path: Path) -> None:
 @pytest.mark.parametrize("harm", [spoil, Path.unlink], ids=["changed", "removed"])
 @pytest.mark.parametrize("name", ["buckets_1", "buckets_2"])
 def test_a_staged_table_that_was_changed_is_never_used(workplace: Workplace, name: str, harm: Any) -> None:
-    make_close(workplace, "each")
+    make_close_in(workplace, "each")
     with begun(workplace, account=False) as line:
         line.protect()
         harm(line.job.run.folder / "linked" / f"{name}.parquet")
@@ -236,7 +236,7 @@ def test_a_staged_table_that_was_changed_is_never_used(workplace: Workplace, nam
 
 
 def test_every_changed_file_of_a_draw_is_named(workplace: Workplace) -> None:
-    make_close(workplace)
+    make_close_in(workplace)
     with begun(workplace, account=False) as line:
         line.protect()
         for path in (line.job.run.path("protected.parquet"), line.job.run.folder / "linked" / "buckets.parquet"):
@@ -248,7 +248,7 @@ def test_every_changed_file_of_a_draw_is_named(workplace: Workplace) -> None:
 
 @pytest.mark.parametrize("name", ["tables/buckets.parquet", "tables/buckets.csv", "data.csv"])
 def test_a_change_to_a_table_that_waits_for_approval_is_refused(workplace: Workplace, name: str) -> None:
-    make_close(workplace)
+    make_close_in(workplace)
     with begun(workplace, account=False) as line:
         line.stage()
         spoil(line.job.bundle / name)
@@ -347,7 +347,7 @@ def test_linked_tables_are_read_back_as_they_were_made(workplace: Workplace) -> 
         made.append(real(*given))
         return made[-1]
 
-    make_close(workplace, "joint")
+    make_close_in(workplace, "joint")
     with pytest.MonkeyPatch.context() as patched, begun(workplace, account=False) as line:
         patched.setitem(MECHANISMS, "closeness", replace(MECHANISMS["closeness"], protect=noted))
         _, staged = line.protect()
@@ -360,7 +360,7 @@ def test_linked_tables_are_read_back_as_they_were_made(workplace: Workplace) -> 
 
 
 def test_a_release_is_about_all_columns_that_it_is_made_from(workplace: Workplace) -> None:
-    make_close(workplace)
+    make_close_in(workplace)
     plan = draw_up_plan(load_spec(workplace.write_spec()))
     assert list(plan.released) == ["age", "region", "education", "weight"]
     assert plan.about == ("age", "region", "education", "income", "weight")
