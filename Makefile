@@ -23,6 +23,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.release_line
 	$(BIN)/python -m benchmarks.records
 	$(BIN)/python -m benchmarks.dp_microaggregation
+	$(BIN)/python -m benchmarks.microaggregation
 	$(BIN)/python -m benchmarks.tables
 
 docs: $(INSTALLED)

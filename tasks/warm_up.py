@@ -9,9 +9,15 @@ __all__ = ["compile_kernels"]
 
 def compile_kernels() -> None:
     """Importing a module of kernels compiles them, or loads them from numba's cache on disk."""
-    for room in ("mechanisms.microaggregation", "mechanisms.noise", "mechanisms.tables", "measures"):
-        importlib.import_module(f"{room}.kernels")
-    importlib.import_module("mechanisms.microaggregation.tree")
+    for module in (
+        "mechanisms.microaggregation.kernels",
+        "mechanisms.microaggregation.leaves",
+        "mechanisms.microaggregation.rounds",
+        "mechanisms.noise.kernels",
+        "mechanisms.tables.kernels",
+        "measures.kernels",
+    ):
+        importlib.import_module(module)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,10 @@ ranking     groups along one sorted column (individual ranking)
 points      columns of any type as points between which MDAV measures distance
 centroids   one value that stands for a group
 bucketed    groups in several dimensions with a prescribed number from each bucket
-kernels     the compiled loops
+kernels     the compiled loops: scans of all points,
+leaves      points arranged in leaves of trees,
+tree        search for the nearest and the farthest in them,
+rounds      and both kinds of groups by such searches
 
 and blocks along a public order, for differential privacy:
 

@@ -46,7 +46,7 @@ def bucketed_groups(points: NDArray[Any], bucket: NDArray[np.int64], counts: NDA
     sizes = counts.sum(axis=0)
     if bool((bucket < 0).any()) or not np.array_equal(np.bincount(bucket, minlength=buckets), sizes):
         raise ValueError("the counts of all groups add up to the sizes of the buckets")
-    return _by_trees(coordinates, bucket, np.ascontiguousarray(counts), sizes)
+    return _by_trees(coordinates, bucket, np.array(counts, order="C"), sizes)
 
 
 def _by_trees(

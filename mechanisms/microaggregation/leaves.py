@@ -69,7 +69,7 @@ def _widest(cloud: Any, start: int, end: int) -> int:
 def arranged(
     points: Any, order: Any, starts: Any, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Leaves of up to `size` points; tree t has the points (columns of a d x n array) of rows order[starts[t]:starts[t + 1]].
+    """Leaves of up to `size` points; tree t has the points (columns of a d x n array) order[starts[t]:starts[t + 1]].
 
     Returns the points as (leaf, coordinate, slot), NaN in unused slots; their rows by position = leaf * size + slot;
     and the first leaf of every tree (and the end of the last).

@@ -24,9 +24,9 @@ from mechanisms.microaggregation.tree import FOREST, LEAF, plant, search, shrink
 
 __all__ = ["bucketed_round", "mdav_round"]
 
-# The start of the SHA-256 of tree.py. Its compiled code becomes a part of the one here, but numba's cache on disk
-# notices changes of this file only; a test sees to it that this line changes with tree.py.
-_TREE = "0000000000000000"
+# The start of tree.py's SHA-256. Its compiled code becomes a part of the code here, but numba's cache on disk notices
+# changes of this file only; a test sees to it that this line changes with tree.py.
+_TREE = "6f8f43e1165b1c49"
 
 # (1): relative errors of distances stay below this for any number of columns that fits in memory,
 _SLACK = 1e-9
@@ -60,7 +60,7 @@ _SHELL = types.NamedTuple((_TABLE, _INTS, _INTS, _FLOATS, _FLOATS, _FLOATS, _INT
 
 
 @njit(_INT(FOREST, _FLOATS, _FLOATS, _INTS), cache=True, nogil=True)
-def _farthest(forest: Any, centre: Any, keys: Any, found: Any) -> int:
+def _farthest(forest: Any, centre: Any, keys: Any, found: Any) -> Any:
     """The position farthest from the centre."""
     keys[0] = np.inf
     for tree in range(len(forest.heights)):
@@ -109,7 +109,7 @@ def _renew(forest: Any, shell: Any, centre: Any, left: int) -> None:
 
 
 @njit(_INT(FOREST, _SHELL, _FLOATS, types.boolean), cache=True, nogil=True)
-def _farthest_in_shell(forest: Any, shell: Any, centre: Any, renewed: bool) -> int:
+def _farthest_in_shell(forest: Any, shell: Any, centre: Any, renewed: bool) -> Any:
     """The position farthest from the centre, or -1 if it may lie outside the shell."""
     size = shell.state[0]
     distances = shell.keys[:size]
@@ -135,7 +135,7 @@ def _farthest_in_shell(forest: Any, shell: Any, centre: Any, renewed: bool) -> i
 
 
 @njit(_INT(FOREST, _SHELL, _FLOATS, _INT), cache=True, nogil=True)
-def _farthest_from_mean(forest: Any, shell: Any, mean: Any, left: int) -> int:
+def _farthest_from_mean(forest: Any, shell: Any, mean: Any, left: int) -> Any:
     """The position farthest from the mean of the `left` points that are left."""
     if shell.state[0] > 0:
         where = _farthest_in_shell(forest, shell, mean, False)
@@ -198,9 +198,7 @@ def _leave(forest: Any, shell: Any, members: Any, total: Any, labels: Any, label
 
 
 @njit(_INT(FOREST, _SHELL, _FLOATS, _FLOATS, _INT, types.boolean, _FLOATS, _INTS), cache=True, nogil=True)
-def _seed(
-    forest: Any, shell: Any, centre: Any, total: Any, left: int, second: bool, keys: Any, found: Any
-) -> int:
+def _seed(forest: Any, shell: Any, centre: Any, total: Any, left: int, second: bool, keys: Any, found: Any) -> Any:
     """The position farthest from the centre (second turn) or the mean, which becomes the centre; hidden in its leaf."""
     if second:
         seed = _farthest(forest, centre, keys, found)
@@ -266,9 +264,10 @@ def bucketed_round(
     labels: Any,
     state: Any,
 ) -> None:
-    """Label groups until half of the points have left, see `bucketed_groups`. state = [points left, groups left, second].
+    """Label groups until half of the points have left, see `bucketed_groups`.
 
-    Tree j has the points of bucket j. The groups that are left with emphasis e are queue[following[e]:ends[e]].
+    state = [points left, groups left, second]. Tree j has the points of bucket j. The groups that are left with
+    emphasis e are queue[following[e]:ends[e]].
     """
     left, groups, second = state[0], state[1], state[2] == 1
     planted = left

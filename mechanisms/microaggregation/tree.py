@@ -18,9 +18,9 @@ For the farthest points boxes are generous at the corners, and with a fixed a, t
 
     |x - c|^2 = |x - a|^2 - |u|^2 - 2 (x - c).u,  u = c - a                                                     (3)
 
-bounds the distance by the largest |x - a|^2 of the child and the largest -(x - c).u in its box. All terms are at most
-W = the squared diagonal of all points, so with (d + 8) 2^-48 W added no rounding matters (its errors stay below
-(d + 6) 2^-51 W); where squares could underflow, (3) is not used.
+bounds the distance by the largest |x - a|^2 of the child and the largest -(x - c).u in its box. With W the squared
+diagonal of a box around all points, a and c, no term exceeds W and the rounding errors stay below (5d + 22) 2^-53 W,
+so (d + 8) 2^-48 W is added; where squares could underflow, (3) is not used.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ __all__ = ["FOREST", "LEAF", "Forest", "plant", "search", "shrink", "sink"]
 LEAF = 64
 # So many children share a node.
 _FAN = 16
-_LEVELS, _LANES = 16, 8
+_LEVELS = 16
 # The lowest row of no points.
 _NO_ROW = np.iinfo(np.int64).max
-# (3): twice the errors of rounding for a sum; and squares above this are exact to that.
+# (3): more than the errors of rounding, if W is not below the second.
 _ROUNDING, _SMALLEST = 2.0**-48, 1e-280
 
 _CUBE, _TABLE, _FLOATS = types.float64[:, :, ::1], types.float64[:, ::1], types.float64[::1]
@@ -57,18 +57,18 @@ class Forest(NamedTuple):
     offsets: Any
     heights: Any  # the level of each tree's root
     trees: Any  # by leaf
-    anchor: Any  # a of (3)
-    allowance: Any  # [what (3) adds for rounding]
     fitted: Any  # by leaf: the group whose leaving it was fitted to
-    stack: Any  # scratch of the search: level and number of nodes and their lowest row,
+    anchor: Any  # a of (3)
+    corners: Any  # lowest and highest of all points and a
+    offset: Any  # scratch of the search: u of (3),
+    stack: Any  # level and number of nodes and their lowest row,
     bounds: Any  # their bounds,
     values: Any  # and bounds of children, or distances in a leaf
 
 
-FOREST = types.NamedTuple(
-    (_CUBE, _INTS, _CUBE, _INT_TABLE, _INT_TABLE, _INTS, _INTS, _FLOATS, _FLOATS, _INTS, _INT_TABLE, _FLOATS, _TABLE),
-    Forest,
-)
+_KEPT = (_CUBE, _INTS, _CUBE, _INT_TABLE, _INT_TABLE, _INTS, _INTS, _INTS, _FLOATS, _TABLE)
+_SCRATCH = (_FLOATS, _INT_TABLE, _FLOATS, _TABLE)
+FOREST = types.NamedTuple((*_KEPT, *_SCRATCH), Forest)
 
 
 @njit(types.void(FOREST, _INT), cache=True, nogil=True)
@@ -77,19 +77,12 @@ def _fit_leaf(forest: Any, leaf: int) -> None:
     tree = forest.trees[leaf]
     number = leaf - forest.offsets[tree, 0]
     node, child = forest.offsets[tree, 1] + number // _FAN, number % _FAN
-    # In lanes, which become vector instructions.
-    lows, highs = forest.values[0], forest.values[1]
     for j in range(forest.points.shape[1]):
-        lows[:_LANES], highs[:_LANES] = np.inf, -np.inf
-        for start in range(0, LEAF, _LANES):
-            for i in range(_LANES):
-                x = forest.points[leaf, j, start + i]
-                lows[i] = x if x < lows[i] else lows[i]
-                highs[i] = x if x > highs[i] else highs[i]
-        low, high = lows[0], highs[0]
-        for i in range(1, _LANES):
-            low = lows[i] if lows[i] < low else low
-            high = highs[i] if highs[i] > high else high
+        low, high = np.inf, -np.inf
+        for i in range(LEAF):
+            x = forest.points[leaf, j, i]
+            low = x if x < low else low
+            high = x if x > high else high
         forest.boxes[node, j, child], forest.boxes[node, j, _FAN + child] = low, high
     lowest = _NO_ROW
     for i in range(LEAF):
@@ -100,7 +93,7 @@ def _fit_leaf(forest: Any, leaf: int) -> None:
 
 
 @njit(types.boolean(FOREST, _INT, _INT, _INT), cache=True, nogil=True)
-def _fit_node(forest: Any, tree: int, level: int, number: int) -> bool:
+def _fit_node(forest: Any, tree: int, level: int, number: int) -> Any:
     """Box and lowest row of a node, kept by its parent; whether they changed."""
     node = forest.offsets[tree, level] + number
     parent, child = forest.offsets[tree, level + 1] + number // _FAN, number % _FAN
@@ -156,12 +149,13 @@ def plant(leaf_points: Any, leaf_rows: Any, first: Any, anchor: Any) -> Any:
         offsets,
         heights,
         np.zeros(leaves, np.int64),
-        anchor.copy(),
-        np.zeros(1),
         np.full(leaves, -1),
+        anchor.copy(),
+        np.empty((2, d)),
+        np.empty(d),
         np.empty((_LEVELS * _FAN, 3), np.int64),
         np.empty(_LEVELS * _FAN),
-        np.empty((3, LEAF)),
+        np.empty((2, LEAF)),
     )
     for tree in range(trees):
         for leaf in range(first[tree], first[tree + 1]):
@@ -177,14 +171,12 @@ def plant(leaf_points: Any, leaf_rows: Any, first: Any, anchor: Any) -> Any:
             size = (size + _FAN - 1) // _FAN
             for number in range(size):
                 _fit_node(forest, tree, level, number)
-    diagonal = 0.0
     for j in range(d):
-        low, high = anchor[j], anchor[j]
+        forest.corners[:, j] = anchor[j]
         for tree in range(trees):
-            root = forest.boxes[offsets[tree, heights[tree]], j]
-            low, high = min(low, root[:_FAN].min()), max(high, root[_FAN:].max())
-        diagonal += (high - low) ** 2
-    forest.allowance[0] = (d + 8) * _ROUNDING * diagonal if diagonal > _SMALLEST else np.inf
+            root = boxes[offsets[tree, heights[tree]], j]
+            forest.corners[0, j] = min(forest.corners[0, j], root[:_FAN].min())
+            forest.corners[1, j] = max(forest.corners[1, j], root[_FAN:].max())
     return forest
 
 
@@ -202,25 +194,35 @@ def _nearest_bounds(forest: Any, node: int, centre: Any) -> None:
             bounds[i] += gap * gap
 
 
-@njit(types.void(FOREST, _INT, _FLOATS), cache=True, nogil=True)
-def _farthest_bounds(forest: Any, node: int, centre: Any) -> None:
+@njit(_FLOAT(FOREST, _FLOATS), cache=True, nogil=True)
+def _set_out(forest: Any, centre: Any) -> Any:
+    """Set u of (3); return what (3) adds for every child, the allowance for rounding less |u|^2."""
+    squares, diagonal = 0.0, 0.0
+    for j in range(len(centre)):
+        u = centre[j] - forest.anchor[j]
+        forest.offset[j] = u
+        squares += u * u
+        low, high = min(forest.corners[0, j], centre[j]), max(forest.corners[1, j], centre[j])
+        diagonal += (high - low) * (high - low)
+    return (len(centre) + 8) * _ROUNDING * diagonal - squares if diagonal > _SMALLEST else np.inf
+
+
+@njit(types.void(FOREST, _INT, _FLOATS, _FLOAT), cache=True, nogil=True)
+def _farthest_bounds(forest: Any, node: int, centre: Any, constant: float) -> None:
     """The lower distance of (2) and (3) for every child, s = -1, into values[0]. Empty children get anything."""
     d = len(centre)
-    bounds, ball = forest.values[0], forest.values[1]
-    bounds[:_FAN], ball[:_FAN] = 0.0, 0.0
-    squares = 0.0
+    bounds, along = forest.values[0], forest.values[1]
+    bounds[:_FAN], along[:_FAN] = 0.0, 0.0
     for j in range(d):
-        c, u = centre[j], centre[j] - forest.anchor[j]
-        squares += u * u
+        c, u = centre[j], forest.offset[j]
         for i in range(_FAN):
             low, high = c - forest.boxes[node, j, i], forest.boxes[node, j, _FAN + i] - c
             gap = low if low > high else high
             bounds[i] += gap * gap
             low, high = low * u, -high * u
-            ball[i] += low if low > high else high
-    constant = forest.allowance[0] - squares
+            along[i] += low if low > high else high
     for i in range(_FAN):
-        beyond = forest.boxes[node, d, _FAN + i] + 2 * ball[i] + constant
+        beyond = forest.boxes[node, d, _FAN + i] + 2 * along[i] + constant
         bounds[i] = -bounds[i] if bounds[i] < beyond else -beyond
 
 
@@ -269,6 +271,7 @@ def _scan(forest: Any, leaf: int, centre: Any, sign: float, count: int, keys: An
 def search(forest: Any, tree: int, centre: Any, sign: float, count: int, keys: Any, found: Any) -> None:
     """Improve the heap (keys, found)[:count] of the lowest (key, row) (1), which starts with infinite keys."""
     stack, bounds, rows = forest.stack, forest.bounds, forest.rows
+    constant = 0.0 if sign > 0 else _set_out(forest, centre)
     stack[0, 0], stack[0, 1], stack[0, 2], bounds[0], size = forest.heights[tree], 0, 0, -np.inf, 1
     while size > 0:
         size -= 1
@@ -282,7 +285,7 @@ def search(forest: Any, tree: int, centre: Any, sign: float, count: int, keys: A
         if sign > 0:
             _nearest_bounds(forest, node, centre)
         else:
-            _farthest_bounds(forest, node, centre)
+            _farthest_bounds(forest, node, centre, constant)
         floor = size
         for i in range(_FAN):
             bound, lowest = forest.values[0, i], forest.lowest[node, i]
