@@ -25,6 +25,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dp_microaggregation
 	$(BIN)/python -m benchmarks.microaggregation
 	$(BIN)/python -m benchmarks.tables
+	$(BIN)/python -m benchmarks.closeness
 
 docs: $(INSTALLED)
 	$(BIN)/python -m flows.reference > docs/spec.md

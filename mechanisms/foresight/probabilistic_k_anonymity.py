@@ -3,10 +3,10 @@
     worst-case risk                 1 / k                                             (1)
     average risk                    J / n <= 1 / k,  J = floor(n / k) groups          (2)
     mean shift in rank (ir_swap)    (g^2 - 1) / (3 g)   inside a group of g           (3)
-    work of MDAV                    proportional to n^2 d / k                         (4)
+    work of MDAV                    at most proportional to n^2 d / k                 (4)
 
 (3) is E|i - j| for independent i, j uniform on 1..g. (4): each of the n/k groups scans the records that
-remain, n/2 on average, in d coordinates.
+remain, n/2 on average, in d coordinates; in few coordinates trees find them without looking at most.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def _clustered(params: Params, declared: Declared, records: int | None) -> list[
         effect = "Means of numeric quasi-identifiers are kept up to rounding; their variances shrink as k grows."
     keys = named(declared, "quasi_identifier")
     coordinates = sum(len(declared[name].categories or ()) if declared[name].type == "nominal" else 1 for name in keys)
-    work = "Work of MDAV is quadratic: it grows with n^2 / k"
+    work = "Work of MDAV is at worst quadratic: it grows with n^2 / k, and far less in few columns"
     if records is not None:
         seconds = _SECONDS * records**2 * coordinates / params.k
-        work += f", about {seconds:.1g} s here" if seconds >= 1 else ", under a second here"
+        work += f"; at most about {seconds:.1g} s here" if seconds >= 1 else "; under a second here"
     return [effect, work + "."]

@@ -19,6 +19,7 @@ import opendp.measurements  # noqa: F401
 
 import measures.kernels  # noqa: F401
 import mechanisms.microaggregation.kernels
+import mechanisms.microaggregation.rounds
 import mechanisms.noise.kernels  # noqa: F401
 from flows.release import release
 from flows.spec import load_spec

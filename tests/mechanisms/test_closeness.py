@@ -166,7 +166,7 @@ def loss(found: Protected, columns: dict[str, Any], declared: dict[str, Column])
 
 
 def test_groups_are_alike_in_their_quasi_identifiers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against records dealt to the same groups at random; measured 0.03 against 0.95."""
+    """Against records dealt to the same groups at random; measured 0.004 against 0.90."""
     columns, declared = records(2000, ["income"], 11, ties=10**6)
     alike = loss(protect(columns, declared, params(t="2", k=10), seeded(1)), columns, declared)
     from mechanisms.buckets import assigned
