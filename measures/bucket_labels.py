@@ -13,6 +13,7 @@ A text that can be read in none of these ways, or in two that differ, is no labe
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,8 +22,8 @@ from mechanisms.columns import Column
 
 __all__ = ["Categories", "Interval", "Label", "read_labels"]
 
-# So many digits before the point that every number is also one of the numbers that a float can stand for.
-_DECIMAL = re.compile(r"-?[0-9]{1,308}(\.[0-9]{1,400})?")
+_DECIMAL = re.compile(r"-?[0-9]{1,309}(\.[0-9]{1,400})?")
+_LARGEST = Fraction(sys.float_info.max)
 _RANGE = " to "
 _AMONG = " | "
 
@@ -86,7 +87,8 @@ def _interval(label: object) -> Interval | None:
     if not 1 <= len(ends) <= 2 or not all(_DECIMAL.fullmatch(end) for end in ends):
         return None
     low, high = Fraction(ends[0]), Fraction(ends[-1])
-    return Interval(low, high) if low < high or len(ends) == 1 else None
+    known = max(abs(low), abs(high)) <= _LARGEST and (low < high or len(ends) == 1)
+    return Interval(low, high) if known else None
 
 
 def _of_one_reading(readings: set[frozenset[int]]) -> Categories | None:

@@ -147,8 +147,9 @@ def _counts(
 
     by_category = len(part) == 1 and declared[part[0]].type == "nominal"
     raise infeasible(
-        lambda b: bucket_sizes(columns, declared, part, b),
+        lambda b: bucket_sizes(columns, declared, part, b, params.k),
         params.k,
+        name=", ".join(part),
         epsilon=params.epsilon,
         t=t,
         steps=10 if by_category else 100,

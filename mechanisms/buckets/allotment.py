@@ -10,16 +10,15 @@ one size and one emphasised bucket are alike, so they are solved together as one
 the mean of alike rows is a solution if they are, and the other way round a row f_j for m groups is dealt out as
 floor(f_j / m) or one more to each, which keeps (2), because its limits are whole numbers.
 
-With G = b l every bucket is emphasised by l groups. The largest l that has a solution is taken, and if none has, the
-largest G < b. For two sizes of groups a solution exists exactly if
+The largest number of groups G that has a solution is taken. For two sizes of groups a solution exists exactly if
 
     max(m_0 L_0j, n_j - m_1 U_1j) <= f_j <= min(m_0 U_0j, n_j - m_1 L_1j)  and  sum_j f_j = m_0 k_0             (5)
 
 can be met, where L, U are the limits (2) and m the number of groups of each size. All of this is in whole numbers; the
 linear program (4) is solved in floats, rounded, and must then satisfy (2) and (3) exactly.
 
-Source: Soria-Comas 2013 (thesis), section 7.2.2. Departure: the recipe there ignores the sums over groups (3) and the
-limits of other buckets, and misses t, for example for t = 2 and N = 17.
+Source: Soria-Comas 2013 (thesis), section 7.2.2. Departures: the recipe there ignores the sums over groups (3) and the
+limits of other buckets, and misses t, for example for t = 2 and N = 17; and G need not be a multiple of b.
 """
 
 from __future__ import annotations
@@ -46,21 +45,16 @@ def cut_points(records: int, parts: int) -> NDArray[np.int64]:
 
 def group_number(buckets: Sequence[int], k: int, t: Fraction) -> int | None:
     """The largest number of groups that can be t-close with at least k records each; None if only one can."""
-    records, b = sum(buckets), len(buckets)
-    if min(buckets) < 1:
-        return None
+    records = sum(buckets)
     limits = _limits_by_size(buckets, t)
-    groups = max(records // k, 0) // b * b
-    while groups >= b and groups > 1:
-        size = records // groups
+    groups = min(records // k, *buckets)  # every group has every bucket
+    while groups > 1:
         if _solvable(buckets, groups, limits):
             return groups
-        # No group of this size can be t-close, so nor can any division into groups of this size and one more.
-        below = records // (size + 1) if not _row_possible(size, limits(size)) else groups - 1
-        groups = min(below, groups - 1) // b * b
-    for fewer in range(min(b - 1, records // k), 1, -1):
-        if _solvable(buckets, fewer, limits):
-            return fewer
+        size = records // groups
+        # Of fewer groups some have this size, and some one more, until there are records // (size + 1) of them.
+        both = all(_row_possible(each, limits(each)) for each in (size, size + 1))
+        groups = groups - 1 if both else min(groups - 1, records // (size + 1))
     return None
 
 
@@ -158,6 +152,8 @@ def _solved(
     ).tocsr()
     bounds = np.column_stack([low.ravel(), high.ravel()])
     found = linprog(gain.ravel(), A_eq=sums, b_eq=np.concatenate([rows, columns]), bounds=bounds, method="highs-ds")
+    if found.x is None:
+        raise ValueError("the transportation problem was not solved")
     whole: NDArray[np.int64] = np.rint(found.x).astype(np.int64)
     return whole.reshape(r, b)
 

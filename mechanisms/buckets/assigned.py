@@ -92,7 +92,9 @@ def bucket_table(key: str, labels: NDArray[np.int64], buckets: Buckets, declared
 
 def value_table(key: str, labels: NDArray[np.int64], values: Mapping[str, NDArray[Any]], declared: Declared) -> Linked:
     """The confidential values of every group, sorted, so that their order tells nothing."""
-    order = np.lexsort([*(values[name] for name in reversed(list(values))), labels])
+    # Of zeros the sign decides too, or their order were that of the source.
+    keys = [key for name in reversed(list(values)) for key in (np.signbit(values[name]), values[name])]
+    order = np.lexsort([*keys, labels])
     return Linked(
         key,
         {key: labels[order] + 1, **{name: column[order] for name, column in values.items()}},

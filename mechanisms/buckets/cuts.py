@@ -7,8 +7,8 @@
     several columns     clusters of [i N / b] - [(i - 1) N / b] records by MDAV on the columns
 
 Sizes are equal but for rounding, except where categories are: a category stays in one bucket, so nominal buckets are as
-equal as that allows, and there may be fewer of them. Buckets with the same label are one bucket; that keeps every
-bound, because (a + c) / (b + d) lies between a / b and c / d.
+equal as that allows, and there are fewer of them where one would have fewer than k records. Buckets with the same label
+are one bucket; that keeps every bound, because (a + c) / (b + d) lies between a / b and c / d.
 
 Source: Soria-Comas 2013 (thesis), section 7.2.1; nominal and several columns are ours (its section 8.3 leaves them
 open; microaggregation for several columns is suggested in 7.1.1).
@@ -17,7 +17,7 @@ open; microaggregation for several columns is suggested in 7.1.1).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.buckets.allotment import cut_points
-from mechanisms.buckets.labels import Label, label_of
+from mechanisms.buckets.labels import Label, category_label, concept_names, interval_label, range_label
 from mechanisms.columns import Column, Columns, Declared
 from mechanisms.microaggregation.bucketed import bucketed_groups
 from mechanisms.microaggregation.points import Scaling, points
@@ -34,7 +34,7 @@ from mechanisms.permutation import permutation
 from mechanisms.randomness import Randomness
 from mechanisms.taxonomy import Taxonomy
 
-__all__ = ["Buckets", "bucket_sizes", "bucketed", "category_runs", "numbers_of"]
+__all__ = ["Buckets", "bucket_sizes", "bucketed", "category_buckets", "numbers_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,42 +56,58 @@ def bucketed(
     """At most b buckets of the named columns together, with labels that k records stand behind."""
     values = {name: numbers_of(columns[name], declared[name], name) for name in names}
     records = len(values[names[0]])
+    name, column = names[0], declared[names[0]]
     if len(names) > 1:
-        of_row = _clusters(points(columns, declared, names, scaling), b, randomness)
-    elif declared[names[0]].type == "nominal":
-        of_row = category_runs(declared[names[0]], values[names[0]], b)
-    else:
-        order, _ = ranked_blocks(values[names[0]], records, randomness)
-        of_row = np.empty(records, np.int64)
-        of_row[order] = np.repeat(np.arange(b), np.diff(cut_points(records, b)))
-    of_row = np.unique(of_row, return_inverse=True)[1]
+        return _named(values, declared, _clusters(points(columns, declared, names, scaling), b, randomness), k)
+    if column.type == "nominal":
+        of_category = category_buckets(column, values[name], b, k)
+        concepts = concept_names(column)
+        found = [category_label(column, np.flatnonzero(of_category == each), concepts) for each in range(b)]
+        return _merged({name: found}, of_category[values[name]])
+    order, _ = ranked_blocks(values[name], records, randomness)
+    of_row = np.empty(records, np.int64)
+    of_row[order] = np.repeat(np.arange(b), np.diff(cut_points(records, b)))
     return _named(values, declared, of_row, k)
 
 
-def bucket_sizes(columns: Columns, declared: Declared, names: Sequence[str], b: int) -> list[int]:
+def bucket_sizes(columns: Columns, declared: Declared, names: Sequence[str], b: int, k: int) -> list[int]:
     """How many records so many buckets would have, if no two had the same label."""
     column = declared[names[0]]
     if len(names) > 1 or column.type != "nominal":
         sizes = np.diff(cut_points(len(columns[names[0]]), b))
     else:
-        sizes = np.bincount(category_runs(column, column.codes(columns[names[0]], names[0]), b))
+        codes = column.codes(columns[names[0]], names[0])
+        sizes = np.bincount(category_buckets(column, codes, b, k)[codes])
     return [int(size) for size in sizes if size]
 
 
-def category_runs(column: Column, codes: NDArray[np.int64], b: int) -> NDArray[np.int64]:
-    """The bucket of every row by its category."""
+def category_buckets(column: Column, codes: NDArray[np.int64], b: int, k: int) -> NDArray[np.int64]:
+    """The bucket of every declared category: as many buckets, up to b, as leave each with at least k records."""
     sizes = np.bincount(codes, minlength=len(column.categories or ()))
-    if column.taxonomy is None:
-        return _balanced(sizes, b)[codes]
+    divide = _by_taxonomy(column, sizes) if column.taxonomy is not None else lambda number: _balanced(sizes, number)
+    for number in range(min(b, int(np.count_nonzero(sizes))), 1, -1):
+        bucket = divide(number)
+        if np.bincount(bucket, weights=sizes).min() >= k:
+            return bucket
+    return np.zeros(len(sizes), np.int64)
+
+
+def _by_taxonomy(column: Column, sizes: NDArray[np.int64]) -> Callable[[int], NDArray[np.int64]]:
+    """How to divide the categories into so many runs along the taxonomy."""
     categories = [str(category) for category in column.categories or ()]
-    taxonomy = Taxonomy(dict(sorted(column.taxonomy.items())))
+    taxonomy = Taxonomy(dict(sorted((column.taxonomy or {}).items())))
     place = {concept: place for place, concept in enumerate(taxonomy.concepts)}
     order = np.array(sorted(range(len(categories)), key=lambda code: place[categories[code]]))
     above = [taxonomy.ancestors(categories[code]) for code in order]
     common = np.array([0, *(len(x & y) for x, y in itertools.pairwise(above))])
-    bucket = np.empty(len(categories), np.int64)
-    bucket[order] = _runs(sizes[order], common, b)
-    return bucket[codes]
+    cuts = _best_cuts(sizes[order], common)
+
+    def divide(number: int) -> NDArray[np.int64]:
+        bucket = np.empty(len(categories), np.int64)
+        bucket[order] = cuts(number)
+        return bucket
+
+    return divide
 
 
 def numbers_of(values: NDArray[Any], column: Column, name: str) -> NDArray[Any]:
@@ -103,8 +119,9 @@ def _clusters(places: NDArray[np.float64], b: int, randomness: Randomness) -> ND
     """MDAV with given sizes, on shuffled records because it breaks ties by row."""
     shuffled = permutation(len(places), randomness)
     of_row = np.empty(len(places), np.int64)
-    sizes = np.diff(cut_points(len(places), min(b, len(places))))[:, None]
-    of_row[shuffled] = bucketed_groups(places[shuffled], np.zeros(len(places), np.int64), sizes)
+    sizes = np.diff(cut_points(len(places), min(b, len(places))))
+    in_turn = sizes[permutation(len(sizes), randomness)]  # else the first cluster, the farthest, had a known size
+    of_row[shuffled] = bucketed_groups(places[shuffled], np.zeros(len(places), np.int64), in_turn[:, None])
     return of_row
 
 
@@ -119,47 +136,69 @@ def _balanced(sizes: NDArray[np.int64], b: int) -> NDArray[np.int64]:
     return bucket
 
 
-def _runs(sizes: NDArray[np.int64], common: NDArray[np.int64], b: int) -> NDArray[np.int64]:
-    """The best b runs (fewer if fewer categories occur), by dynamic programming over the last cut.
+def _best_cuts(sizes: NDArray[np.int64], common: NDArray[np.int64]) -> Callable[[int], NDArray[np.int64]]:
+    """The best runs for any number of them, by dynamic programming over the last cut, in whole numbers.
 
-    common: what a cut before each category parts, in concepts; it decides between equal sizes only.
+    common: what a cut before each category parts, in concepts; it decides between equal sums of squares only.
     """
-    m, total = len(sizes), int(sizes.sum())
-    ends = np.append(0, np.cumsum(sizes)) / total
-    apart = 1e-9 * common / (1 + common.max())
-    run = np.maximum(ends[None, :] - ends[:, None], 0.0)  # run[i, j]: share of the categories i..j-1
-    cost = np.where(run > 0, run**2, np.inf)
-    b = min(b, int(np.count_nonzero(sizes)))
-    best = cost[0]
-    cuts: list[NDArray[np.int64]] = []
-    for _ in range(b - 1):
-        through = best[:m, None] + apart[:, None] + cost[:m]
-        cuts.append(through.argmin(axis=0))
-        best = through.min(axis=0)
-    bucket = np.zeros(m, np.int64)
-    end = m
-    for number, cut in zip(range(b - 1, 0, -1), reversed(cuts), strict=True):
-        start = int(cut[end])
-        bucket[start:end] = number
-        end = start
-    return bucket
+    m = len(sizes)
+    weight = (m + 1) * (int(common.max()) + 1)  # more than all cuts together part
+    ends = [0, *itertools.accumulate(sizes.tolist())]
+    exact = np.int64 if 2 * ends[-1] ** 2 * weight < 2**62 else object  # Python's integers have no limit
+    none = 2 * ends[-1] ** 2 * weight
+    run = np.maximum(
+        np.subtract.outer(np.array(ends, exact), np.array(ends, exact)).T, 0
+    )  # run[i, j]: categories i..j-1
+    cost = np.where(run > 0, run * run * weight, none)
+    best, cuts = [cost[0]], [np.zeros(m + 1, np.int64)]
+
+    def divide(number: int) -> NDArray[np.int64]:
+        while len(best) < number:
+            through = best[-1][:m, None] + common[:, None] + cost[:m]
+            cuts.append(through.argmin(axis=0))
+            best.append(np.minimum(through.min(axis=0), none))
+        bucket = np.zeros(m, np.int64)
+        end = m
+        for place in range(number - 1, 0, -1):
+            start = int(cuts[place][end])
+            bucket[start:end] = place
+            end = start
+        return bucket
+
+    return divide
 
 
-def _named(values: dict[str, NDArray[Any]], declared: Declared, of_row: NDArray[np.int64], k: int) -> Buckets:
-    """Buckets with their labels, those with the same labels put together."""
+def _named(values: Mapping[str, NDArray[Any]], declared: Declared, of_row: NDArray[np.int64], k: int) -> Buckets:
+    """Buckets with labels of their members."""
+    of_row = np.unique(of_row, return_inverse=True)[1]
     order = np.argsort(of_row.astype(np.int16), kind="stable")  # a radix sort
     starts = np.append(0, np.cumsum(np.bincount(of_row)))
-    found: list[list[Label]] = []
+    found: dict[str, list[Label]] = {}
     for name, numbers in values.items():
-        ranked = np.sort(numbers)
+        column = declared[name]
         members = [numbers[order[start:stop]] for start, stop in itertools.pairwise(starts)]
-        found.append([label_of(declared[name], ranked, each, k) for each in members])
-    of_bucket = list(zip(*found, strict=True))
-    different = list(dict.fromkeys(of_bucket))
-    merged = np.array([different.index(each) for each in of_bucket])
+        if column.numeric:
+            ranked = np.sort(numbers)
+            found[name] = [interval_label(column, ranked, each, k) for each in members]
+            continue
+        sizes = np.bincount(numbers, minlength=len(column.categories or ()))
+        if column.type == "ordinal":
+            found[name] = [range_label(column, sizes, each, k) for each in members]
+        else:
+            concepts, rare = concept_names(column), np.flatnonzero(sizes < k)
+            found[name] = [category_label(column, {*each.tolist(), *rare.tolist()}, concepts) for each in members]
+    return _merged(found, of_row)
+
+
+def _merged(found: Mapping[str, list[Label]], of_row: NDArray[np.int64]) -> Buckets:
+    """Buckets with the same labels put together, numbered by their labels: how they were formed tells about values."""
+    of_bucket = list(zip(*found.values(), strict=True))
+    different = sorted({of_bucket[bucket] for bucket in np.unique(of_row)})
+    number = {each: place for place, each in enumerate(different)}
+    merged = np.array([number.get(each, -1) for each in of_bucket])  # of buckets without a record -1
     labels: dict[str, tuple[str, ...]] = {}
     places: dict[str, NDArray[np.int64]] = {}
-    for column, name in enumerate(values):
+    for column, name in enumerate(found):
         listed = sorted({each[column] for each in different})
         labels[name] = tuple(label.text for label in listed)
         places[name] = np.array([listed.index(each[column]) for each in different], np.int64)

@@ -1,25 +1,29 @@
 """What a bucket is called: an interval or a set of categories, never a value that only a few records have.
 
-Numbers: "low to high", both ends included. An end is chosen so that fewer than k records cannot be singled out by it:
+Numbers: "low to high", both ends included, chosen such that they tell of no fewer than k records:
 
-    fewer than k records lie beyond the outermost value of the bucket      the bound of the declared domain
-    at least k records have that value                                     the value itself
-    else                                                                   the roundest number between it and the
-                                                                           k-th value beyond it
+    fewer than k records lie beyond the outermost value v      the bound of the declared domain                   (1)
+    else                                                       the end of the cell of v, of the smallest step 1, 2
+                                                               or 5 times a power of ten for which k or more
+                                                               records have a value in that cell                  (2)
 
-The roundest number is a multiple of the highest power of ten that has one there, next to the bucket. So intervals of
-neighbouring buckets may overlap, and every value lies inside the interval of its own bucket.
+A cell of step s is (m s - s, m s] for an upper end and [m s, m s + s) for a lower one. Who reads the end learns that
+the outermost value lies in its cell, as those of k records or more do. A value that k records have is its own cell.
 
-Ordinal: "first to last" category. Nominal: the concept of the taxonomy below which exactly these categories occur, or
-else all of them, joined with " | ".
+Ordinal: "first to last", widened to a category that at least k records have, or to the end of the list. Nominal: the
+concept of the taxonomy that has exactly these categories below it, or else all of them, joined with " | "; of several
+columns together, categories of fewer than k records are in the labels of all buckets.
+
+Labels of neighbouring buckets may overlap; every value lies inside that of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -28,9 +32,12 @@ from numpy.typing import NDArray
 from mechanisms.columns import Column
 from mechanisms.taxonomy import Taxonomy
 
-__all__ = ["BETWEEN", "Label", "category_label", "interval_label", "label_of", "roundest", "spanned"]
+__all__ = ["BETWEEN", "TO", "Label", "category_label", "concept_names", "interval_label", "range_label"]
 
 BETWEEN = " | "
+TO = " to "
+
+Concepts = Mapping[frozenset[int], str]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -45,67 +52,75 @@ class Label:
     text: str
 
 
-def label_of(column: Column, ranked: NDArray[Any], members: NDArray[Any], k: int) -> Label:
-    """The name of a bucket, of numbers or codes. ranked: all of the column, rising; members: those in the bucket."""
-    if column.numeric:
-        return interval_label(column, ranked, members.min(), members.max(), k)
-    categories = column.categories or ()
-    if column.type == "nominal":
-        text = category_label(column, np.unique(members).tolist(), np.unique(ranked).tolist())
-        return Label(Fraction(0), Fraction(0), text)
-    first, last = int(members.min()), int(members.max())
-    first = 0 if first == ranked[0] else first
-    last = len(categories) - 1 if last == ranked[-1] else last
-    return Label(Fraction(first), Fraction(last), spanned(str(categories[first]), str(categories[last])))
-
-
-def interval_label(column: Column, ranked: NDArray[Any], lowest: Any, highest: Any, k: int) -> Label:
-    """An interval that holds all from `lowest` to `highest`."""
+def interval_label(column: Column, ranked: NDArray[Any], members: NDArray[Any], k: int) -> Label:
+    """Of numbers. ranked: all of the column, rising; members: those in the bucket."""
     domain = column.domain or (0, 0)
-    low = _end(ranked, lowest, k, domain[0], whole=column.type == "integer", upwards=False)
-    high = _end(ranked, highest, k, domain[1], whole=column.type == "integer", upwards=True)
-    return Label(low, high, spanned(_plain(low), _plain(high)))
+    whole = column.type == "integer"
+    low = _end(ranked, members.min(), k, _exact(domain[0]), whole=whole, upwards=False)
+    high = _end(ranked, members.max(), k, _exact(domain[1]), whole=whole, upwards=True)
+    return Label(low, high, _spanned(_plain(low), _plain(high)))
 
 
-def category_label(column: Column, codes: Sequence[int], occurring: Sequence[int]) -> str:
-    """The name of a set of categories, given all that occur."""
-    categories = [str(category) for category in column.categories or ()]
-    chosen = {categories[code] for code in codes}
-    if column.taxonomy is not None and len(chosen) > 1:
-        taxonomy = Taxonomy(dict(sorted(column.taxonomy.items())))
-        known = {categories[code] for code in occurring}
-        for concept in reversed(taxonomy.concepts):  # the lowest first
-            if chosen == {category for category in known if concept in taxonomy.ancestors(category)}:
-                return concept
-    return BETWEEN.join(category for category in categories if category in chosen)
+def range_label(column: Column, sizes: NDArray[np.int64], members: NDArray[np.int64], k: int) -> Label:
+    """Of ordinal categories, as codes. sizes: how many records each category has."""
+    categories = column.categories or ()
+    first, last = int(members.min()), int(members.max())
+    while first > 0 and sizes[first] < k:
+        first -= 1
+    while last < len(categories) - 1 and sizes[last] < k:
+        last += 1
+    return Label(Fraction(first), Fraction(last), _spanned(str(categories[first]), str(categories[last])))
 
 
-def roundest(low: Fraction, high: Fraction, *, whole: bool, largest: bool) -> Fraction:
-    """Of the multiples of the highest power of ten between low and high, the smallest or the largest."""
-    if low <= 0 <= high:
-        return Fraction(0)
-    power = len(str(int(max(abs(low), abs(high)))))
-    while True:
-        step = Fraction(10) ** power
-        found = high // step * step if largest else -(-low // step) * step
-        if low <= found <= high:
-            return found
-        power -= 1
-        if whole and power < 0:
-            raise ValueError("there is no whole number between the two")
+def category_label(column: Column, codes: Collection[int], concepts: Concepts) -> Label:
+    """Of a set of nominal categories. concepts: as `concept_names` finds them."""
+    chosen = frozenset(codes)
+    joined = BETWEEN.join(str(category) for code, category in enumerate(column.categories or ()) if code in chosen)
+    return Label(Fraction(0), Fraction(0), joined if len(chosen) == 1 else concepts.get(chosen, joined))
 
 
-def _end(ranked: NDArray[Any], outermost: Any, k: int, bound: float, *, whole: bool, upwards: bool) -> Fraction:
-    first, after = (int(np.searchsorted(ranked, outermost, side)) for side in ("left", "right"))
-    beyond = len(ranked) - after if upwards else first
-    if beyond < k:
-        return _exact(bound)
+def concept_names(column: Column) -> Concepts:
+    """Of a nominal column the name of each set of categories that a concept of its taxonomy has below it."""
+    if column.taxonomy is None:
+        return {}
+    taxonomy = Taxonomy(dict(sorted(column.taxonomy.items())))
+    below: dict[str, list[int]] = {}
+    for code, category in enumerate(column.categories or ()):
+        for concept in taxonomy.ancestors(str(category)):
+            below.setdefault(concept, []).append(code)
+    # The lowest concept of equals, which is the last one met from the root.
+    return {frozenset(below[concept]): concept for concept in taxonomy.concepts if concept in below}
+
+
+def _end(ranked: NDArray[Any], outermost: Any, k: int, bound: Fraction, *, whole: bool, upwards: bool) -> Fraction:
+    """(1) and (2)."""
     value = _exact(outermost)
+    first, after = (int(np.searchsorted(ranked, outermost, side)) for side in ("left", "right"))
+    if (len(ranked) - after if upwards else first) < k:
+        return bound
     if after - first >= k:
         return value
-    if upwards:
-        return roundest(value, _exact(ranked[after + k - 1]), whole=whole, largest=False)
-    return roundest(_exact(ranked[first - k]), value, whole=whole, largest=True)
+    for step in _steps(value, abs(bound - value), whole=whole):
+        if upwards:
+            end = -(-value // step) * step
+            inside = np.searchsorted(ranked, [float(end - step), float(end)], "right")
+        else:
+            end = value // step * step
+            inside = np.searchsorted(ranked, [float(end), float(end + step)], "left")
+        if inside[1] - inside[0] >= k:
+            return min(end, bound) if upwards else max(end, bound)
+    return bound
+
+
+def _steps(value: Fraction, limit: Fraction, *, whole: bool) -> Iterator[Fraction]:
+    """1, 2 and 5 times powers of ten below a limit, from the last digit of the value on."""
+    power = 0 if whole else -len(str(value.denominator))
+    for exponent in count(power):
+        for multiple in (1, 2, 5):
+            step = multiple * Fraction(10) ** exponent
+            if step >= limit:
+                return
+            yield step
 
 
 def _exact(number: Any) -> Fraction:
@@ -121,6 +136,5 @@ def _plain(number: Fraction) -> str:
     return format(Decimal(int(number * 10**digits)).scaleb(-digits), "f")
 
 
-def spanned(first: str, last: str) -> str:
-    """From one to the other, or the one that both are."""
-    return first if first == last else f"{first} to {last}"
+def _spanned(first: str, last: str) -> str:
+    return first if first == last else f"{first}{TO}{last}"

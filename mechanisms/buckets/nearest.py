@@ -1,6 +1,7 @@
 """What could be done instead, where no two groups of k records can be t-close.
 
-    the least epsilon, or t, on a grid above the one asked for, with this k
+    the largest epsilon, or t, on a grid below the one asked for that has fewer buckets, with this k
+    the least one on the grid above it, with this k
     k = floor(N / 2) with this t, where k is more than half of the records
 
 Fewer groups are always tried first, so a smaller k helps only if two groups of k do not fit at all. The grid is 1/100
@@ -10,8 +11,10 @@ a refusal tells settings, and little about the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
+from itertools import count, pairwise
 
 from mechanisms.buckets.allotment import group_number
 from mechanisms.buckets.bound import LARGEST_T, below_exp, bucket_number
@@ -30,42 +33,50 @@ class ClosenessInfeasible(Refusal):
 
 
 def infeasible(
-    sizes_for: SizesFor, k: int, *, epsilon: Fraction | None, t: Fraction, steps: int
+    sizes_for: SizesFor, k: int, *, name: str, epsilon: Fraction | None, t: Fraction, steps: int
 ) -> ClosenessInfeasible:
     """The refusal, with the nearest settings that are feasible.
 
-    sizes_for: the sizes of so many buckets. steps: of the grid, in a unit.
+    sizes_for: the sizes of so many buckets of the columns with this name. steps: of the grid, in a unit.
     """
     field, asked = ("t", t) if epsilon is None else ("epsilon", epsilon)
+    factor = below_exp if epsilon is not None else Fraction
+    feasible = _feasible(sizes_for, k)
+    place = asked.numerator * steps // asked.denominator
     sizes = sizes_for(bucket_number(t))
-    records = sum(sizes)
+    half = sum(sizes) // 2
     remedies = []
-    larger = _larger(sizes_for, k, asked, steps, is_epsilon=epsilon is not None)
-    if larger is not None:
-        remedies.append(f"{field} = {float(larger):g} with k = {k}")
-    half = records // 2
-    if half < k and half >= 2 and group_number(sizes, half, t) is not None:
+    for settings in (_below(place, steps, factor), _above(place, steps, factor)):
+        found = next((setting for setting in settings if feasible(factor(setting))), None)
+        if found is not None:
+            remedies.append(f"{field} = {float(found):g} with k = {k}")
+    if 2 <= half < k and group_number(sizes, half, t) is not None:
         remedies.append(f"k = {half} with {field} = {asked}")
-    told = f"Nearest that can be done: {'; or '.join(remedies)}." if remedies else "There are too few records."
+    told = f"Nearest that can be done: {'; or '.join(remedies)}." if remedies else "No setting near these can be kept."
     return ClosenessInfeasible.at(
         field,
-        rule=f"two or more groups of at least k = {k} records, each within a factor t of the whole in every bucket",
+        rule=f"two or more groups of at least k = {k} records, each within a factor t of the whole in every bucket of "
+        f"{name}",
         got=str(asked),
         remedy=told,
     )
 
 
-def _larger(sizes_for: SizesFor, k: int, asked: Fraction, steps: int, *, is_epsilon: bool) -> Fraction | None:
-    place = asked.numerator * steps // asked.denominator
-    sizes: dict[int, Sequence[int]] = {}
-    while True:
-        place += 1
-        setting = Fraction(place, steps)
-        t = below_exp(setting) if is_epsilon else setting
-        if t > LARGEST_T:
-            return None
-        b = bucket_number(t)
-        if b not in sizes:
-            sizes[b] = sizes_for(b)
-        if group_number(sizes[b], k, t) is not None:
-            return setting
+def _feasible(sizes_for: SizesFor, k: int) -> Callable[[Fraction], bool]:
+    sizes = cache(sizes_for)
+    return lambda t: group_number(sizes(bucket_number(t)), k, t) is not None
+
+
+def _above(place: int, steps: int, factor: Callable[[Fraction], Fraction]) -> Iterator[Fraction]:
+    for setting in (Fraction(each, steps) for each in count(place + 1)):
+        if factor(setting) > LARGEST_T:
+            return
+        yield setting
+
+
+def _below(place: int, steps: int, factor: Callable[[Fraction], Fraction]) -> Iterator[Fraction]:
+    """For each smaller number of buckets the largest setting that leads to it."""
+    settings = [Fraction(each, steps) for each in range(place, 0, -1)]
+    for before, setting in pairwise(settings):
+        if factor(setting) > 1 and bucket_number(factor(setting)) < bucket_number(factor(before)):
+            yield setting

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from mechanisms.buckets.bound import LARGEST_T, below_exp
-from mechanisms.buckets.labels import BETWEEN, spanned
+from mechanisms.buckets.labels import BETWEEN, TO
 from mechanisms.columns import Column, Declared, named
 from mechanisms.exact import ExactNumber
 from mechanisms.microaggregation.points import Scaling
@@ -129,11 +128,12 @@ def _faults_of_names(name: str, column: Column) -> Iterator[Fault]:
     """A label must be read in one way only."""
     categories = [str(category) for category in column.categories or ()]
     known = set(categories)
-    if column.type == "nominal" and any(BETWEEN in category for category in categories):
-        rule = f"no category contains {BETWEEN!r}, which parts categories in labels"
-        yield Fault(f"columns.{name}.categories", rule, "Rename the category.")
-    if column.type == "ordinal" and any(spanned(x, y) in known for x, y in combinations(categories, 2)):
-        rule = "no category reads like a range of others"
+    mark = BETWEEN.strip()
+    if column.type == "nominal" and any(mark in concept for concept in (*categories, *(column.taxonomy or ()))):
+        rule = f"no category and no concept contains {mark}, which parts categories in labels"
+        yield Fault(f"columns.{name}.categories", rule, "Rename it.")
+    if column.type == "ordinal" and any(TO in f" {category} " for category in categories):
+        rule = f"no category contains the word {TO.strip()}, which joins the ends of a range in labels"
         yield Fault(f"columns.{name}.categories", rule, "Rename the category.")
     if column.taxonomy is not None:
         taxonomy = Taxonomy(column.taxonomy)

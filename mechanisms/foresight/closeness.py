@@ -4,8 +4,9 @@
     size that works    b / (1 - 1 / t)         controlled rounding of k_i n_j / N satisfies every limit       (2)
     groups             the largest feasible number, for buckets of equal size                                 (3)
 
-(3) is computed as in a release; it is exact for numbers and ordinal categories unless one value is so frequent that it
-fills a bucket, and a guide for nominal ones, whose buckets are as equal as categories allow.
+(2) and (3) are for buckets of equal size. (3) is computed as in a release; it is exact for numbers and ordinal
+categories unless buckets get the same label, because one value fills them, and a guide for nominal ones, whose buckets
+are as equal as categories allow.
 """
 
 from __future__ import annotations
@@ -59,9 +60,11 @@ def _close(params: Params, declared: Declared, records: int | None) -> list[str]
             f"the factor is {float(t ** len(confidential)):.5g}."
         )
     if records is None:
-        sentences.append(f"Groups of {max(params.k, enough):,} records always work; with luck {params.k:,} do.")
+        sentences.append(f"With equal buckets, groups of {max(params.k, enough):,} work; with luck {params.k:,} do.")
     else:
         sentences.append(_grouping(params, b, records))
+    if params.several != "joint" and any(declared[name].type == "nominal" for name in confidential):
+        sentences.append("Buckets of nominal columns are as equal as categories allow; unequal ones make fewer groups.")
     return sentences
 
 
@@ -73,8 +76,7 @@ def _grouping(params: Params, b: int, records: int) -> str:
         )
     size, more = divmod(records, groups)
     sizes = f"{size:,} or {size + 1:,}" if more else f"{size:,}"
-    fitting = records // params.k // b * b
-    larger = " (more than k, because closeness demands it)" if groups < max(fitting, b) else ""
+    larger = " (more than k, because closeness demands it)" if groups < records // params.k else ""
     return f"{records:,} records make {groups:,} groups of {sizes}{larger}; the average risk is {groups / records:.3g}."
 
 

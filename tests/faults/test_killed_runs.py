@@ -211,7 +211,7 @@ def test_a_table_whose_run_was_killed_is_charged_for_its_draws_and_not_for_its_r
     assert workplace.working_files() == []
 
 
-@pytest.mark.parametrize("point", ["before marker", "after marker", "after csv", "before rename", "after rename"])
+@pytest.mark.parametrize("point", ["before marker", "after marker", "after csv"])
 def test_records_and_their_linked_table_are_published_as_drawn_together(
     workplace: Workplace, zygote: Zygote, point: str
 ) -> None:

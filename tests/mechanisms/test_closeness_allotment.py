@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -66,10 +67,8 @@ def test_cut_points_are_those_of_the_source(records: int, parts: int) -> None:
 def test_the_number_of_groups_is_the_largest_and_the_counts_are_the_best(
     buckets: list[int], k: int, t: Fraction
 ) -> None:
-    b, records = len(buckets), sum(buckets)
-    multiples = range(records // k // b * b, 0, -b)
-    candidates = [*(g for g in multiples if g > 1), *(g for g in range(min(b - 1, records // k), 1, -1))]
-    feasible = [g for g in candidates if best_by_trying(buckets, g, t) is not None]
+    b = len(buckets)
+    feasible = [g for g in range(sum(buckets) // k, 1, -1) if best_by_trying(buckets, g, t) is not None]
     found = group_number(buckets, k, t)
     assert found == (feasible[0] if feasible else None)
     if found is not None:
@@ -136,6 +135,12 @@ def test_a_program_that_is_not_solved_exactly_is_not_believed(monkeypatch: pytes
         allot([9, 9, 9], 3, Fraction(2))
 
 
+def test_a_program_without_a_solution_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allotment, "linprog", lambda *_, **__: SimpleNamespace(x=None))
+    with pytest.raises(ValueError, match="was not solved"):
+        allot([9, 9, 9], 3, Fraction(2))
+
+
 def test_a_bucket_without_records_cannot_be_in_every_group() -> None:
     assert group_number([3, 0, 3], 2, Fraction(2)) is None
 
@@ -146,12 +151,13 @@ def refusal(
     def sizes_for(b: int) -> list[int]:
         return [int(size) for size in np.diff(cut_points(records, b))]
 
-    return infeasible(sizes_for, k, epsilon=epsilon, t=t, steps=steps)
+    return infeasible(sizes_for, k, epsilon=epsilon, t=t, steps=steps, name="income")
 
 
 def test_the_nearest_bound_that_can_be_kept_is_named() -> None:
     told = refusal(10, 5, t=Fraction(11, 10)).faults[0]
     assert (told.field, told.got) == ("t", "'11/10'")
+    assert told.rule.endswith("in every bucket of income")
     assert told.remedy == "Nearest that can be done: t = 1.25 with k = 5."
     assert group_number([5, 5], 5, Fraction(125, 100)) == 2
     assert group_number([5, 5], 5, Fraction(124, 100)) is None
@@ -173,5 +179,11 @@ def test_the_nearest_epsilon_is_named_where_epsilon_was_asked_for() -> None:
     assert told.remedy == "Nearest that can be done: epsilon = 0.23 with k = 5."
 
 
+def test_a_smaller_bound_with_fewer_buckets_is_named_too() -> None:
+    told = refusal(4, 2, t=Fraction(2)).faults[0]
+    assert told.remedy == "Nearest that can be done: t = 1.99 with k = 2."
+    assert group_number([2, 2], 2, Fraction(199, 100)) == 2
+
+
 def test_where_nothing_can_be_done_it_says_so() -> None:
-    assert refusal(3, 2, t=Fraction(3, 2)).faults[0].remedy == "There are too few records."
+    assert refusal(3, 2, t=Fraction(3, 2)).faults[0].remedy == "No setting near these can be kept."

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mechanisms.buckets.allotment import cut_points
-from mechanisms.buckets.cuts import bucketed, category_runs
+from mechanisms.buckets.cuts import bucketed, category_buckets
 from mechanisms.columns import Column
 from mechanisms.randomness import seeded
 
@@ -27,15 +27,13 @@ TREE = {
 def test_sorted_values_are_cut_into_equal_runs(drawn: list[int], b: int, seed: int) -> None:
     values = np.array(drawn, float)
     found = bucketed({"income": values}, {"income": INCOME}, ("income",), b, 2, "domain", seeded(seed))
-    places = found.places["income"][found.of_row]
-    # Along rising values labels never fall back, and together they hold whole runs of the cut.
-    runs = np.diff(cut_points(len(values), b))
-    assert set(np.cumsum(found.sizes).tolist()) <= set(np.cumsum(runs).tolist())
-    begins = [values[places == place].min() for place in range(len(found.labels["income"]))]
-    ends = [values[places == place].max() for place in range(len(found.labels["income"]))]
-    assert begins == sorted(begins)
+    ends = [tuple(map(float, (label.split(" to ") * 2)[:2])) for label in found.labels["income"]]
     assert ends == sorted(ends)
-    assert all(end <= begin for end, begin in zip(ends[:-1], begins[1:], strict=True))
+    for value, place in zip(values, found.places["income"][found.of_row], strict=True):
+        low, high = ends[place]
+        assert low <= value <= high
+    if len(ends) == b:  # no two have the same label
+        assert sorted(found.sizes) == sorted(np.diff(cut_points(len(values), b)).tolist())
 
 
 def test_buckets_of_one_and_the_same_value_are_one_bucket() -> None:
@@ -70,7 +68,7 @@ def test_runs_of_a_taxonomy_are_as_equal_as_runs_can_be(sizes: list[int], b: int
     column = Column(role="confidential", type="nominal", taxonomy=TREE)
     categories = list(map(str, column.categories or ()))
     codes = np.repeat(np.arange(6), sizes)
-    bucket = category_runs(column, codes, b)
+    bucket = category_buckets(column, codes, b, 1)[codes]
     order = [categories.index(leaf) for leaf in ("a1", "a2", "b1", "c1", "c2", "d1")]
     in_order = np.array(sizes)[order]
     of_category = {code: int(bucket[codes == code][0]) for code in range(6) if sizes[code]}
@@ -99,7 +97,7 @@ def test_of_equal_runs_those_that_keep_concepts_whole_are_taken() -> None:
 def test_categories_without_a_taxonomy_are_spread_over_equal_buckets(sizes: list[int], b: int) -> None:
     column = Column(role="confidential", type="nominal", categories=tuple(f"c{i}" for i in range(len(sizes))))
     codes = np.repeat(np.arange(len(sizes)), sizes)
-    bucket = category_runs(column, codes, b)
+    bucket = category_buckets(column, codes, b, 1)[codes]
     for code in np.unique(codes):
         assert len(set(bucket[codes == code].tolist())) == 1
     # Graham 1969: the largest bucket is at most 4/3 - 1/(3b) of the best, which is at least the mean and the largest.
@@ -126,3 +124,41 @@ def test_labels_are_listed_by_what_they_say_and_not_by_values_inside() -> None:
     found = bucketed(columns, {"income": INCOME, "degree": DEGREE}, ("income", "degree"), 6, 40, "domain", seeded(1))
     ends = [tuple(float(end) for end in label.split(" to ")) for label in found.labels["income"]]
     assert ends == sorted(ends)
+
+
+def test_no_nominal_bucket_has_fewer_than_k_records_and_labels_hold_what_does_not_occur() -> None:
+    column = Column(role="confidential", type="nominal", categories=("flu", "cold", "hiv", "gout"))
+    codes = np.repeat([0, 1, 2], [149, 149, 2])
+    found = bucketed({"cause": codes}, {"cause": column}, ("cause",), 3, 10, "domain", seeded(1))
+    assert sorted(found.sizes) == [149, 151]
+    assert sorted(" | ".join(found.labels["cause"]).split(" | ")) == ["cold", "flu", "gout", "hiv"]
+    alone = bucketed({"cause": codes[148:150]}, {"cause": column}, ("cause",), 3, 10, "domain", seeded(1))
+    assert alone.labels["cause"] == ("flu | cold | hiv | gout",)
+
+
+def test_of_several_columns_rare_categories_are_in_every_label() -> None:
+    cause = Column(role="confidential", type="nominal", categories=("flu", "cold", "hiv"))
+    chance = np.random.default_rng(1)
+    columns = {"income": np.sort(chance.uniform(0, 1000, 120)), "cause": np.repeat([0, 1], 60)}
+    columns["cause"][0] = 2
+    found = bucketed(columns, {"income": INCOME, "cause": cause}, ("income", "cause"), 3, 10, "domain", seeded(1))
+    assert all("hiv" in label for label in found.labels["cause"])
+
+
+def test_numbers_of_joint_buckets_follow_their_labels() -> None:
+    """Formed first is the farthest; two sources that differ inside a bucket only have the same buckets."""
+    for place, value in ((0, 5.0), (32, 95.0)):
+        values = np.repeat([20.0, 50.0, 80.0], 11)
+        values[place] = value
+        column = Column(role="confidential", type="continuous", domain=(0, 100))
+        columns, declared = {"x": values, "y": values}, {"x": column, "y": column}
+        found = bucketed(columns, declared, ("x", "y"), 3, 5, "domain", seeded(1))
+        assert found.of_row.tolist() == np.repeat([0, 1, 2], 11).tolist()
+
+
+def test_squares_are_added_up_exactly() -> None:
+    column = Column(role="confidential", type="nominal", taxonomy=TREE)
+    categories = list(map(str, column.categories or ()))
+    sizes = {"a1": 499_985, "a2": 15, "b1": 0, "c1": 0, "c2": 15, "d1": 499_985}
+    codes = np.repeat(np.arange(6), [sizes[category] for category in categories])
+    assert np.bincount(category_buckets(column, codes, 2, 1)[codes]).tolist() == [500_000, 500_000]

@@ -87,13 +87,13 @@ def test_sound_settings_have_no_fault() -> None:
             {"age": AGE, "cause": CAUSE.model_copy(update={"categories": ("a | b", "c")})},
             {"t": "2"},
             "columns.cause.categories",
-            "no category contains ' | ', which parts categories in labels",
+            "no category and no concept contains |, which parts categories in labels",
         ),
         (
-            {"age": AGE, "step": Column(role="confidential", type="ordinal", categories=("a", "b", "a to b"))},
+            {"age": AGE, "step": Column(role="confidential", type="ordinal", categories=("up to", "b"))},
             {"t": "2"},
             "columns.step.categories",
-            "no category reads like a range of others",
+            "no category contains the word to, which joins the ends of a range in labels",
         ),
         (
             {
@@ -182,14 +182,15 @@ def test_settled_is_the_exact_bound() -> None:
 
 def test_who_decides_is_told_the_number_of_groups_before_any_row_is_read() -> None:
     told = " ".join(foresee(params(t="2", k=10), ONE, 30_162))
-    assert "30,162 records make 3,015 groups of 10 or 11; the average risk is 0.1." in told
+    assert "30,162 records make 3,016 groups of 10 or 11; the average risk is 0.1." in told
     assert "66.7 % of a group instead of 33.3 %" in told
     assert "not differential privacy" in told
     larger = " ".join(foresee(params(t="99", k=2), ONE, 30_162))
     assert "more than k" in larger
     assert "it will be refused" in " ".join(foresee(params(t="11/10"), ONE, 10))
     assert "it will be refused" in " ".join(foresee(params(t="50"), ONE, 10))
-    assert "Groups of 6 records always work" in " ".join(foresee(params(t="2"), ONE, None))
+    assert "as categories allow; unequal ones" in " ".join(foresee(params(t="2"), {"age": AGE, "cause": CAUSE}, 300))
+    assert "With equal buckets, groups of 6 work" in " ".join(foresee(params(t="2"), ONE, None))
     assert "the factor is 4" in " ".join(foresee(params(t="2", several="each"), TWO, None))
 
 
