@@ -271,3 +271,13 @@ def test_a_column_of_one_value_is_one_bucket() -> None:
     found = protect(columns, declared, params(t="2", k=5, output="permuted"), seeded(1))
     assert dataclasses.asdict(found)["made"]["income"].categories == ("0 to 100",)
     assert found.made["income"].type == "nominal"
+
+
+def test_the_signs_of_zeros_do_not_stand_in_the_order_of_the_source() -> None:
+    declared = {"age": AGE, "income": INCOME}
+    published = []
+    for values in ([0.0, -0.0] * 10, [-0.0, 0.0] * 10):
+        columns = {"age": np.arange(20), "income": np.array(values)}
+        found = protect(columns, declared, params(method="ranked", k=20), seeded(1))
+        published.append(np.signbit(found.linked["values"].columns["income"]).tolist())
+    assert published[0] == published[1] == [False] * 10 + [True] * 10
