@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from flows.audit_commands import audit
+from flows.backup_commands import backup, restore
 from flows.budget_commands import budget
 from flows.options import AsJson, OutputFile, new_file
 from flows.reproduce_commands import reproduce
@@ -51,6 +52,8 @@ app.command()(approve)
 app.command()(refuse)
 app.command()(sign)
 app.command()(reproduce)
+app.command()(backup)
+app.command()(restore)
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec, YAML or JSON.")]
 SourceOption = Annotated[

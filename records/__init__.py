@@ -14,6 +14,7 @@
     people, decision, standing, approval   who may decide, and what they decided
     store     `open_records`: everything in one database
     audit     everything checked together, with every manifest that can be reached
+    backup    a copy of all of it, and how it comes back
     run       the working folder of one run: lock, commit markers, resume
     answers   tables that were drawn, found again by what they are made of
     pages, table_sheet, sdmx   reports for people, tables for other platforms

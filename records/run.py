@@ -31,7 +31,7 @@ from records import durable
 from records.digest import canonical
 from records.home import Home
 
-__all__ = ["Run", "RunDamaged", "RunRefused", "outcomes", "sightings", "unfinished"]
+__all__ = ["Run", "RunDamaged", "RunRefused", "copied_runs", "outcomes", "sightings", "unfinished"]
 
 _RUN, _LOCK, _OUTCOME, _RESTARTING, _SCRATCH = "run.json", "lock", "outcome.json", "restarting", "scratch"
 _SEEN = "seen.json"
@@ -250,6 +250,34 @@ def sightings(home: Home) -> dict[str, dict[str, Any]]:
     """Where the log stood when each unfinished run spent its budget last."""
     read = {path.parent.name: _read(path, "seq", "digest") for path in sorted(home.runs.glob(f"*/{_SEEN}"))}
     return {name: head for name, head in read.items() if head is not None}
+
+
+def copied_runs(home: Home, target: Path) -> tuple[int, list[str]]:
+    """Copy every run's folder while no other begins; how many, and which of them are going on.
+
+    Of those only what they are about is copied: the rest would be caught in the middle of a step.
+    """
+    going_on = []
+    with _alone(home.runs):
+        folders = sorted(path for path in home.runs.iterdir() if path.is_dir())
+        for folder in folders:
+            try:
+                lock = _lock(folder, wait=False)
+            except BlockingIOError:
+                going_on.append(folder.name)
+                (target / folder.name).mkdir(mode=0o700)
+                for name in (_RUN, _SEEN):
+                    if (folder / name).exists():
+                        shutil.copy2(folder / name, target / folder.name / name)
+                continue
+            try:
+                ignored = shutil.ignore_patterns(_LOCK, _SCRATCH)
+                shutil.copytree(folder, target / folder.name, symlinks=True, ignore=ignored)
+                if (folder / _OUTCOME).exists():
+                    (folder / _LOCK).unlink()  # a finished run has none
+            finally:
+                os.close(lock)
+    return len(folders), going_on
 
 
 def _owners(folder: Path) -> list[str]:
