@@ -4,7 +4,8 @@
 
 A label that stands at several levels is one concept if it covers the same values at each of them; otherwise the file
 is refused, as are a label with two generalisations and a value that is the label of others: labels are never renamed.
-So the leaves are exactly the values. The separator is the one that gives a hierarchy; if both do, neither is taken.
+The top is one concept at whatever level a row reaches it. So the leaves are exactly the values. The separator is the
+one that gives a hierarchy; if both do, neither is taken.
 """
 
 from __future__ import annotations
@@ -71,18 +72,19 @@ def _parents(rows: _Rows) -> dict[str, list[str]]:
                 _refuse(f"line {line}: a value cannot be the label of others", "Rename the label.")
             if child == top or above.setdefault(child, [parent]) != [parent]:
                 _refuse(f"line {line}: one label, one generalisation", "Rename one of the labels.")
-    _require_one_meaning(rows)
+    _require_one_meaning(rows, top)
     return {**above, top: []}
 
 
-def _require_one_meaning(rows: _Rows) -> None:
+def _require_one_meaning(rows: _Rows, top: str) -> None:
     """The rows under a label are the same at each of its levels, so its levels are one concept."""
     levels: dict[str, set[int]] = {}
     for _, row in rows:
         for level, label in enumerate(row):
             levels.setdefault(label, set()).add(level)
+    del levels[top]
     for line, row in rows:
-        if any(row[level] != label for label in row for level in levels[label]):
+        if any(row[level] != label for label in row for level in levels.get(label, ())):
             rule = f"line {line}: a label must cover the same values at each of its levels"
             _refuse(rule, "Give the narrower one a name of its own.")
 

@@ -101,24 +101,24 @@ def _told(variable: Element, identifying: frozenset[str], weights: frozenset[str
     if len(valid) < len({_text(category, "catValu") for category in every}) or variable.find("invalrng") is not None:
         remarks.append("codes of missing values are not listed: make them null")
     labels = tuple(_text(category, "labl") for category in valid.values())
-    domain, computed = _domain(variable)
-    if computed:
-        remarks.append("the range of the code book was computed from the data")
     nature = variable.get("nature")
     kind: Kind | None = None
     if variable.get("intrvl") == "contin" or nature in _NUMBERS:
         kind = "number"
     elif valid:
         kind = "ordinal" if nature == "ordinal" else "nominal"
-    label = _text(variable, "labl")
+    listed = kind in ("nominal", "ordinal")
+    domain, computed = (None, False) if listed else _domain(variable)
+    if computed:
+        remarks.append("the range of the code book was computed from the data")
     return Told(
         role=role,
         kind=kind,
         domain=domain,
-        codes=tuple(valid) if kind != "number" else (),
-        labels=labels if kind != "number" and all(labels) and len(set(labels)) == len(labels) else (),
+        codes=tuple(valid) if listed else (),
+        labels=labels if listed and all(labels) and len(set(labels)) == len(labels) else (),
+        label=_text(variable, "labl"),
         remarks=tuple(remarks),
-        label=label,
     )
 
 

@@ -72,6 +72,11 @@ def test_labels_repeated_between_neighbouring_levels_are_one_concept(tmp_path: P
     assert read == {"1": ["1-2"], "1-2": ["all"], "2": ["1-2"], "3": ["3-4"], "3-4": ["all"], "4": ["3-4"], "all": []}
 
 
+def test_a_row_may_reach_the_top_early(tmp_path: Path) -> None:
+    read = read_taxonomy(written(tmp_path, "tree.csv", "port;coast;*\nbeach;coast;*\nother;*;*\n"))
+    assert read == {"port": ["coast"], "beach": ["coast"], "coast": ["*"], "other": ["*"], "*": []}
+
+
 def test_levels_may_be_separated_by_commas_and_then_semicolons_belong_to_labels(tmp_path: Path) -> None:
     read = read_taxonomy(written(tmp_path, "tree.csv", 'port,"coast; sea",*\nbeach,"coast; sea",*\nfarm,land,*\n'))
     assert read == {
