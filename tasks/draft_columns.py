@@ -61,10 +61,14 @@ def _number_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: boo
         remarks += _undecided(told, f"the range of the code book, {_IF_DECLARED}")
     else:
         remarks += _undecided(told, "lowest and highest possible value")
-    if dataset.to_table(columns=[field.name]).column(0).null_count:
-        remarks.append("values are missing, so choose a missing rule")
+    remarks += _gaps(dataset, field.name)
     kind = "integer" if whole else "continuous"
     return _line(quoted(field.name), f"role: {role}, type: {kind}, domain: {quoted(bounds)}", remarks, told)
+
+
+def _gaps(dataset: ds.Dataset, name: str) -> list[str]:
+    missing = dataset.to_table(columns=[name]).column(0).null_count > 0
+    return ["values are missing, so choose a missing rule"] if missing else []
 
 
 def _undecided(told: Told, what: str) -> list[str]:
@@ -91,6 +95,8 @@ def _category_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: b
             remarks.append("complete the list from your code book; rare values are not listed")
     else:
         remarks.append("list every category from your code book")
+    if told.codes or not text:
+        remarks += _gaps(dataset, field.name)
     if told.kind == "ordinal":
         remarks.append("from lowest to highest?")
     if told.role is None and (told.codes or not remarks or told.remarks):

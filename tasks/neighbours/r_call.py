@@ -54,6 +54,7 @@ _TOKEN = re.compile(
       | (?P<mark><<-|<-|->|\|>|==|<=|>=|!=|:::?|%[^%\n]*%|[^"'`])""",
     re.VERBOSE | re.DOTALL,
 )
+_DEEPEST = 20
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -130,9 +131,9 @@ def _argument(tokens: tuple[_Token, ...]) -> Argument:
     return Argument(None, tokens)
 
 
-def _value(tokens: Sequence[_Token]) -> tuple[Value, Sequence[_Token]]:
+def _value(tokens: Sequence[_Token], depth: int = 0) -> tuple[Value, Sequence[_Token]]:
     """The value that the tokens begin with, and the tokens after it."""
-    if not tokens:
+    if not tokens or depth > _DEEPEST:
         raise Computed
     first, rest = tokens[0], tokens[1:]
     if first.kind == "text":
@@ -150,7 +151,7 @@ def _value(tokens: Sequence[_Token]) -> tuple[Value, Sequence[_Token]]:
     items: list[Value] = []
     rest = rest[1:]
     while rest and not _is(rest[0], ")"):
-        item, rest = _value(rest)
+        item, rest = _value(rest, depth + 1)
         if first.content == "list" or not (isinstance(item, list) or item is None):
             items.append(item)
         else:  # in R, c(c("a"), NULL, "b") is one vector of two

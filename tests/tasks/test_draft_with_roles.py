@@ -186,6 +186,8 @@ def told(**columns: Told) -> ToldRoles:
         (["1", "2"], Told(role="weight"), {"role": "weight"}, "stored as string, so convert it first"),
         ([1, 2], Told(domain=(-0.5, 7.2)), {"domain": [-1, 8]}, "right only if nobody took it from the data"),
         ([1.0, 2.0], Told(domain=(0.0, 1e20)), {"domain": [0.0, 1e20]}, "right only if nobody took it from the data"),
+        (["1", None], Told(codes=("1", "2")), {"categories": ["1", "2"]}, "missing rule"),
+        ([1, None], Told(kind="nominal"), {"categories": []}, "missing rule"),
         ([1.0, None], Told(role="confidential"), {"role": "confidential"}, "missing rule"),
     ],
 )
@@ -214,6 +216,17 @@ def test_many_different_values_are_never_listed(about: Told, drafted: dict[str, 
     path = tmp_path / "data.parquet"
     pq.write_table(pa.table({"a": [f"p{row}" for row in range(MOST_CATEGORIES + 1)] * RARE_BELOW}), path)
     assert yaml.safe_load(draft_spec(path, told(a=about)))["source"]["columns"]["a"] == drafted
+
+
+@pytest.mark.parametrize(
+    "about", [Told(role="confidential", kind="nominal"), Told(kind="ordinal", codes=("N", "S")), Told(label="Region")]
+)
+def test_a_rare_value_is_not_listed_whatever_was_told(about: Told, tmp_path: Path) -> None:
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"a": ["N", "S"] * RARE_BELOW + ["Atlantis"] * (RARE_BELOW - 1)}), path)
+    text = draft_spec(path, told(a=about))
+    assert yaml.safe_load(text)["source"]["columns"]["a"]["categories"] == ["N", "S"]
+    assert "Atlantis" not in text
 
 
 def test_a_call_about_columns_that_the_data_lack_is_refused_with_each_of_them(file: Path) -> None:

@@ -59,6 +59,12 @@ def test_whatever_is_computed_has_no_value(value: str) -> None:
         argument.value()
 
 
+def test_brackets_in_brackets_without_end_have_no_value() -> None:
+    [argument] = arguments_of("f", f"f({'c(' * 5000}{')' * 5000})")
+    with pytest.raises(Computed):
+        argument.value()
+
+
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
