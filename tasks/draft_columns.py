@@ -37,7 +37,7 @@ def column_line(dataset: ds.Dataset, field: pa.Field, told: Told) -> str:
         return _line(
             name, f"role: {told.role}", [*told.remarks, *_misfit(told.role == "weight" and text, stored)], told
         )
-    if told.role is None and not (text or told.codes) and _LIKE_A_WEIGHT.search(field.name):
+    if told.role is None and told.kind in (None, "number") and not text and _LIKE_A_WEIGHT.search(field.name):
         return _line(name, "role: weight", [*told.remarks, "a sampling weight?"], told)
     if told.kind == "number" or (told.kind is None and not text):
         return _number_line(dataset, field, told, whole=whole, text=text)

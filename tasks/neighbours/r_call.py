@@ -1,7 +1,7 @@
 """One call in the text of an R script, read and not evaluated.
 
 Understood as values are texts in quotes, numbers, TRUE, FALSE, NULL, and c(...) and list(...) of these. Everything else
-is computed: only R could tell what it is.
+is computed: only R could tell what it is. So is a text with escapes other than those of quotes and backslashes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Computed(ValueError):
 
 
 class _Token(NamedTuple):
-    kind: str  # text, name, number or mark
+    kind: str  # text, escape (a text that only R can read), name, number or mark
     content: str
     line: int
 
@@ -90,18 +90,14 @@ def _tokens(text: str) -> Iterator[_Token]:
             yield _Token("text", text[place:close], line)
             place = close + len(end)
         elif kind == "text":
-            yield _Token("text", _unescaped(found["text"][1:-1], line), line)
+            inside = found["text"][1:-1]
+            readable = not re.search(r"\\[^\\\"'`]", inside.replace("\\\\", ""))
+            yield _Token("text" if readable else "escape", re.sub(r"\\(.)", r"\1", inside), line)
         elif kind == "backtick":
             yield _Token("name", found["backtick"], line)
         elif kind in ("number", "name", "mark"):
             yield _Token(kind, found[0], line)
         line += text.count("\n", begin, place)
-
-
-def _unescaped(inside: str, line: int) -> str:
-    if re.search(r"\\[^\\\"'`]", re.sub(r"\\\\", "", inside)):
-        _refuse(f"line {line}: of escapes only those of quotes and backslashes are read", "Write the character itself.")
-    return re.sub(r"\\(.)", r"\1", inside)
 
 
 def _parts(tokens: Sequence[_Token], opening: int) -> list[tuple[_Token, ...]]:
@@ -150,7 +146,7 @@ def _value(tokens: Sequence[_Token], depth: int = 0) -> tuple[Value, Sequence[_T
         raise Computed
     items: list[Value] = []
     rest = rest[1:]
-    while rest and not _is(rest[0], ")"):
+    while not (rest and _is(rest[0], ")")):
         item, rest = _value(rest, depth + 1)
         if first.content == "list" or not (isinstance(item, list) or item is None):
             items.append(item)
@@ -160,8 +156,6 @@ def _value(tokens: Sequence[_Token], depth: int = 0) -> tuple[Value, Sequence[_T
             rest = rest[1:]
         elif not rest or not _is(rest[0], ")"):
             raise Computed
-    if not rest:
-        raise Computed
     return items, rest[1:]
 
 

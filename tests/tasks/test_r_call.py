@@ -27,6 +27,7 @@ def values_of(text: str) -> list[tuple[str | None, Value]]:
         ("""f(r"(a "b" \\ c)", R'--[d]e]--')""", [(None, 'a "b" \\ c'), (None, "d]e")]),
         ("f <- function(x) x\nf.g('no'); f('yes')", [(None, "yes")]),
         ("f (\n'a'\n)", [(None, "a")]),
+        ("cat('done\\n', \"\\u00e9\"); f('a')", [(None, "a")]),
         ("f('täglich', 'a\nb')", [(None, "täglich"), (None, "a\nb")]),
     ],
 )
@@ -49,7 +50,21 @@ def test_literal_values_are_read(text: str, values: list[tuple[str | None, Value
             "-1",
             "1:3",
         ),
-        *("x$y", "c", "NA", "0x1G", "if (a) 'b'", "function(x) x", "c('a')[1]", "list(a = 'b')", "(1)", "x = 'a'", ""),
+        *(
+            r"'a\n'",
+            r"c('a', 'b\\\t')",
+            "x$y",
+            "c",
+            "NA",
+            "0x1G",
+            "if (a) 'b'",
+            "function(x) x",
+            "c('a')[1]",
+            "list(a = 'b')",
+            "(1)",
+            "x = 'a'",
+            "",
+        ),
     ],
 )
 def test_whatever_is_computed_has_no_value(value: str) -> None:
@@ -77,8 +92,6 @@ def test_brackets_in_brackets_without_end_have_no_value() -> None:
         ("f(`a", "line 1: a quote is not closed"),
         ("\nf('a'", "line 2: a bracket is not closed"),
         ("f(c('a'])", "line 1: brackets do not match"),
-        (r"f('a\n')", "line 1: of escapes"),
-        (r"f('\\\u00e9')", "line 1: of escapes"),
     ],
 )
 def test_a_script_that_cannot_be_read_is_refused_without_being_quoted(text: str, rule: str) -> None:
