@@ -76,14 +76,23 @@ def demo(
 @app.command()
 def init(
     data: Annotated[Path, typer.Argument(help="A Parquet file or folder.")],
+    roles: Annotated[
+        Path | None,
+        typer.Option(
+            "--roles",
+            help="Take roles from this file: a script with sdcMicro's createSdcObj(...) (.R, .txt), "
+            "the same as .json, or a DDI Codebook (.xml).",
+        ),
+    ] = None,
     output: OutputFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Draft a spec from a Parquet file. Roles, bounds and k are left for you to decide."""
     from tasks.draft import draft_spec
+    from tasks.neighbours.roles_file import read_roles
 
     screen = Screen(as_json)
-    text = draft_spec(data)
+    text = draft_spec(data, None if roles is None else read_roles(roles))
     if output is None:
         screen.show(text, {"spec": text})
     else:

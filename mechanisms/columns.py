@@ -83,8 +83,9 @@ class Column(BaseModel):
     taxonomy: Parents | None = Field(
         default=None,
         description="nominal only: what is above each category, {child: [parents]}, the root with []; in a spec file "
-        "also the path of a JSON file that holds it, or of a hierarchy in CSV (value;generalisation;...;top). "
-        "Public: it may not be made from the data.",
+        "also the path of a JSON file that holds it, of a hierarchy of ARX (.csv: value;generalisation;...;top), or of "
+        "one of τ-ARGUS (.hrc: one category a line, its level told by leading @). Public: it may not be made from the "
+        "data.",
     )
     categories: Categories | None = Field(
         default=None,

@@ -1,33 +1,35 @@
 """A first draft of a spec from a Parquet file. It decides nothing that concerns privacy.
 
-Roles are guesses marked REVIEW; bounds and k are left so that the draft is refused until a person
-has set them. Categories are listed only if they are frequent: a rare value may be a person.
+Roles are guesses, or what a file of another tool tells; they are marked REVIEW. Bounds that nobody declared, k, and a
+unit with several records are left so that the draft is refused until a person has decided.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
-import yaml
 
+from mechanisms.refusal import Fault
+from tasks.draft_columns import column_line, quoted
+from tasks.neighbours.told import RolesRefused, Told, ToldRoles
 from tasks.source import SourceUnreadable
 
 __all__ = ["draft_spec"]
 
-MOST_CATEGORIES = 60
-RARE_BELOW = 10
+_UNTOLD = ToldRoles(origin="", columns={}, whole_file=False)
+_MOST_NAMES = 10
 
 
-def draft_spec(path: Path) -> str:
-    """The draft as YAML text."""
+def draft_spec(path: Path, roles: ToldRoles | None = None) -> str:
+    """The draft as YAML text. roles: what another tool's file tells about the columns."""
+    told = roles or _UNTOLD
     try:
         partitioning = "hive" if path.is_dir() else None
         dataset = ds.dataset(str(path), format="parquet", partitioning=partitioning)
-        lines = [line for field in dataset.schema for line in _column_lines(dataset, field)]
+        comments = _comments(told, dataset.schema.names)
+        lines = [column_line(dataset, field, _about(field.name, told)) for field in dataset.schema]
     except (pa.ArrowException, OSError):
         raise SourceUnreadable.at(
             "DATA", rule="must be readable, complete Parquet", got=str(path), remedy="Check the path and the files."
@@ -36,10 +38,11 @@ def draft_spec(path: Path) -> str:
     return "\n".join(
         [
             "# A draft. Lines marked REVIEW need your decision; `penstock plan` refuses the spec until they have it.",
-            f"name: {_quoted(name or 'release')}",
+            *comments,
+            f"name: {quoted(name or 'release')}",
             "source:",
-            f"  path: {_quoted(str(path.resolve()))}",
-            "  unit: row",
+            f"  path: {quoted(str(path.resolve()))}",
+            _unit_line(told.unit),
             "  columns:  # remove the columns that are not to be released",
             *lines,
             "validate:",
@@ -60,39 +63,35 @@ def draft_spec(path: Path) -> str:
     )
 
 
-def _column_lines(dataset: ds.Dataset, field: pa.Field) -> list[str]:
-    name, stored = _quoted(field.name), field.type
-    value = stored.value_type if pa.types.is_dictionary(stored) else stored
-    whole, broken = pa.types.is_integer(value), pa.types.is_floating(value) or pa.types.is_decimal(value)
-    if (whole or broken) and _LIKE_A_WEIGHT.search(field.name):
-        return [f"    {name}: {{role: weight}}  # REVIEW: a sampling weight?"]
-    if whole or broken:
-        guess = "role: quasi_identifier, type: integer" if whole else "role: confidential, type: continuous"
-        gaps = dataset.to_table(columns=[field.name]).column(0).null_count > 0
-        remark = "; values are missing, so choose a missing rule" if gaps else ""
-        return [f"    {name}: {{{guess}, {_BOUNDS}{remark}"]
-    if not (pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)):
-        return [f"    # {name}: stored as {stored}, which a release cannot hold; convert it first"]
-    counts = pc.value_counts(dataset.to_table(columns=[field.name]).column(0).cast(pa.string()).combine_chunks())
-    values, numbers = counts.field("values").to_pylist(), counts.field("counts").to_pylist()
-    if len(values) > MOST_CATEGORIES:
-        return [f"    {name}: {{role: identifier}}  # REVIEW: too many different values for a category"]
-    frequent = [
-        value for value, number in zip(values, numbers, strict=True) if number >= RARE_BELOW and value is not None
-    ]
-    listed = _quoted(sorted(frequent))
-    remark = (
-        "complete the list from your code book; rare values are not listed" if len(frequent) < len(values) else "role"
-    )
-    return [f"    {name}: {{role: quasi_identifier, type: nominal, categories: {listed}}}  # REVIEW: {remark}"]
+def _about(name: str, told: ToldRoles) -> Told:
+    if name in told.columns:
+        return told.columns[name]
+    return Told(remarks=(f"not in the {told.origin}",)) if told.columns else Told()
 
 
-def _quoted(value: str | list[str]) -> str:
-    """Text, or a list of texts, in quotes as YAML reads them again, on one line."""
-    return yaml.safe_dump(
-        value, default_style='"', default_flow_style=True, allow_unicode=True, width=float("inf")
-    ).strip()
+def _comments(told: ToldRoles, names: list[str]) -> list[str]:
+    """What the whole file tells; refuses a file about other data."""
+    if not told.columns:
+        return []
+    absent = [name for name in told.columns if name not in names]
+    if told.whole_file:
+        RolesRefused.raise_for(
+            Fault(
+                "--roles", "every column that it names must be in the data", "Correct the name or the file.", repr(name)
+            )
+            for name in absent
+        )
+    if len(absent) == len(told.columns):
+        raise RolesRefused.at("--roles", rule="must describe a column of the data", remedy="Check both files.")
+    remarks = list(told.remarks)
+    if absent:
+        more = f" and {len(absent) - _MOST_NAMES} more" if len(absent) > _MOST_NAMES else ""
+        remarks.append(f"not in the data: {', '.join(map(quoted, absent[:_MOST_NAMES]))}{more}")
+    return [f"# Roles from the {told.origin}.", *(f"# {remark[0].upper()}{remark[1:]}." for remark in remarks)]
 
 
-_LIKE_A_WEIGHT = re.compile("weight|wgt", re.IGNORECASE)
-_BOUNDS = "domain: [0, 0]}  # REVIEW: role, and lowest and highest possible value"
+def _unit_line(unit: str | None) -> str:
+    if unit is None:
+        return "  unit: row"
+    ways = "row, if each has one record; or choose a mechanism with rows_per_unit, as k-anonymity protects rows"
+    return f"  unit: {quoted(unit)}  # REVIEW: {ways}"

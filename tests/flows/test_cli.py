@@ -252,6 +252,34 @@ def test_a_draft_lists_no_rare_category_is_refused_and_passes_after_review(workp
     assert typed("plan", draft).code == 0
 
 
+def test_a_draft_takes_its_roles_from_another_tool_and_passes_after_review(workplace: Workplace, typed: Typed) -> None:
+    script = workplace.folder / "problem.R"
+    script.write_text(
+        "sdc <- createSdcObj(survey, keyVars = c('region', 'education'), numVars = 'age',\n"
+        "  sensibleVar = c('income', 'savings'), weightVar = 'weight', excludeVars = 'person_id')",
+        encoding="utf-8",
+    )
+    draft = workplace.folder / "draft.yaml"
+    assert typed("init", workplace.source, "--roles", script, "-o", draft).code == 0
+    assert typed("plan", draft).code == 2
+    spec = yaml.safe_load(draft.read_text(encoding="utf-8"))
+    columns = spec["source"]["columns"]
+    assert "person_id" not in columns
+    assert [columns[name]["role"] for name in ("region", "education", "age")] == ["quasi_identifier"] * 3
+    assert [columns[name]["role"] for name in ("income", "savings", "weight")] == [*["confidential"] * 2, "weight"]
+    columns["age"]["domain"] = [16, 100]
+    columns["income"]["domain"] = columns["savings"]["domain"] = [0, 1_000_000]
+    columns["savings"]["missing"] = "own_group"
+    spec["protect"][0]["k"] = 20
+    draft.write_text(yaml.safe_dump(spec), encoding="utf-8")
+    assert typed("plan", draft).code == 0
+
+    script.write_text("createSdcObj(survey, keyVars = keys)", encoding="utf-8")
+    refused = typed("init", workplace.source, "--roles", script, "--json")
+    assert refused.code == 2
+    assert [fault["field"] for fault in refused.document()["faults"]] == ["keyVars"]
+
+
 def test_a_draft_never_overwrites_a_file(workplace: Workplace, typed: Typed) -> None:
     mine = workplace.folder / "mine.yaml"
     mine.write_text("my work", encoding="utf-8")
@@ -271,7 +299,7 @@ def test_a_draft_of_what_is_not_parquet_exits_with_3(workplace: Workplace, typed
     [
         ((), ["Release confidential microdata", "demo", "init", "plan", "run", "schema", "verify", "audit"]),
         (("demo",), ["synthetic survey", "end to end", "--folder", "--json"]),
-        (("init",), ["Draft a spec from a Parquet file", "left for you to decide", "--output", "--json"]),
+        (("init",), ["Draft a spec from a Parquet file", "left for you to decide", "--roles", "--output", "--json"]),
         (("plan",), ["promise", "expected error", "cost", "Spends nothing", "reads no row", "--count", "--json"]),
         (("run",), ["validate", "protect", "every gate passes", "--source", "--publish", "--json"]),
         (("schema",), ["JSON Schema", "--json"]),

@@ -72,6 +72,50 @@ def test_labels_repeated_between_neighbouring_levels_are_one_concept(tmp_path: P
     assert read == {"1": ["1-2"], "1-2": ["all"], "2": ["1-2"], "3": ["3-4"], "3-4": ["all"], "4": ["3-4"], "all": []}
 
 
+def test_a_row_may_reach_the_top_early(tmp_path: Path) -> None:
+    read = read_taxonomy(written(tmp_path, "tree.csv", "port;coast;*\nbeach;coast;*\nother;*;*\n"))
+    assert read == {"port": ["coast"], "beach": ["coast"], "coast": ["*"], "other": ["*"], "*": []}
+
+
+def test_levels_may_be_separated_by_commas_and_then_semicolons_belong_to_labels(tmp_path: Path) -> None:
+    read = read_taxonomy(written(tmp_path, "tree.csv", 'port,"coast; sea",*\nbeach,"coast; sea",*\nfarm,land,*\n'))
+    assert read == {
+        "port": ["coast; sea"],
+        "beach": ["coast; sea"],
+        "coast; sea": ["*"],
+        "farm": ["land"],
+        "land": ["*"],
+        "*": [],
+    }
+
+
+def test_commas_of_intervals_do_not_separate(tmp_path: Path) -> None:
+    read = read_taxonomy(written(tmp_path, "tree.csv", "1;[0, 2[;*\n2;[2, 4[;*\n3;[2, 4[;*\n"))
+    assert read == {"1": ["[0, 2["], "[0, 2[": ["*"], "2": ["[2, 4["], "[2, 4[": ["*"], "3": ["[2, 4["], "*": []}
+
+
+def test_a_hierarchy_of_argus_becomes_a_taxonomy_under_its_implied_total(tmp_path: Path) -> None:
+    read = read_taxonomy(written(tmp_path, "TREE.HRC", "coast\n@port\n@ beach \n@@sand\n@@rock\ninland\n\n"))
+    assert list(read.items()) == [
+        ("coast", ["Total"]),
+        ("port", ["coast"]),
+        ("beach", ["coast"]),
+        ("sand", ["beach"]),
+        ("rock", ["beach"]),
+        ("inland", ["Total"]),
+        ("Total", []),
+    ]
+    assert Taxonomy(read).leaves == ("port", "sand", "rock", "inland")
+
+
+def test_a_single_uppermost_category_is_the_top_itself(tmp_path: Path) -> None:
+    assert read_taxonomy(written(tmp_path, "tree.hrc", "Total\n@a\n@b\n")) == {
+        "Total": [],
+        "a": ["Total"],
+        "b": ["Total"],
+    }
+
+
 def test_a_mark_of_byte_order_is_no_part_of_the_first_value(tmp_path: Path) -> None:
     path = tmp_path / "tree.csv"
     path.write_bytes(b"\xef\xbb\xbfa;*\r\nb;*\r\n")
@@ -83,7 +127,7 @@ def test_a_mark_of_byte_order_is_no_part_of_the_first_value(tmp_path: Path) -> N
     [
         ("absent.json", None, r"readable text file \(FileNotFoundError\)"),
         ("latin.csv", b"\xe9;*\n", r"readable text file \(UnicodeDecodeError\)"),
-        ("tree.txt", b"a;*", ".json or .csv"),
+        ("tree.txt", b"a;*", ".json, .csv or .hrc"),
         ("bad.json", b'{"a":\n}', "line 2: must be valid JSON"),
         ("twice.json", b'{"a": ["r"], "a": ["s"]}', "no key twice"),
         ("list.json", b'["a"]', "object of lists of text"),
@@ -100,7 +144,24 @@ def test_a_mark_of_byte_order_is_no_part_of_the_first_value(tmp_path: Path) -> N
         ("levels.csv", b"a;g;g;*\nb;g;h;*\n", "line 2: one label, one generalisation"),
         ("circle.csv", b"a;g;h;g;*\n", "line 1: one label, one generalisation"),
         ("top.csv", b"a;*;g;*\n", "line 1: one label, one generalisation"),
-        ("quotes.csv", b'a;*\n"b;*\n', "line 2: must be values separated"),
+        ("quotes.csv", b'a;*\n"b;*\n', "line 2: must be values separated by ;"),
+        ("commas.csv", b'a,*\n"b,*\n', "line 2: must be values separated by ,"),
+        ("ragged_commas.csv", b"a,g,*\nb,*\n", "line 2: as many levels"),
+        ("value.csv", b"a\n", "line 1: a value and at least one level"),
+        ("both.csv", b"a,b;g,*\nc,d;g,*\n", "line 1: both ; and ,"),
+        ("narrower.csv", b"a;g;g;*\nb;b;g;*\n", "line 2: a label must cover the same values"),
+        ("empty.hrc", b"", "line 1: must name a category"),
+        ("gap.hrc", b"a\n\n@b\n", "line 2: must name a category"),
+        ("leads.hrc", b"a\n@b\n@\n", "line 3: must name a category"),
+        ("apart.hrc", b"a\n@b\n@ @c\n", "line 3: must name a category"),
+        ("first.hrc", b"@a\n@@b\n", "line 1: at most one @ more"),
+        ("jump.hrc", b"a\n@@b\n", "line 2: at most one @ more"),
+        ("twice.hrc", b"a\n@x\nb\n@x\n", "line 4: no category twice"),
+        ("itself.hrc", b"a\n@a\n", "line 2: no category twice"),
+        ("flat.hrc", b"a\nb\n", "must have lines that begin with @"),
+        ("dots.hrc", b"a\n.b\n..c\nd\n", "must have lines that begin with @"),
+        ("total.hrc", b"a\n@Total\nb\n", "line 2: Total is the name of the implied top"),
+        ("latin.hrc", b"a\n@\xe9\n", r"readable text file \(UnicodeDecodeError\)"),
     ],
 )
 def test_a_file_that_holds_no_taxonomy_is_refused_without_being_quoted(
@@ -148,12 +209,14 @@ def test_the_digest_of_a_spec_covers_its_taxonomy(tmp_path: Path) -> None:
         ("s3://bucket/tree.json", "local path"),
         ("absent.json", "readable text file"),
         ("cycle.json", "no concept is above itself"),
+        ("branch.hrc", "at least two leaves"),
     ],
 )
 def test_a_taxonomy_that_cannot_be_read_is_refused_once_beside_all_other_faults(
     path: str, rule: str, tmp_path: Path
 ) -> None:
     written(tmp_path, "cycle.json", json.dumps({**TREE, "coast": ["place", "beach"], "river": ["place"]}))
+    written(tmp_path, "branch.hrc", "place\n@coast\n")
     spec = copy.deepcopy(SPEC)
     spec["source"]["columns"]["place"]["taxonomy"] = path
     spec["gates"] = []
@@ -197,3 +260,34 @@ def test_every_reference_hierarchy_is_a_taxonomy_of_its_values(data_folder: Path
         column = Column.model_validate({"role": "confidential", "type": "nominal", "taxonomy": parents})
         values = {line.split(";")[0] for line in file.read_text(encoding="utf-8").splitlines()}
         assert set(column.categories or ()) == values, file.name
+
+
+def test_a_release_of_adult_is_planned_with_its_hierarchy(data_folder: Path, tmp_path: Path) -> None:
+    spec: dict[str, Any] = copy.deepcopy(SPEC)
+    hierarchies = data_folder / "adult_hierarchies"
+    spec["source"] = {
+        "path": str(data_folder / "adult.parquet"),
+        "unit": "row",
+        "columns": {
+            "occupation": {
+                "role": "quasi_identifier",
+                "type": "nominal",
+                "taxonomy": str(hierarchies / "adult_hierarchy_occupation.csv"),
+            },
+            "age": {"role": "quasi_identifier", "type": "integer", "domain": [16, 100]},
+        },
+    }
+    spec["budget"] = {"dataset": "adult", "epsilon": "1"}
+    spec["protect"] = [{"mechanism": "dp_microaggregation", "epsilon": "1", "adjacency": "replace", "k": 500}]
+    spec["gates"] = [{"measure": "privacy_loss", "max": 1}]
+    adult = load_spec(written(tmp_path, "adult.json", json.dumps(spec)))
+    plan = draw_up_plan(adult)
+    assert plan.name == "places"
+    by_argus = copy.deepcopy(spec)
+    lines = [line.split(";") for line in (hierarchies / "adult_hierarchy_occupation.csv").read_text().splitlines()]
+    groups = dict.fromkeys(group for _, group, _ in lines)
+    hrc = [name for group in groups for name in (group, *(f"@{leaf}" for leaf, above, _ in lines if above == group))]
+    by_argus["source"]["columns"]["occupation"]["taxonomy"] = str(written(tmp_path, "jobs.hrc", "\n".join(hrc)))
+    same = load_spec(written(tmp_path, "argus.json", json.dumps(by_argus)))
+    assert set(same.columns["occupation"].categories or ()) == set(adult.columns["occupation"].categories or ())
+    assert draw_up_plan(same).spec_digest != plan.spec_digest  # the top has another name

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from flows.spec import parse_spec
 from mechanisms.refusal import SpecRefused
-from tasks.draft import MOST_CATEGORIES, RARE_BELOW, draft_spec
+from tasks.draft import draft_spec
+from tasks.draft_columns import MOST_CATEGORIES, RARE_BELOW
 from tasks.source import SourceUnreadable
 
 

@@ -1,0 +1,145 @@
+"""One column of a draft: how it is stored, what another tool tells about it, and what is left to decide.
+
+Bounds are never read from the data. Categories are listed from a code book, or else if they are frequent in the data:
+a rare value may be a person.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import yaml
+
+from tasks.neighbours.told import Told
+
+__all__ = ["MOST_CATEGORIES", "RARE_BELOW", "column_line", "quoted"]
+
+MOST_CATEGORIES = 60
+RARE_BELOW = 10
+
+
+def column_line(dataset: ds.Dataset, field: pa.Field, told: Told) -> str:
+    """The line of the column; a comment if it cannot be released."""
+    name, stored = quoted(field.name), field.type
+    value = stored.value_type if pa.types.is_dictionary(stored) else stored
+    whole, broken = pa.types.is_integer(value), pa.types.is_floating(value) or pa.types.is_decimal(value)
+    text = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
+    if told.left_out:
+        return f"    # {name}: left out ({'; '.join(told.remarks)})"
+    if not (whole or broken or text):
+        return f"    # {name}: stored as {stored}, which a release cannot hold; convert it first"
+    if told.role in ("identifier", "weight"):
+        return _line(
+            name, f"role: {told.role}", [*told.remarks, *_misfit(told.role == "weight" and text, stored)], told
+        )
+    if told.role is None and told.kind in (None, "number") and not text and _LIKE_A_WEIGHT.search(field.name):
+        return _line(name, "role: weight", [*told.remarks, "a sampling weight?"], told)
+    if told.kind == "number" or (told.kind is None and not text):
+        return _number_line(dataset, field, told, whole=whole, text=text)
+    return _category_line(dataset, field, told, whole=whole, text=text)
+
+
+def quoted(value: str | Sequence[str | int | float]) -> str:
+    """Text, or a list, as YAML reads it again, on one line; texts are in quotes."""
+    style = None if not isinstance(value, str) and value and not isinstance(value[0], str) else '"'
+    return yaml.safe_dump(
+        value, default_style=style, default_flow_style=True, allow_unicode=True, width=float("inf")
+    ).strip()
+
+
+def _number_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: bool, text: bool) -> str:
+    role = told.role or ("quasi_identifier" if whole else "confidential")
+    remarks = [*told.remarks, *_misfit(text, field.type)]
+    bounds: list[int] | list[float] = [0, 0]
+    if told.domain is not None:
+        bounds = [math.floor(told.domain[0]), math.ceil(told.domain[1])] if whole else list(told.domain)
+        remarks += _undecided(told, f"the range of the code book, {_IF_DECLARED}")
+    else:
+        remarks += _undecided(told, "lowest and highest possible value")
+    remarks += _gaps(dataset, field.name)
+    kind = "integer" if whole else "continuous"
+    return _line(quoted(field.name), f"role: {role}, type: {kind}, domain: {quoted(bounds)}", remarks, told)
+
+
+def _gaps(dataset: ds.Dataset, name: str) -> list[str]:
+    missing = dataset.to_table(columns=[name]).column(0).null_count > 0
+    return ["values are missing, so choose a missing rule"] if missing else []
+
+
+def _undecided(told: Told, what: str) -> list[str]:
+    return [what] if told.role else [f"role, and {what}"]
+
+
+def _category_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: bool, text: bool) -> str:
+    name = quoted(field.name)
+    remarks = [*told.remarks, *_misfit(not (whole or text), field.type)]
+    frequent, complete, few = _frequent(dataset, field.name) if text else ([], False, True)
+    listed: list[str] | list[int] = []
+    if told.codes:
+        listed = _from_code_book(told, frequent) if text else _whole_numbers(told.codes)
+        remarks.append(
+            f"categories of the code book, {_IF_DECLARED}"
+            if listed
+            else "codes that are no whole numbers: list categories"
+        )
+    elif not few and told.role is None and told.kind is None:
+        return _line(name, "role: identifier", [*remarks, "too many different values for a category"], told)
+    elif text and few:
+        listed = frequent
+        if not complete:
+            remarks.append("complete the list from your code book; rare values are not listed")
+    else:
+        remarks.append("list every category from your code book")
+    if told.codes or not text:
+        remarks += _gaps(dataset, field.name)
+    if told.kind == "ordinal":
+        remarks.append("from lowest to highest?")
+    if told.role is None and (told.codes or not remarks or told.remarks):
+        remarks.append("role")
+    role = told.role or "quasi_identifier"
+    kind = "ordinal" if told.kind == "ordinal" else "nominal"
+    return _line(name, f"role: {role}, type: {kind}, categories: {quoted(listed)}", remarks, told)
+
+
+def _frequent(dataset: ds.Dataset, name: str) -> tuple[list[str], bool, bool]:
+    """The frequent values, whether these are all, and whether there are few enough for a category."""
+    counts = pc.value_counts(dataset.to_table(columns=[name]).column(0).cast(pa.string()).combine_chunks())
+    values, numbers = counts.field("values").to_pylist(), counts.field("counts").to_pylist()
+    if len(values) > MOST_CATEGORIES:
+        return [], False, False
+    frequent = [
+        value for value, number in zip(values, numbers, strict=True) if number >= RARE_BELOW and value is not None
+    ]
+    return sorted(frequent), len(frequent) == len(values), True
+
+
+def _from_code_book(told: Told, frequent: list[str]) -> list[str]:
+    """Codes, or their labels if the data hold these."""
+    by_code, by_label = set(frequent) & set(told.codes), set(frequent) & set(told.labels)
+    return list(told.labels if len(by_label) > len(by_code) else told.codes)
+
+
+def _whole_numbers(codes: Sequence[str]) -> list[int]:
+    """Codes such as 1, 01 and 1.0; none where one of them is no whole number."""
+    if not all(re.fullmatch(r"[+-]?\d{1,15}(\.0*)?", code) for code in codes):
+        return []
+    return [int(code.partition(".")[0]) for code in codes]
+
+
+def _misfit(wrong: bool, stored: pa.DataType) -> list[str]:
+    return [f"stored as {stored}, so convert it first"] if wrong else []
+
+
+def _line(name: str, facts: str, remarks: Sequence[str], told: Told) -> str:
+    label = f" {quoted(told.label[:_LONGEST_LABEL])}" if told.label else ""
+    return f"    {name}: {{{facts}}}  #{label} REVIEW: {'; '.join(remarks)}"
+
+
+_LIKE_A_WEIGHT = re.compile("weight|wgt", re.IGNORECASE)
+_LONGEST_LABEL = 80
+_IF_DECLARED = "right only if nobody took it from the data"
