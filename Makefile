@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test test-slow lint bench docs lock clean
+.PHONY: demo test test-slow soak browser lint bench docs lock clean
 
 demo: $(INSTALLED)
 	$(BIN)/penstock demo
@@ -13,6 +13,16 @@ test: $(INSTALLED) lint
 
 test-slow: $(INSTALLED)
 	$(BIN)/pytest -m slow
+
+# Ten minutes of scheduled releases while server, worker and flow runs are killed at random.
+soak: $(INSTALLED)
+	PYTHONPATH=.:tests $(BIN)/python tests/faults/soak.py
+
+# A Chromium for the tests that click through the pages; they are skipped where there is none.
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } \
+		|| echo "No Chromium, and it cannot be installed here: the tests in the browser will be skipped."
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

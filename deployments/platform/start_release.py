@@ -1,0 +1,65 @@
+"""Start a release over Prefect's REST API, wait for it, and print what was published. Standard library only.
+
+    PREFECT_API_URL=http://127.0.0.1:4200/api python start_release.py SPEC STARTED_BY
+
+PREFECT_API_AUTH_STRING is sent along if it is set. Exit code 0: published, and the place of the bundle is on standard
+output. 6: it waits for its reviewers. 1: refused or failed.
+Whether a bundle is complete is decided by its manifest, not by Prefect: it is there, or there is no release.
+"""
+
+import base64
+import json
+import os
+import sys
+import time
+import urllib.request
+from typing import Any
+
+DEPLOYMENT = "release-spec/release"
+LOOK_AGAIN = 2.0
+ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+
+
+def ask(path: str, body: object = None) -> Any:
+    """One request; a body makes it a POST."""
+    headers = {"Content-Type": "application/json"}
+    if "PREFECT_API_AUTH_STRING" in os.environ:
+        credentials = base64.b64encode(os.environ["PREFECT_API_AUTH_STRING"].encode()).decode()
+        headers["Authorization"] = f"Basic {credentials}"
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(os.environ["PREFECT_API_URL"].rstrip("/") + path, data=data, headers=headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def bundle_of(flow_run: str) -> str | None:
+    """Where the run says its bundle is; None before it is published."""
+    wanted = {"artifacts": {"key": {"any_": ["release-published"]}, "flow_run_id": {"any_": [flow_run]}}}
+    found = ask("/artifacts/filter", wanted)
+    return found[0]["description"] if found else None
+
+
+def main(spec: str, started_by: str) -> int:
+    """Start, wait, tell."""
+    deployment = ask(f"/deployments/name/{DEPLOYMENT}")["id"]
+    parameters = {"spec": spec, "started_by": started_by}
+    flow_run = ask(f"/deployments/{deployment}/create_flow_run", {"parameters": parameters})["id"]
+    print(f"flow run {flow_run}", file=sys.stderr)
+    while True:
+        state = ask(f"/flow_runs/{flow_run}")["state"]
+        if state["type"] == "PAUSED":
+            print("waits for its reviewers", file=sys.stderr)
+            return 6
+        if state["type"] in ENDED:
+            break
+        time.sleep(LOOK_AGAIN)
+    bundle = bundle_of(flow_run)
+    if state["type"] != "COMPLETED" or bundle is None:
+        print(state.get("message") or state["type"], file=sys.stderr)
+        return 1
+    print(bundle)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
