@@ -31,10 +31,14 @@ _LONGEST = 24 * 3600  # a release that takes longer hangs; what it has drawn sta
     timeout_seconds=_LONGEST,
 )
 def release_by_reference(
-    spec: Annotated[str, Field(min_length=1, description="A spec file in the folder of specs, such as income.yaml.")],
-    started_by: Annotated[str, Field(min_length=1, description="Who asks for the release; goes on record.")],
+    spec: Annotated[str, Field(min_length=1)], started_by: Annotated[str, Field(min_length=1)]
 ) -> Receipt | Waiting:
-    """Release what a spec file says: published, waiting for its reviewers, or refused, and on record."""
+    """Release what a spec file says: published, waiting for its reviewers, or refused, and on record.
+
+    Args:
+        spec: A spec file in the folder of specs, relative to it, such as income.yaml.
+        started_by: Who asks for the release. It goes on record, and this person cannot approve it.
+    """
     require_home()
     return release.fn(kept_spec(spec), started_by=started_by)
 
