@@ -24,9 +24,12 @@ from serving import LONGEST_START, LOOK_AGAIN, PENSTOCK, Serving, free_port
 from waiting_release import actions, at_home, events
 from workplace import PASSED, Workplace
 
+from flows.deployment_settings import DEPLOYMENTS
 from records import Home
 from records.turn import take_turn
 from tasks.verification import verify_bundle
+
+PREFECT = str(Path(PENSTOCK).with_name("prefect"))
 
 
 class Receiver:
@@ -268,6 +271,9 @@ def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(prefect_home
         assert (ready["address"], ready["reports"], ready["password_file"]) == (url.removesuffix("/api"), None, None)
         assert [line for line in processes(str(serving.home)).values() if "server_process" in line] == []
         assert serving.stop(signal.SIGTERM) == 0
+        by_hand = [PREFECT, "--no-prompt", "deploy", "--all", "--prefect-file", str(DEPLOYMENTS)]
+        done = subprocess.run(by_hand, env=serving.environment(), cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
     finally:
         serving.clear_away()
 
