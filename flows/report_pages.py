@@ -65,7 +65,7 @@ def beside_reports(prefect: App, home: Home) -> App:
             headers["www-authenticate"] = 'Basic realm="Penstock reports", charset="UTF-8"'
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": encoded})
-        await send({"type": "http.response.body", "body": page if scope["method"] == "GET" else b""})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else page})
 
     return dispatch
 
