@@ -113,8 +113,7 @@ def _published(run: str) -> bytes | None:
 def _content(path: Path) -> bytes | None:
     """The content of a file that is one: links lead elsewhere, and are not followed."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW)) as file:
+            return file.read()
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read()
