@@ -2,6 +2,8 @@
 
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +59,19 @@ _COUNTED = {
 def _verify_bundles() -> int:
     """Check the content of every bundle that is there; one that was taken away as a whole is only said to be."""
     key, checked = Home.located().public_key_path, 0
+    refused: list[Refusal] = []
     for event in existing_records().log.events():
-        if event.action is Action.PUBLISHED and "destination" in event.facts:
-            folder = Path(event.facts["destination"])
-            if folder.exists():
-                verify_bundle(folder, key)
-                checked += 1
+        if event.action is not Action.PUBLISHED or not os.path.isdir(event.facts.get("destination", "")):
+            continue
+        folder = Path(event.facts["destination"])
+        try:
+            verify_bundle(folder, key)
+        except Refusal as refusal:
+            faults = (replace(fault, field=f"{folder} {fault.field}") for fault in refusal.faults)
+            refused.append(type(refusal)(*faults))
+        checked += 1
+    if refused:
+        raise type(refused[0])(*(fault for each in refused for fault in each.faults))
     return checked
 
 

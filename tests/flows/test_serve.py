@@ -210,8 +210,10 @@ def test_a_damaged_bundle_is_found_by_the_nightly_check_and_told(agency: Agency)
     flow_run = agency.serving.trigger("verify-log/verify-log")
     assert "BundleAltered" in agency.serving.until(flow_run, "FAILED")["message"]
     assert agency.receiver.next() == {"event": "penstock.log.damaged", "code": "bundle-altered"}
-    shown = agency.serving.api("/artifacts/filter", {"sort": "CREATED_DESC"})
-    assert "**Refused: bundle-altered**" in shown[0]["data"]
+    written = agency.serving.api("/artifacts/filter", {"sort": "CREATED_DESC"})
+    shown = [artifact["data"] for artifact in written if artifact["key"] == "verify-log"]
+    assert shown[0].startswith(f"* **Refused: bundle-altered**\n* `{bundle} data.csv` altered")
+    assert "1 published bundles are what their manifests say" in shown[1]
 
 
 def refused_command(*arguments: str, **environment: str) -> Any:
@@ -263,14 +265,22 @@ def test_a_worker_that_dies_ends_its_flow_runs_and_the_command(agency: Agency) -
             time.sleep(LOOK_AGAIN)
 
 
-def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(prefect_home: Path, tmp_path: Path) -> None:
+def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
+    prefect_home: Path, workplace: Workplace, tmp_path: Path
+) -> None:
     url = os.environ["PREFECT_API_URL"]
-    serving = Serving(tmp_path / "home", tmp_path, PREFECT_API_URL=url)
+    workplace.write_spec()
+    serving = Serving(workplace.home, tmp_path, PREFECT_API_URL=url)
     try:
         ready = serving.ready()
         assert (ready["address"], ready["reports"], ready["password_file"]) == (url.removesuffix("/api"), None, None)
         assert [line for line in processes(str(serving.home)).values() if "server_process" in line] == []
-        assert serving.stop(signal.SIGTERM) == 0
+        with take_turn(Home.open(), str(workplace.source)):
+            flow_run = serving.trigger("release-spec/release", spec="spec.yaml", started_by="carl")
+            serving.until(flow_run, "RUNNING")
+            assert serving.stop(signal.SIGTERM) == 0
+        assert serving.until(flow_run, "CRASHED", "CANCELLED")  # it was told to stop, and could say so
+        assert workplace.public_files() == []
         by_hand = [PREFECT, "--no-prompt", "deploy", "--all", "--prefect-file", str(DEPLOYMENTS)]
         done = subprocess.run(by_hand, env=serving.environment(), cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
