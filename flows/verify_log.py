@@ -1,0 +1,79 @@
+"""The nightly check: log, ledger, decisions, and every published bundle that the log names."""
+
+# Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+
+from flows.deployed import require_home
+from mechanisms.refusal import Refusal
+from records.audit import verify_everything
+from records.home import Home
+from records.log import Action
+from records.store import existing_records
+from tasks.step import sealed
+from tasks.tell import tell_damage
+from tasks.verification import verify_bundle
+
+__all__ = ["verify_log"]
+
+_LONGEST = 6 * 3600
+
+
+@flow(name="verify-log", persist_result=False, log_prints=False, retries=0, timeout_seconds=_LONGEST)
+def verify_log() -> dict[str, Any]:
+    """What was checked; or the refusal with the first thing that is wrong, told as an event too."""
+    require_home()
+    try:
+        with sealed("verify-log"):
+            found = {**verify_everything(), "bundles": _verify_bundles()}
+    except Refusal as refusal:
+        tell_damage(refusal.code)
+        _show(
+            [
+                f"**Refused: {refusal.code}**",
+                *(f"`{fault.field}` {fault.rule}. {fault.remedy}" for fault in refusal.faults),
+            ]
+        )
+        raise
+    lost = [f"not reached: `{place}`" for place in found["not_reached"]]
+    _show([*(f"{found[name]} {what}" for name, what in _COUNTED.items()), *lost])
+    return found
+
+
+_COUNTED = {
+    "events": "events of the log, every one in its place and unaltered",
+    "checkpoints": "signed checkpoints hold",
+    "ledger_events": "events of the ledger, none missing",
+    "decisions": "decisions of reviewers, their signatures hold",
+    "manifests": "published manifests agree with the log",
+    "bundles": "published bundles are what their manifests say",
+}
+
+
+def _verify_bundles() -> int:
+    """Check the content of every bundle that is there; one that was taken away as a whole is only said to be."""
+    key, checked = Home.located().public_key_path, 0
+    refused: list[Refusal] = []
+    for event in existing_records().log.events():
+        if event.action is not Action.PUBLISHED or not os.path.isdir(event.facts.get("destination", "")):
+            continue
+        folder = Path(event.facts["destination"])
+        try:
+            verify_bundle(folder, key)
+        except Refusal as refusal:
+            faults = (replace(fault, field=f"{folder} {fault.field}") for fault in refusal.faults)
+            refused.append(type(refusal)(*faults))
+        checked += 1
+    if refused:
+        raise type(refused[0])(*(fault for each in refused for fault in each.faults))
+    return checked
+
+
+def _show(lines: list[str]) -> None:
+    create_markdown_artifact(key="verify-log", markdown="\n".join(f"* {line}" for line in lines))
