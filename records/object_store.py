@@ -146,6 +146,7 @@ def _store(bucket: str) -> S3Store:
         access_key_id=given.key_id,
         secret_access_key=given.secret,
         conditional_put="etag",
+        s3_express=False,
         skip_signature=False,
         virtual_hosted_style_request=False,
         client_options={

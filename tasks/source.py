@@ -139,11 +139,14 @@ def digest_source(dataset: ds.Dataset, key: bytes) -> str:
     """Keyed digest of the source's files, names and contents; a plain one of a small table can be guessed."""
     mac = hmac.new(key, digestmod=hashlib.sha256)
     for file in sorted(dataset.files):
-        size = dataset.filesystem.get_file_info(file).size
-        mac.update(f"{PurePosixPath(file).name}\0{size}\0".encode())
-        with dataset.filesystem.open_input_stream(file) as stream:
-            while block := stream.read(1 << 20):
-                mac.update(block)
+        try:
+            size = dataset.filesystem.get_file_info(file).size
+            mac.update(f"{PurePosixPath(file).name}\0{size}\0".encode())
+            with dataset.filesystem.open_input_stream(file) as stream:
+                while block := stream.read(1 << 20):
+                    mac.update(block)
+        except OSError as error:
+            raise unreadable(dataset.filesystem, file, error) from None
     return mac.hexdigest()
 
 

@@ -12,7 +12,7 @@ from records import store_access
 from records.addresses import ObjectPath, place_of
 from records.object_store import store_refusal
 
-__all__ = ["SourceFiles", "SourceUnreadable", "source_files", "unreadable"]
+__all__ = ["SourceFiles", "SourceUnreadable", "source_files", "store_system", "unreadable"]
 
 
 class SourceUnreadable(Refusal):
@@ -42,7 +42,7 @@ def source_files(path: str) -> SourceFiles:
     """What there is to read; refused if there is nothing."""
     place = place_of(path, "source.path")
     if isinstance(place, ObjectPath):
-        system, root = _store(), f"{place.bucket}/{place.key}".removesuffix("/")
+        system, root = store_system(), f"{place.bucket}/{place.key}".removesuffix("/")
         try:
             names = _names_in_store(system, root)
         except OSError as error:
@@ -82,7 +82,8 @@ def _names_in_store(system: fs.FileSystem, root: str) -> list[str]:
     return [info.path for info in below if info.type == fs.FileType.File]
 
 
-def _store() -> fs.FileSystem:
+def store_system() -> fs.FileSystem:
+    """The object store of the environment, as pyarrow sees it."""
     given = store_access.access()
     scheme, _, host = given.endpoint.partition("://")
     return fs.S3FileSystem(

@@ -317,3 +317,21 @@ def test_a_private_copy_is_private_and_gone_afterwards(staged: Path, place: Obje
     assert not folder.exists()
     with places.at_hand(staged) as itself:
         assert itself == staged
+
+
+def test_no_variable_switches_a_check_off(
+    staged: Path, tmp_path: Path, place: ObjectPath, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "AWS_CONDITIONAL_PUT": "disabled",
+        "AWS_SKIP_SIGNATURE": "true",
+        "AWS_ENDPOINT": nowhere(),
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ALLOW_INVALID_CERTIFICATES": "true",
+        "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "true",
+        "AWS_S3_EXPRESS": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    places.install(staged, place, PUBLIC)
+    fetched(place)
+    assert not object_store.create(place / "manifest.json", b"other")
