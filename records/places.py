@@ -66,6 +66,8 @@ def at_hand(place: Place) -> Iterator[Path]:
         yield place
         return
     found = object_store.found_below(place)
+    if MANIFEST not in found:  # it may be a whole bucket, which nobody meant to copy
+        raise BundleAltered(fault(MANIFEST, "missing"))
     _require_file_names(found)
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
         for name, size in found.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from ended_command import Typed
 from s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, use_store
 from workplace import PASSED, Workplace
 
@@ -73,6 +74,27 @@ def test_the_same_files_have_the_same_digest_wherever_they_lie(workplace: Workpl
     # The ledger knows the records again by their digest: a second release of them is refused.
     with pytest.raises(Exception, match="acknowledge"):
         release(workplace)
+
+
+def test_the_commands_take_addresses(workplace: Workplace, bucket: Bucket, typed: Typed) -> None:
+    bucket.put("survey.parquet", workplace.source.read_bytes())
+    source, public = bucket.address("survey.parquet"), bucket.address("public/")
+    planned = typed("plan", workplace.write_spec(), "--source", source, "--publish", public, "--json")
+    assert "with --count its columns are checked" in json.loads(planned.out)["cost"][-1]
+    counted = typed("plan", workplace.spec_file, "--source", source, "--publish", public, "--count", "--json")
+    assert json.loads(counted.out)["records"] == 400
+    assert json.loads(counted.out)["publishes_to"] == bucket.address("public/survey")
+
+    receipt = json.loads(typed("run", workplace.spec_file, "--source", source, "--publish", public, "--json").out)
+    verified = typed("verify", receipt["path"] + "/", "--json")
+    assert (verified.code, json.loads(verified.out)["bundle"]) == (0, receipt["path"] + "/")
+    assert json.loads(typed("audit", "verify", "--bundles", public, "--json").out)["manifests"] == 1
+
+    bucket.put(f"public/survey/{receipt['run']}/data.csv", b"altered")
+    assert typed("verify", receipt["path"]).code == 7
+    assert typed("verify", public).code == 7
+    assert typed("verify", "gs://bucket/x").code == 2
+    assert typed("audit", "verify", "--bundles", "s3://user:pass-77@bucket/x").code == 2
 
 
 def secrets_in(*places: Path) -> list[str]:

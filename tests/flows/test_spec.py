@@ -73,6 +73,13 @@ def test_paths_that_cannot_be_resolved_are_refused(path: str, rule: str, tmp_pat
     assert {fault.field for fault in both.value.faults} == {"source.path", "gates"}
 
 
+def test_a_suite_lies_beside_its_spec_and_not_in_a_store(tmp_path: Path) -> None:
+    file = tmp_path / "spec.yaml"
+    file.write_text(yaml.safe_dump(changed("validate", {"suite": "s3://bucket/suite.json"})), encoding="utf-8")
+    with pytest.raises(SpecRefused, match=r"validate\.suite refused: must be a local path"):
+        load_spec(file)
+
+
 @pytest.mark.parametrize("place", ["source/path", "publish/path"])
 def test_addresses_in_an_object_store_are_taken(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MONTH", "2026-10")
