@@ -37,11 +37,13 @@ def verify(
         Path | None, typer.Option("--key", help="The agency's public key; default: the one of this home.")
     ] = None,
     bundles: Annotated[
-        list[Path] | None, typer.Option("--bundles", help="Also check every manifest below this folder.")
+        list[str] | None,
+        typer.Option("--bundles", help="Also check every manifest below this folder, or s3:// address."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Check log, ledger, signatures, and every manifest that can be reached."""
+    from records.addresses import place_of
     from records.audit import verify_everything
     from records.export import verify_export
     from records.home import Home
@@ -54,7 +56,7 @@ def verify(
         found = verify_export(export, key if key is not None else Home.located().public_key_path)
         Screen(as_json).show_audit(found)
         return
-    Screen(as_json).show_audit(verify_everything(bundles or []))
+    Screen(as_json).show_audit(verify_everything([place_of(place, "--bundles") for place in bundles or ()]))
 
 
 @audit.command("export")

@@ -151,18 +151,20 @@ def schema(as_json: AsJson = False) -> None:
 
 @app.command()
 def verify(
-    bundle: Annotated[Path, typer.Argument(help="The folder of one published release.")],
+    bundle: Annotated[str, typer.Argument(help="The folder of one published release, or its s3:// address.")],
     key: Annotated[
         Path | None, typer.Option("--key", help="The agency's public key; default: the one of this home.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a published bundle offline: signature, digests, and what can be seen of its promise."""
+    """Check a published bundle: signature, digests, and what can be seen of its promise."""
+    from records.addresses import place_of
     from records.home import Home
     from tasks.verification import verify_bundle
 
     public_key = key if key is not None else Home.located().public_key_path
-    Screen(as_json).show_findings(bundle, [finding.as_dict() for finding in verify_bundle(bundle, public_key)])
+    findings = verify_bundle(place_of(bundle, "bundle"), public_key)
+    Screen(as_json).show_findings(bundle, [finding.as_dict() for finding in findings])
 
 
 def main() -> None:

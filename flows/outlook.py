@@ -13,6 +13,7 @@ from mechanisms import closeness, probabilistic_k_anonymity
 from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import TableEmpty, TooFewRecords
 from mechanisms.registry import mechanism_of
+from records.addresses import is_address
 from tasks.expectations import whole_suite
 from tasks.plan import Plan
 from tasks.source import count_rows, open_source
@@ -26,7 +27,9 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     whole_suite(plan.declared, plan.min_rows, plan.suite)  # a suite that cannot run is refused here already
     rows = None
     source = "The source does not exist yet; its columns were not checked."
-    if count or Path(plan.source).exists():
+    if is_address(plan.source) and not count:
+        source = "The source is in an object store; with --count its columns are checked."
+    elif count or Path(plan.source).exists():
         dataset = open_source(plan.source, plan.declared, unit=plan.unit)
         source = "The source has every declared column in the declared type."
         rows = count_rows(dataset) if count else None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from pathlib import Path
 
 from flows.spec import Budget, ReleaseSpec
 from mechanisms.guarantee import ADDS_UP, Guarantee, compose
 from mechanisms.refusal import Fault, SpecRefused
 from mechanisms.registry import mechanism_of
+from records.addresses import place_of
 from records.digest import canonical
 from tasks.plan import Plan
 
@@ -36,7 +36,7 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
         min_rows=spec.validation.min_rows,
         params=params,
         gates=spec.gates,
-        publish=Path(spec.publish.path),
+        publish=place_of(spec.publish.path),
         formats=spec.publish.formats,
         guarantee=guarantee,
         dataset=spec.budget.dataset,

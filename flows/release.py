@@ -15,7 +15,7 @@ from tasks.assess import assess
 from tasks.ingest import ingest
 from tasks.job import Job, begin
 from tasks.protect import protect
-from tasks.publish import Receipt, already_published, conclude, install, seal, stage
+from tasks.publish import Receipt, already_published, conclude, install, is_leaving, seal, stage
 from tasks.report import report, require_pass
 from tasks.reserve import reserve
 from tasks.validate import draw_up_expectations, validate
@@ -39,7 +39,8 @@ def release(spec: ReleaseSpec, run: str | None = None, started_by: str | None = 
         begun = Action.RESUMED if job.run.resumed else Action.PLANNED
         job.record(begun, name=plan.name, spec=plan.spec_digest, started_by=started_by)
 
-        if not awaits_review(job):  # what reviewers were asked about is never made again
+        # What reviewers were asked about, or what readers may have seen a part of, is never made again.
+        if not awaits_review(job) and not is_leaving(job):
             prepare(job)
         approval = ask_reviewers(job)  # bound to the content; a deployment is suspended here
         if approval is None:

@@ -150,9 +150,9 @@ class Screen:
         ):
             self._out.print(f"  {escape(line)}")
 
-    def show_findings(self, bundle: Path, findings: Sequence[Mapping[str, Any]]) -> None:
+    def show_findings(self, bundle: str, findings: Sequence[Mapping[str, Any]]) -> None:
         if self._as_json:
-            self.show("", {"bundle": str(bundle), "findings": list(findings)})
+            self.show("", {"bundle": bundle, "findings": list(findings)})
             return
         for finding in findings:
             mark = "[green]checked[/green]    " if finding["checked"] else "[yellow]not checked[/yellow]"

@@ -25,6 +25,7 @@ from mechanisms.columns import Column
 from mechanisms.exact import ExactNumber
 from mechanisms.refusal import Fault, SpecRefused
 from mechanisms.registry import MECHANISMS
+from records.addresses import AddressRefused, is_address, place_of
 from records.approval import Rule, RuleRefused
 
 __all__ = [
@@ -42,19 +43,32 @@ __all__ = [
 
 class _Section(BaseModel):
     model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,  # an address that is refused may hold a password
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
     )
 
 
 class Source(_Section):
     """Where the confidential microdata lie and what their columns mean."""
 
-    path: str = Field(description="Parquet file, folder of Parquet files, or Hive-partitioned folder. ${VAR} expands.")
+    path: str = Field(
+        description="Parquet file, folder of Parquet files, or Hive-partitioned folder; a local path or "
+        "s3://bucket/folder. ${VAR} expands."
+    )
     unit: str = Field(
         description="What is protected: row, or the column of role identifier that tells whose record it is; then "
         "protect says how many records of each are used (rows_per_unit)."
     )
     columns: dict[str, Column] = Field(min_length=1, description="Every column to read. Others are never read.")
+
+    @model_validator(mode="after")
+    def _lies_somewhere(self) -> Self:
+        _require_place(self.path)
+        return self
 
 
 class Validate(_Section):
@@ -120,7 +134,8 @@ class Publish(_Section):
     """Where the bundle appears."""
 
     path: str = Field(
-        description="Folder of published releases; the bundle is <path>/<name>/<release-id>. ${VAR} expands."
+        description="Folder of published releases, a local path or s3://bucket/folder; the bundle is "
+        "<path>/<name>/<release-id>. ${VAR} expands."
     )
     formats: tuple[Literal["parquet", "csv", "sdmx"], ...] = Field(
         default=("parquet",),
@@ -137,6 +152,18 @@ class Publish(_Section):
         if set(formats) == {"sdmx"}:
             raise PydanticCustomError("alone", "sdmx stands beside parquet or csv, which `penstock verify` reads")
         return formats
+
+    @model_validator(mode="after")
+    def _lies_somewhere(self) -> Self:
+        _require_place(self.path)
+        return self
+
+
+def _require_place(path: str) -> None:
+    try:
+        place_of(path)
+    except AddressRefused as refusal:
+        raise PydanticCustomError("faults", "is no place", {"faults": list(refusal.faults)}) from None
 
 
 class ReleaseSpec(_Section):
@@ -215,7 +242,7 @@ def load_spec(path: Path, *, source: str | None = None, publish: str | None = No
         if not isinstance(part, dict) or not isinstance(given or part.get(key), str):
             continue
         base = Path.cwd() if given else path.parent
-        part[key] = _resolve(given or part[key], base, f"{section}.{key}", faults)
+        part[key] = _resolve(given or part[key], base, f"{section}.{key}", faults, local=key == "suite")
     faults += _read_taxonomies(raw, path.parent)
     try:
         spec = parse_spec(raw)
@@ -249,7 +276,7 @@ def _known_keys() -> tuple[str, ...]:
     return tuple(sorted({key for model in (schema, *schema["$defs"].values()) for key in model["properties"]}))
 
 
-def _resolve(text: str, base: Path, field: str, faults: list[Fault]) -> str:
+def _resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:
     def expand(match: re.Match[str]) -> str:
         value = os.environ.get(match[1])
         if value is None:
@@ -258,9 +285,11 @@ def _resolve(text: str, base: Path, field: str, faults: list[Fault]) -> str:
         return value
 
     expanded = re.sub(r"\$\{(\w+)\}", expand, text)
-    if "://" in expanded:
-        faults.append(Fault(field, "must be a local path in this version", "Use a mounted folder.", repr(text)))
+    if is_address(expanded) and local:
+        faults.append(Fault(field, "must be a local path", "Copy it beside the spec."))
         return text
+    if is_address(expanded):
+        return expanded  # whether it is a good one, the section says
     return str((base / expanded).resolve())
 
 

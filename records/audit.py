@@ -6,7 +6,7 @@ outcome of every run in the home. Who puts back an older log, or empties it, con
 
 from __future__ import annotations
 
-import os
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from mechanisms.refusal import Fault, Refusal
 from records import bundle, signing
+from records.addresses import Place, place_of
 from records.chain import GENESIS
 from records.decision import APPROVE, REFUSE, DecisionRefused, verify_decision
-from records.digest import plain_file
 from records.home import Home
 from records.log import Action, Event
 from records.people import with_keys
-from records.statement import MANIFEST
+from records.places import bundles_below, manifest_at, resolved
 from records.store import existing_records, seen_heads
 
 __all__ = ["RecordsDisagree", "verify_everything"]
@@ -38,25 +38,26 @@ class RecordsDisagree(Refusal):
     kind = "integrity"
 
 
-def verify_everything(bundles: Iterable[Path] = ()) -> dict[str, Any]:
+def verify_everything(bundles: Iterable[Place] = ()) -> dict[str, Any]:
     """Check all of it; what was checked, or a refusal with all that is wrong."""
     home, records = Home.located(), existing_records()
     # What speaks of the log is read before the log: a run that ends meanwhile contradicts nothing.
     bundles = list(bundles)
     seen = seen_heads(home)
-    listed = {path.parent.resolve() for folder in bundles for path in folder.rglob(MANIFEST)}
+    listed, unlisted = _bundles_in(bundles)
     verified = records.log.verify()
     ledger_events = records.ledger.verify()
     events = records.log.events()
     digests = {0: GENESIS, **{event.seq: event.digest for event in events}}
     published = [event for event in events if event.action is Action.PUBLISHED]
     destinations = {
-        Path(event.facts["destination"]).resolve(): event.facts["manifest"]
+        resolved(place_of(event.facts["destination"])): event.facts["manifest"]
         for event in published
         if "destination" in event.facts
     }
-    manifests = {folder: destinations.get(folder) for folder in sorted(listed | destinations.keys())}
-    reached = {folder: digest for folder, digest in manifests.items() if os.path.lexists(folder / MANIFEST)}
+    places = sorted(listed | destinations.keys(), key=str)
+    found = {place: _found(place) for place in places}
+    reached = {place: content for place, content in found.items() if content is not None}
     key = signing.public_key(home.public_key_path)
     RecordsDisagree.raise_for(
         [
@@ -66,15 +67,11 @@ def verify_everything(bundles: Iterable[Path] = ()) -> dict[str, Any]:
                 for run, head in seen.items()
                 for fault in _head_faults(f"run {run}", head.seq, head.digest, digests)
             ),
-            *(
-                Fault(str(folder), "is no folder, so nothing in it was checked", "Correct it.")
-                for folder in bundles
-                if not folder.is_dir()
-            ),
+            *unlisted,
             *(
                 fault
-                for folder, expected in reached.items()
-                for fault in _manifest_faults(folder, expected, key, digests, published)
+                for place, content in reached.items()
+                for fault in _manifest_faults(place, content, destinations.get(place), key, digests, published)
             ),
         ]
     )
@@ -85,30 +82,63 @@ def verify_everything(bundles: Iterable[Path] = ()) -> dict[str, Any]:
         "ledger_events": ledger_events,
         "decisions": sum(event.action in _WORDS for event in events),
         "manifests": len(reached),
-        "not_reached": [str(folder) for folder in manifests if folder not in reached],
+        "not_reached": [str(place) for place in places if place not in reached],
     }
 
 
-def _manifest_faults(
-    folder: Path, expected: str | None, key: Ed25519PublicKey, digests: Mapping[int, str], published: Sequence[Event]
-) -> Iterator[Fault]:
+def _bundles_in(places: Iterable[Place]) -> tuple[set[Place], list[Fault]]:
+    """Every bundle below these places, and a fault for each place that could not be looked through."""
+    listed: set[Place] = set()
+    faults: list[Fault] = []
+    for place in places:
+        if isinstance(place, Path) and not place.is_dir():
+            faults.append(Fault(str(place), "is no folder, so nothing in it was checked", "Correct it."))
+            continue
+        try:
+            listed |= set(bundles_below(place))
+        except Refusal as refusal:
+            faults += refusal.faults
+    return listed, faults
+
+
+def _found(place: Place) -> bytes | Fault | None:
+    """The manifest at a place, None if there is none; that nobody can tell is a fault."""
     try:
-        digest = plain_file(folder / MANIFEST)
-        if any(e.facts.get("manifest") == digest and e.code in _WITHOUT_STATEMENTS for e in published):
-            return
-        statement = bundle.statement_of(folder, key)
+        return manifest_at(place)
     except bundle.BundleAltered as altered:
-        yield from (Fault(f"{folder} {fault.field}", fault.rule, _REMEDY) for fault in altered.faults)
-        return
+        [fault] = altered.faults
+        return Fault(f"{place} {fault.field}", fault.rule, _REMEDY)
+    except Refusal as refusal:  # the store's
+        return refusal.faults[0]
     except OSError as error:
-        yield Fault(str(folder), f"its manifest cannot be read ({error.strerror})", _REMEDY)
+        return Fault(str(place), f"its manifest cannot be read ({error.strerror})", _REMEDY)
+
+
+def _manifest_faults(
+    place: Place,
+    manifest: bytes | Fault,
+    expected: str | None,
+    key: Ed25519PublicKey,
+    digests: Mapping[int, str],
+    published: Sequence[Event],
+) -> Iterator[Fault]:
+    if isinstance(manifest, Fault):
+        yield manifest
+        return
+    digest = hashlib.sha256(manifest).hexdigest()
+    if any(e.facts.get("manifest") == digest and e.code in _WITHOUT_STATEMENTS for e in published):
+        return
+    try:
+        statement = bundle.statement_of(manifest, key)
+    except bundle.BundleAltered as altered:
+        yield from (Fault(f"{place} {fault.field}", fault.rule, _REMEDY) for fault in altered.faults)
         return
     if expected is not None and digest != expected:
-        yield Fault(str(folder), "its manifest is not the one that was published", _REMEDY)
+        yield Fault(str(place), "its manifest is not the one that was published", _REMEDY)
     if not any(event.facts.get("manifest") == digest for event in published):
-        yield Fault(str(folder), "the log does not know of this publication", _REMEDY)
+        yield Fault(str(place), "the log does not know of this publication", _REMEDY)
     head = statement["predicate"]["log_head"]
-    yield from _head_faults(str(folder), head["seq"], head["digest"], digests)
+    yield from _head_faults(str(place), head["seq"], head["digest"], digests)
 
 
 def _head_faults(place: str, seq: int, digest: str, digests: Mapping[int, str]) -> Iterator[Fault]:

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from mechanisms.refusal import Fault, Refusal
 from records import durable, statement
+from records.addresses import Place
 from records.digest import plain_file
 from records.statement import MANIFEST, REMEDY, BundleAltered, BundleRefused, content_digest, fault
 
@@ -30,7 +31,9 @@ __all__ = [
     "alterations",
     "check",
     "content_digest",
+    "exists",
     "install",
+    "manifest_of",
     "seal",
     "statement_of",
     "subjects",
@@ -108,14 +111,17 @@ def install(staged: Path, destination: Path) -> None:
 
 def statement_of(manifest: Path | bytes, public_key: Ed25519PublicKey) -> dict[str, Any]:
     """The statement of a bundle, from its folder or from the bytes of its manifest; its files are not looked at."""
-    if isinstance(manifest, bytes):
-        return statement.opened(manifest, public_key)
-    path = manifest / MANIFEST
+    return statement.opened(manifest if isinstance(manifest, bytes) else manifest_of(manifest), public_key)
+
+
+def manifest_of(folder: Path) -> bytes:
+    """The bytes of a bundle's manifest."""
+    path = folder / MANIFEST
     if not os.path.lexists(path):
         raise BundleAltered(fault(MANIFEST, "missing"))
     if path.is_symlink() or not path.is_file():
         raise BundleAltered(fault(MANIFEST, "must be a plain file"))
-    return statement.opened(path.read_bytes(), public_key)
+    return path.read_bytes()
 
 
 def check(folder: Path, public_key: Ed25519PublicKey) -> dict[str, Any]:
@@ -183,7 +189,8 @@ def _require_plain(folder: Path) -> list[str]:
     return [name for name in names if name != MANIFEST]
 
 
-def _exists(destination: Path) -> BundleExists:
+def exists(destination: Place) -> BundleExists:
+    """The refusal to replace what is there."""
     return BundleExists.at(
         "publish.path",
         rule="the destination of a release must not exist",
@@ -194,12 +201,12 @@ def _exists(destination: Path) -> BundleExists:
 
 def _rename(source: Path, destination: Path) -> None:
     if os.path.lexists(destination):  # rename would replace an empty folder without a word
-        raise _exists(destination)
+        raise exists(destination)
     try:
         os.rename(source, destination)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-            raise _exists(destination) from None
+            raise exists(destination) from None
         raise
     durable.sync(destination.parent)
 

@@ -20,6 +20,7 @@ from prefect.exceptions import Pause
 
 from mechanisms.refusal import Refusal
 from records import Action, Home, Ledger, Log, LogAppendFailed, Run, open_records
+from records.addresses import Place
 from records.home import login
 from tasks.plan import Plan
 from tasks.tell import tell
@@ -62,7 +63,7 @@ class Job:
         return self.run.path("bundle")
 
     @property
-    def destination(self) -> Path:
+    def destination(self) -> Place:
         return self.plan.publish / self.plan.name / self.run.id
 
 

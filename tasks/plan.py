@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from measures.gates import Gate
@@ -14,6 +13,7 @@ from mechanisms.guarantee import ADDS_UP, Guarantee
 from mechanisms.layout import Layout
 from mechanisms.registry import AnyParams
 from records.accounts import Claim
+from records.addresses import Place
 from records.approval import Rule
 
 __all__ = ["Plan"]
@@ -40,7 +40,7 @@ class Plan:
     min_rows: int
     params: AnyParams
     gates: tuple[Gate, ...]
-    publish: Path
+    publish: Place
     formats: tuple[str, ...]
     guarantee: Guarantee
     dataset: str | None

@@ -6,6 +6,7 @@ the bundle is staged; the seal refuses a bundle whose files are no longer those.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import shutil
@@ -18,9 +19,10 @@ from mechanisms.columns import Column
 from mechanisms.guarantee import ADDS_UP, Guarantee
 from mechanisms.registry import mechanism_of
 from records import bundle
-from records.digest import plain_file
 from records.log import Action
 from records.pages import PublicReport, public_report
+from records.places import appears_at_once, manifest_at
+from records.places import install as publish_at
 from records.run import RunDamaged, RunRefused
 from records.table_sheet import sheet_of
 from tasks.job import KEPT, Job
@@ -34,7 +36,7 @@ from tasks.table_bundle import described_table, stated_layout, write_table_files
 from tasks.tables import write_csv
 from tasks.verification import FORMAT, ClaimBroken, approval_faults
 
-__all__ = ["Receipt", "already_published", "conclude", "install", "seal", "stage", "staged_content"]
+__all__ = ["Receipt", "already_published", "conclude", "install", "is_leaving", "seal", "stage", "staged_content"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,14 +150,24 @@ def seal(job: Job, approval: Mapping[str, Any]) -> None:
 @step("publish")
 def install(job: Job) -> None:
     """Move the sealed bundle to its destination."""
-    bundle.install(job.bundle, job.destination)
+    if not appears_at_once(job.destination):
+        job.run.commit("leaving", {"destination": str(job.destination)})
+    publish_at(job.bundle, job.destination, job.home.signing_key().public_key())
+
+
+def is_leaving(job: Job) -> bool:
+    """Whether files of the bundle may be seen already. Then it is finished as it is: another draw would be a second."""
+    return job.run.committed("leaving") is not None
 
 
 def already_published(job: Job) -> bool:
-    """Whether this run died after its bundle had appeared and before that was recorded."""
+    """Whether this run died after its bundle had appeared and before that was recorded.
+
+    The destination is asked in every case, so that a store that cannot be used stops the run before it draws.
+    """
     sealed = job.run.committed("sealed")
-    manifest = job.destination / "manifest.json"
-    return sealed is not None and manifest.exists() and plain_file(manifest) == sealed["manifest"]
+    manifest = manifest_at(job.destination)
+    return sealed is not None and manifest is not None and hashlib.sha256(manifest).hexdigest() == sealed["manifest"]
 
 
 def conclude(job: Job) -> Receipt:

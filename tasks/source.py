@@ -1,4 +1,4 @@
-"""Reading confidential Parquet: a file, a folder, or a Hive-partitioned folder.
+"""Reading confidential Parquet: a file, a folder, or a Hive-partitioned folder, here or in an object store.
 
 Only the named columns are read, and direct identifiers are not even read, but for the one that tells whose record
 it is: of that, only which records are the same unit's is kept. What comes out are the arrays that mechanisms speak
@@ -11,7 +11,7 @@ import hashlib
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -27,21 +27,14 @@ from mechanisms.refusal import (
     ColumnMissing,
     ColumnTypeWrong,
     Fault,
-    Refusal,
     TableEmpty,
     ValueMissing,
     ValueOutsideDomain,
 )
+from tasks.source_files import SourceFiles, SourceUnreadable, source_files, unreadable
 from tasks.tables import category_codes
 
 __all__ = ["SourceUnreadable", "count_rows", "digest_source", "open_source", "read_source"]
-
-
-class SourceUnreadable(Refusal):
-    """The source is not readable Parquet."""
-
-    code = "source-unreadable"
-    kind = "data"
 
 
 def open_source(path: str, declared: Mapping[str, Column], *, unit: str | None = None) -> ds.Dataset:
@@ -50,32 +43,32 @@ def open_source(path: str, declared: Mapping[str, Column], *, unit: str | None =
     unit: the identifier that tells whose record it is, if a unit may have several.
     """
     wanted = _wanted(declared, unit)
-    files = _files(Path(path))
-    keys = _folder_keys(Path(path), files)
+    source = source_files(path)
+    keys = _folder_keys(source)
     by_folder = [name for name in wanted if name in keys]
     try:
-        schemas = dict.fromkeys(pq.read_schema(file) for file in files)
-    except (pa.ArrowException, OSError):
-        raise _unreadable(path) from None
+        schemas = dict.fromkeys(pq.read_schema(file, filesystem=source.system) for file in source.names)
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(source.system, source.root, error) from None
     # Every file is checked: a file that lacks a column would otherwise be filled with missing values.
     for schema in schemas:
         _require_fit(schema, {name: column for name, column in wanted.items() if name not in keys})
     types = [(key, _folder_type(wanted[key]) if key in wanted else pa.string()) for key in keys]
     try:
         partitioning = ds.partitioning(pa.schema(types), flavor="hive") if keys else None
-        base = path if by_folder else None
         return ds.dataset(
-            [str(file) for file in files],
+            source.names,
+            filesystem=source.system,
             format=ds.ParquetFileFormat(dictionary_columns={name for name in wanted if wanted[name].categories}),
             schema=pa.schema(
                 [(name, _read_type(next(iter(schemas)).field(name).type)) for name in wanted if name not in keys]
                 + [field for field in types if field[0] in by_folder]
             ),
             partitioning=partitioning,
-            partition_base_dir=base,
+            partition_base_dir=source.root if by_folder else None,
         )
-    except (pa.ArrowException, OSError):
-        raise _unreadable(path) from None
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(source.system, source.root, error) from None
 
 
 def _wanted(declared: Mapping[str, Column], unit: str | None) -> dict[str, Column]:
@@ -83,25 +76,9 @@ def _wanted(declared: Mapping[str, Column], unit: str | None) -> dict[str, Colum
     return {name: column for name, column in declared.items() if column.role != "identifier" or name == unit}
 
 
-def _files(path: Path) -> list[Path]:
-    """The file itself, or every file below the folder; names that begin with _ or . are not data."""
-    if path.is_file():
-        return [path]
-    files = [
-        file
-        for file in sorted(path.rglob("*"))
-        if file.is_file() and not any(part[0] in "_." for part in file.relative_to(path).parts)
-    ]
-    if not files:
-        raise SourceUnreadable.at(
-            "source.path", rule="must hold at least one Parquet file", got=str(path), remedy="Check the path."
-        )
-    return files
-
-
-def _folder_keys(path: Path, files: list[Path]) -> list[str]:
+def _folder_keys(source: SourceFiles) -> list[str]:
     """Column names that Hive folders such as region=N give, outermost first."""
-    parts = (part for file in files for part in file.relative_to(path).parts[:-1] if "=" in part)
+    parts = (part for file in source.names for part in source.folders_of(file) if "=" in part)
     return list(dict.fromkeys(part.split("=", 1)[0] for part in parts))
 
 
@@ -124,12 +101,6 @@ def _require_fit(schema: pa.Schema, wanted: Mapping[str, Column]) -> None:
     )
 
 
-def _unreadable(path: str) -> SourceUnreadable:
-    return SourceUnreadable.at(
-        "source.path", rule="must be readable, complete Parquet", got=path, remedy="Check the path and the files."
-    )
-
-
 def count_rows(dataset: ds.Dataset) -> int:
     """Number of records, from the files' footers."""
     return int(dataset.count_rows())
@@ -142,8 +113,8 @@ def read_source(
     wanted = _wanted(declared, unit)
     try:
         table = dataset.to_table(columns=list(wanted))
-    except (pa.ArrowException, OSError):
-        raise _unreadable(dataset.files[0]) from None
+    except (pa.ArrowException, OSError) as error:
+        raise unreadable(dataset.filesystem, dataset.files[0], error) from None
     if table.num_rows == 0:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
     arrays: dict[str, NDArray[Any]] = {}
@@ -168,10 +139,14 @@ def digest_source(dataset: ds.Dataset, key: bytes) -> str:
     """Keyed digest of the source's files, names and contents; a plain one of a small table can be guessed."""
     mac = hmac.new(key, digestmod=hashlib.sha256)
     for file in sorted(dataset.files):
-        mac.update(f"{Path(file).name}\0{Path(file).stat().st_size}\0".encode())
-        with open(file, "rb") as stream:
-            while block := stream.read(1 << 20):
-                mac.update(block)
+        try:
+            size = dataset.filesystem.get_file_info(file).size
+            mac.update(f"{PurePosixPath(file).name}\0{size}\0".encode())
+            with dataset.filesystem.open_input_stream(file) as stream:
+                while block := stream.read(1 << 20):
+                    mac.update(block)
+        except OSError as error:
+            raise unreadable(dataset.filesystem, file, error) from None
     return mac.hexdigest()
 
 

@@ -1,6 +1,7 @@
 """Verification of a published bundle, offline: what is checked and, as plainly, what cannot be.
 
-It needs the bundle and the publisher's public key, and neither a home, a database nor a network.
+It needs the bundle and the publisher's public key, and neither a home, a database nor a network, unless the bundle
+lies in an object store.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from pydantic import BaseModel, Field, ValidationError
 from mechanisms.guarantee import ADDS_UP, Guarantee, Model
 from mechanisms.refusal import Fault, Refusal
 from records import bundle, signing
+from records.addresses import Place
 from records.decision import APPROVE, DecisionRefused, verify_decision
+from records.places import at_hand
 from records.statement import fault
 from tasks.closeness_claims import Beside, ColumnClaim, GroupsClaim, LinkedClaim, fits, seen_of_groups, tables_beside
 from tasks.published_files import form_faults, read_published
@@ -75,16 +78,20 @@ class Finding:
         return asdict(self)
 
 
-def verify_bundle(folder: Path, public_key: Path) -> list[Finding]:
+def verify_bundle(place: Place, public_key: Path) -> list[Finding]:
     """Check signature, digests, approvals, record counts and what the promise shows of itself; list all that fails.
 
-    A bundle that is not as signed is refused before anything in it is believed.
+    A bundle that is not as signed is refused before anything in it is believed. One in a store is copied first.
     """
     if not public_key.is_file():
         raise KeyMissing.at(
             "--key", rule="must be the publisher's public key file", got=str(public_key), remedy="Ask the publisher."
         )
-    key = signing.public_key(public_key)
+    with at_hand(place) as folder:
+        return _findings(folder, signing.public_key(public_key))
+
+
+def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
     statement = bundle.check(folder, key)
     subject, predicate = statement["subject"], statement["predicate"]
     content = bundle.content_digest(subject, predicate["release"])

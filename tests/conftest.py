@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from postgres import PostgresServer, running_server
+from s3_server import Bucket, use_store
+from s3_server import running_server as running_store
 from workplace import Workplace
 
 from flows.local_server import prefect_server
@@ -33,6 +36,20 @@ def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL server for all tests; that it cannot start is a failure, never a reason to skip."""
     with running_server() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def store() -> Iterator[str]:
+    """The endpoint of an S3 server for all tests."""
+    with running_store() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def bucket(store: str, monkeypatch: pytest.MonkeyPatch) -> Bucket:
+    """A new bucket; the environment points to its store."""
+    use_store(monkeypatch, store)
+    return Bucket(store, f"bucket-{secrets.token_hex(6)}")
 
 
 @pytest.fixture

@@ -8,22 +8,18 @@ that was lost is spent nevertheless.
 
 from __future__ import annotations
 
-import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from forked_releases import Zygote
 from workplace import PASSED, Workplace, budget_of, make_close, make_private, make_table, open_dp_account
 
 from records import open_records
 from tasks.verification import verify_bundle
 
-ROOT = Path(__file__).parents[2]
 REFUSED = 1  # the child ends with the refusal as an uncaught exception
 
 INSIDE_PUBLICATION = [
@@ -66,31 +62,6 @@ SPENDING = {
     "before rename": (1, True),
     "after rename": (1, True),
 }
-
-
-class Zygote:
-    """The process that forks a child for each run."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("zygote.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-
-    def run(self, workplace: Workplace, point: str = "") -> int:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        order = {"spec": str(workplace.spec_file), "home": str(workplace.home), "point": point}
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
-
-    def close(self) -> None:
-        self._process.communicate()
 
 
 @pytest.fixture(scope="module")

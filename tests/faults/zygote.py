@@ -23,7 +23,7 @@ import mechanisms.microaggregation.rounds
 import mechanisms.noise.kernels  # noqa: F401
 from flows.release import release
 from flows.spec import load_spec
-from records import bundle, durable
+from records import bundle, durable, object_store
 from records.ledger import Ledger
 from records.log import Log
 from tasks import publish
@@ -71,6 +71,12 @@ def arm(point: str) -> None:
         trap(durable, "write_whole", lambda path, *_: path.name == "sealed.json")
     elif place == "rename":
         trap(bundle, "_rename")
+    elif place == "claim":
+        trap(object_store, "create", lambda path, *_: path.name.endswith(".claim"))
+    elif place == "upload":
+        trap(object_store, "put_file", lambda path, *_: path.name == "data.parquet")
+    elif place == "appearance":
+        trap(object_store, "create", lambda path, *_: path.name == "manifest.json")
     elif place == "outcome":
         trap(durable, "write_whole", lambda path, *_: path.name == "outcome.json")
     elif place:
@@ -82,7 +88,7 @@ def main() -> None:
         order = json.loads(line)
         child = os.fork()
         if child == 0:
-            os.environ["PENSTOCK_HOME"] = order["home"]
+            os.environ |= order["environment"]
             arm(order["point"])
             release(load_spec(Path(order["spec"])))
             os._exit(0)

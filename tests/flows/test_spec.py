@@ -60,7 +60,7 @@ def test_paths_on_the_command_line_win_and_are_relative_to_the_present_folder(
 
 @pytest.mark.parametrize(
     ("path", "rule"),
-    [("${NOT_SET}/x.parquet", "variable that is not set"), ("s3://bucket/x", "local path")],
+    [("${NOT_SET}/x.parquet", "variable that is not set"), ("gs://bucket/x", "must begin with s3://")],
 )
 def test_paths_that_cannot_be_resolved_are_refused(path: str, rule: str, tmp_path: Path) -> None:
     file = tmp_path / "spec.yaml"
@@ -71,6 +71,44 @@ def test_paths_that_cannot_be_resolved_are_refused(path: str, rule: str, tmp_pat
     with pytest.raises(SpecRefused) as both:
         load_spec(file)
     assert {fault.field for fault in both.value.faults} == {"source.path", "gates"}
+
+
+def test_a_suite_lies_beside_its_spec_and_not_in_a_store(tmp_path: Path) -> None:
+    file = tmp_path / "spec.yaml"
+    file.write_text(yaml.safe_dump(changed("validate", {"suite": "s3://bucket/suite.json"})), encoding="utf-8")
+    with pytest.raises(SpecRefused, match=r"validate\.suite refused: must be a local path"):
+        load_spec(file)
+
+
+@pytest.mark.parametrize("place", ["source/path", "publish/path"])
+def test_addresses_in_an_object_store_are_taken(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MONTH", "2026-10")
+    file = tmp_path / "spec.yaml"
+    file.write_text(yaml.safe_dump(changed(place, "s3://bucket/income/${MONTH}/")), encoding="utf-8")
+    section, key = place.split("/")
+    assert getattr(getattr(load_spec(file), section), key) == "s3://bucket/income/2026-10/"
+    assert load_spec(file, source="s3://other/x.parquet").source.path == "s3://other/x.parquet"
+
+
+@pytest.mark.parametrize("place", ["source/path", "publish/path"])
+@pytest.mark.parametrize(
+    "address", ["s3://user:secret-77@bucket/x", "s3://bucket/x?key=secret-77", "ftp://secret-77/x"]
+)
+def test_an_address_that_is_refused_is_not_quoted(
+    place: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "spec.yaml"
+    monkeypatch.setenv("WHERE", address)
+    for written in (address, "${WHERE}"):
+        file.write_text(yaml.safe_dump(changed(place, written)), encoding="utf-8")
+        with pytest.raises(SpecRefused, match="an address") as caught:
+            load_spec(file)
+        assert [fault.field for fault in caught.value.faults] == [place.replace("/", ".")]
+        assert "secret-77" not in str(caught.value)
+    # A deployment hands over values, which Prefect validates with the model itself.
+    with pytest.raises(ValidationError) as refused:
+        ReleaseSpec.model_validate(changed(place, address))
+    assert "secret-77" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

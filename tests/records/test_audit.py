@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -196,8 +197,8 @@ def edited(path: Path) -> None:
         (edited, "must be signed over its content"),
         (lambda path: path.write_bytes(b""), "must be a DSSE envelope"),
         (as_link, "must be a plain file"),
-        (as_folder, "cannot be read (Is a directory)"),
-        (as_dangling_link, "cannot be read (No such file or directory)"),
+        (as_folder, "must be a plain file"),
+        (as_dangling_link, "must be a plain file"),
     ],
     ids=["edited", "empty", "link", "folder", "dangling link"],
 )
@@ -209,6 +210,18 @@ def test_a_manifest_that_is_no_longer_what_it_was_is_found(
     [(field, found)] = disagreements()
     assert field.startswith(str(bundle))
     assert rule in found
+
+
+def test_a_manifest_that_cannot_be_read_is_found(
+    small: Home, public_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = publish(small, public_folder)
+
+    def denied(_: Path) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("records.bundle.manifest_of", denied)
+    assert disagreements() == [(str(bundle), "its manifest cannot be read (Permission denied)")]
 
 
 def test_a_bundle_that_is_not_there_is_listed_and_no_failure(small: Home, public_folder: Path) -> None:

@@ -1,0 +1,88 @@
+"""Bundles where they were published: in a local folder or in an object store, told apart here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from records import bundle, object_store
+from records.addresses import ObjectPath, Place
+from records.statement import MANIFEST, BundleAltered, fault
+from records.upload import upload
+
+__all__ = ["appears_at_once", "at_hand", "bundles_below", "install", "manifest_at", "resolved"]
+
+# Names of objects become names of files only if they look like those of a bundle, which may lie in folders.
+_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){0,3}")
+
+
+def appears_at_once(place: Place) -> bool:
+    """Whether nothing of a bundle can be seen there before all of it can."""
+    return isinstance(place, Path)
+
+
+def install(staged: Path, place: Place, key: Ed25519PublicKey) -> None:
+    """Publish a sealed bundle, whole or not at all. key: the one that it was sealed with."""
+    if isinstance(place, Path):
+        bundle.install(staged, place)
+    else:
+        upload(staged, place, key)
+
+
+def manifest_at(place: Place) -> bytes | None:
+    """The bytes of the manifest of the bundle at a place; None if there is none, refused if it is no plain file."""
+    if isinstance(place, ObjectPath):
+        return object_store.read(place / MANIFEST)
+    return bundle.manifest_of(place) if os.path.lexists(place / MANIFEST) else None
+
+
+def bundles_below(place: Place) -> list[Place]:
+    """Every place below, or at, this one that has a manifest."""
+    if isinstance(place, Path):
+        return [path.parent.resolve() for path in place.rglob(MANIFEST)]
+    found: list[Place] = []
+    for name in object_store.found_below(place):
+        folder, _, last = name.rpartition("/")
+        if last == MANIFEST:
+            found.append(place / folder if folder else place)
+    return found
+
+
+def resolved(place: Place) -> Place:
+    """The same place by its one name."""
+    return place.resolve() if isinstance(place, Path) else place
+
+
+@contextmanager
+def at_hand(place: Place) -> Iterator[Path]:
+    """The bundle as a local folder: itself, or a private copy for as long as it is needed."""
+    if isinstance(place, Path):
+        yield place
+        return
+    found = object_store.found_below(place)
+    if MANIFEST not in found:  # it may be a whole bucket, which nobody meant to copy
+        raise BundleAltered(fault(MANIFEST, "missing"))
+    _require_file_names(found)
+    with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
+        for name, size in found.items():
+            copy = Path(folder, name)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            with copy.open("xb") as file:
+                for block in object_store.blocks(place / name, size):
+                    file.write(block)
+        yield Path(folder)
+
+
+def _require_file_names(names: dict[str, int]) -> None:
+    folders = {name[:at] for name in names for at, sign in enumerate(name) if sign == "/"}
+    BundleAltered.raise_for(
+        fault(name, "must have the name of a plain file")
+        for name in names
+        if not _FILE.fullmatch(name) or name in folders
+    )

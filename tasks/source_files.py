@@ -1,0 +1,99 @@
+"""The files of a source, on this machine or in an object store, as pyarrow reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from pyarrow import fs
+
+from mechanisms.refusal import Refusal
+from records import store_access
+from records.addresses import ObjectPath, place_of
+from records.object_store import store_refusal
+
+__all__ = ["SourceFiles", "SourceUnreadable", "source_files", "store_system", "unreadable"]
+
+
+class SourceUnreadable(Refusal):
+    """The source is not readable Parquet."""
+
+    code = "source-unreadable"
+    kind = "data"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFiles:
+    """The file itself, or every file below the folder; names that begin with _ or . are not data.
+
+    root and names: as the file system knows them, the names in the order of their folders.
+    """
+
+    system: fs.FileSystem
+    root: str
+    names: list[str]
+
+    def folders_of(self, name: str) -> tuple[str, ...]:
+        """The folders between the root and a file."""
+        return PurePosixPath(name).relative_to(self.root).parts[:-1]
+
+
+def source_files(path: str) -> SourceFiles:
+    """What there is to read; refused if there is nothing."""
+    place = place_of(path, "source.path")
+    if isinstance(place, ObjectPath):
+        system, root = store_system(), f"{place.bucket}/{place.key}".removesuffix("/")
+        try:
+            names = _names_in_store(system, root)
+        except OSError as error:
+            raise store_refusal(place, str(error)) from None
+    else:
+        system, root = fs.LocalFileSystem(), str(place)
+        names = [root] if place.is_file() else [str(file) for file in place.rglob("*") if file.is_file()]
+    found = SourceFiles(system, root, sorted((name for name in names if _is_data(name, root)), key=PurePosixPath))
+    if not found.names:
+        raise SourceUnreadable.at(
+            "source.path", rule="must hold at least one Parquet file", got=path, remedy="Check the path."
+        )
+    return found
+
+
+def unreadable(system: fs.FileSystem, name: str, error: Exception) -> Refusal:
+    """Why a file or folder could not be read: the store's reasons are told apart from those of the data."""
+    shown = name
+    if isinstance(system, fs.S3FileSystem):
+        bucket, _, key = name.partition("/")
+        shown = str(ObjectPath(bucket, key))
+        if "AWS Error" in str(error):
+            return store_refusal(ObjectPath(bucket, key), str(error))
+    return SourceUnreadable.at(
+        "source.path", rule="must be readable, complete Parquet", got=shown, remedy="Check the path and the files."
+    )
+
+
+def _is_data(name: str, root: str) -> bool:
+    return name == root or not any(part[0] in "_." for part in PurePosixPath(name).relative_to(root).parts)
+
+
+def _names_in_store(system: fs.FileSystem, root: str) -> list[str]:
+    if "/" in root and system.get_file_info(root).type == fs.FileType.File:
+        return [root]
+    below = system.get_file_info(fs.FileSelector(root, recursive=True, allow_not_found=True))
+    return [info.path for info in below if info.type == fs.FileType.File]
+
+
+def store_system() -> fs.FileSystem:
+    """The object store of the environment, as pyarrow sees it."""
+    given = store_access.access()
+    scheme, _, host = given.endpoint.partition("://")
+    return fs.S3FileSystem(
+        access_key=given.key_id,
+        secret_key=given.secret,
+        session_token=given.token,
+        region=given.region,
+        endpoint_override=host,
+        scheme=scheme,
+        connect_timeout=store_access.CONNECT_SECONDS,
+        request_timeout=store_access.REQUEST_SECONDS,
+        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=3),
+    )
