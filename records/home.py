@@ -5,6 +5,7 @@
     keys/signing.pem    0600   Ed25519 private key;  keys/signing.pub is its public key
     runs/<run-id>/      0700   see run.py
     answers/<key>/      0700   see answers.py
+    lineage.log                lineage events that were not taken, see tasks/lineage.py
     penstock.db         0600   unless PENSTOCK_DB names another database
 """
 

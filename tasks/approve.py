@@ -25,6 +25,7 @@ from mechanisms.refusal import Refusal
 from records.approval import DecisionRefused, Standing, approval_record, decide, standing, wait
 from records.log import Action
 from tasks.job import Job
+from tasks.lineage import tell_lineage
 from tasks.publish import staged_content
 from tasks.report import gate_table
 
@@ -127,6 +128,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
         if stands.state == "approved":
             job.log.verify()  # a refusal that was taken out of the log would show here, and nothing is published
             return approval_record(stands)
+        tell_lineage(job, Action.WAITING)
         if not _can_be_suspended():
             return None
         _take_from_form(job, content, stands)

@@ -21,6 +21,7 @@ from prefect.exceptions import Pause
 from mechanisms.refusal import Refusal
 from records import Action, Home, Ledger, Log, LogAppendFailed, Run, open_records
 from records.home import login
+from tasks.lineage import tell_lineage
 from tasks.plan import Plan
 
 __all__ = ["KEPT", "Job", "attend", "begin"]
@@ -45,6 +46,7 @@ class Job:
     def record(self, action: Action, **facts: Any) -> None:
         """Append to the audit log; a failed append stops the release."""
         self.log.append(action, run=self.run.id, actor=self.actor, facts=facts, occurred=datetime.now(UTC))
+        tell_lineage(self, action, facts.get("code"))  # a copy; what counts is on record
 
     def settle(self, outcome: Literal["published", "refused"]) -> None:
         """Tell the ledger how the run ended. What was drawn stays spent."""
