@@ -188,7 +188,5 @@ def _origins(column: Facts, about: Lineage, bundle: Bundle) -> Iterator[Field]:
             yield origin(name, "INDIRECT", "GROUP_BY", True)
     elif column["name"] in bundle.masked:
         yield origin(column["name"], "DIRECT", "TRANSFORMATION", True)
-    elif about.declared[column["name"]].outside == "clamp":
-        yield origin(column["name"], "DIRECT", "TRANSFORMATION", False)  # its outermost values were moved
     else:
         yield origin(column["name"], "DIRECT", "IDENTITY", False)

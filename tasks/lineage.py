@@ -15,6 +15,7 @@ from http.client import HTTPException
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from prefect.context import FlowRunContext
@@ -30,6 +31,7 @@ __all__ = ["LOG", "tell_lineage"]
 LOG = "lineage.log"
 
 _PATIENCE = 2.0  # seconds for one event, whatever the receiver does
+_SILENCE = "no answer"
 _KINDS: dict[Action, Kind] = {
     Action.PLANNED: "START",
     Action.RESUMED: "RUNNING",
@@ -64,7 +66,7 @@ def tell_lineage(job: Job, action: Action, code: str | None = None) -> None:
     sending = threading.Thread(target=send, daemon=True)
     sending.start()
     sending.join(_PATIENCE)
-    failure = found[0] if found else "no answer"
+    failure = found[0] if found else _SILENCE
     if failure is not None:
         with suppress(OSError), (job.home.root / LOG).open("a", encoding="utf-8") as file:
             file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {job.run.id} {kind} not taken: {failure}\n")
@@ -92,19 +94,22 @@ def _published(job: Job) -> Bundle:
 
 def _posted(address: str, event: bytes) -> str | None:
     """None if the event was taken; else why not, in words of ours."""
-    if not address.lower().startswith(("http://", "https://")):
-        return "OPENLINEAGE_URL is not an http address"
     endpoint = os.environ.get("OPENLINEAGE_ENDPOINT") or "api/v1/lineage"
     headers = {"Content-Type": "application/json"}
     key = os.environ.get("OPENLINEAGE_API_KEY")
     if key:
         headers["Authorization"] = f"Bearer {key}"
     try:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or "@" in parts.netloc:  # a name with a password would be looked up
+            return "OPENLINEAGE_URL must be an http address without a password"
         request = Request(f"{address.rstrip('/')}/{endpoint.lstrip('/')}", event, headers, method="POST")
         with build_opener(_StayHere).open(request, timeout=_PATIENCE):
             return None
     except HTTPError as error:
         with error:
             return f"HTTP {error.code}"
+    except TimeoutError:
+        return _SILENCE
     except (OSError, HTTPException, ValueError) as error:  # their texts quote the address
         return type(error).__name__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import SpecRefused
 from records import bundle as bundles
 from records.home import Home
+from tasks.publish import stage, staged_content
+from tasks.tables import load_columns
 from tasks.verification import verify_bundle
 
 # The reader itself uses what it has deprecated.
@@ -60,20 +63,26 @@ RELEASES = {
 }
 
 
+def prepare(workplace: Workplace, kind: str) -> None:
+    """Switch the workplace to this kind of release."""
+    _, settings = RELEASES[kind]
+    if kind == "private":
+        make_private(workplace)
+    elif "table" in kind:
+        if kind == "exact table":
+            workplace.write_survey(2000)
+        make_table(workplace, **settings)
+    elif kind != "swapped":
+        make_close_in(workplace, kind)
+
+
 class Released:
     """A bundle with its descriptions, as their readers see them."""
 
     def __init__(self, folder: Path, kind: str, words: dict[str, Any] | None = None) -> None:
         self.workplace = Workplace(folder)
-        self.model, settings = RELEASES[kind]
-        if kind == "private":
-            make_private(self.workplace)
-        elif "table" in kind:
-            if kind == "exact table":
-                self.workplace.write_survey(2000)
-            make_table(self.workplace, **settings)
-        elif kind != "swapped":
-            make_close_in(self.workplace, kind)
+        self.model, _ = RELEASES[kind]
+        prepare(self.workplace, kind)
         if words is not None:
             self.workplace.raw["describe"] = words
         with pytest.MonkeyPatch.context() as patched:
@@ -285,10 +294,8 @@ def test_the_elements_of_the_codebook_stand_in_the_order_of_the_standard(release
 def test_the_promise_is_in_the_codebook_with_its_limits(released: Released) -> None:
     study, stated = released.codebook.find("d:stdyDscr", DDI), released.release["guarantee"]
     assert study.findtext("d:method/d:dataProcessing", None, DDI) == stated["statement"]
-    limits = [
-        each.text.removeprefix("Not promised: ") for each in study.findall("d:dataAccs/d:useStmt/d:disclaimer", DDI)
-    ]
-    assert limits == stated["not_promised"]
+    [disclaimer] = study.findall("d:dataAccs/d:useStmt/d:disclaimer", DDI)
+    assert disclaimer.text == f"Not promised: {'; '.join(stated['not_promised'])}"
 
 
 def keys_of(part: object) -> Iterator[str]:
@@ -386,6 +393,32 @@ def test_words_that_cannot_be_used_are_refused(workplace: Workplace, words: dict
     workplace.raw["describe"] = words
     with pytest.raises(SpecRefused, match="describe"):
         load_spec(workplace.write_spec())
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_no_secret_no_measured_value_and_no_source_is_in_a_description(workplace: Workplace, kind: str) -> None:
+    prepare(workplace, kind)
+    with begun(workplace, account=RELEASES[kind][0] in ADDS_UP) as line:
+        _, staged, decision = line.assess()
+        hidden = load_columns(staged.secrets)
+        stage.fn(line.job, staged, decision)  # type: ignore[attr-defined]
+        descriptions = {name: (line.job.bundle / name).read_text(encoding="utf-8") for name in DESCRIPTIONS}
+        # What they may say: the promise, and the columns as they were declared or, as labels, are published.
+        release = (staged_content(line.job) or {})["release"]
+        public = json.dumps([release["guarantee"], release["columns"], release.get("linked")])
+        values = pq.read_table(workplace.source)
+    assessed = json.loads(line.job.run.path("assessment.json").read_bytes())
+    secrets = {repr(each["value"]) for each in assessed["measurements"]}
+    secrets |= {str(number) for numbers in hidden.values() for number in numbers.tolist()}
+    secrets |= {str(value) for name in values.column_names for value in values[name].to_pylist()}
+    secrets = {secret for secret in secrets if len(secret) > 4 and secret not in public}
+    assert len(secrets) > 100
+    for name, text in descriptions.items():
+        told = re.sub(r"[0-9a-f]{64}|[0-9T-]{10,}[0-9:+Z]*(-[0-9a-f]{8})?", "", text)  # digests, times and run numbers
+        found = set(re.findall(r"[\w.+-]+", told))
+        assert found.isdisjoint(secrets), name
+        assert str(workplace.folder) not in text
+        assert "survey.parquet" not in text
 
 
 def test_no_day_of_issue_is_stated_before_reviewers_agreed(workplace: Workplace) -> None:
