@@ -114,6 +114,21 @@ def test_figures_come_from_their_column_and_from_their_cell(workplace: Workplace
     assert found["income_sum"] == found["income_mean_standard_error"] == {("income", TOTALLED), *CELL}
 
 
+def test_a_table_that_was_drawn_before_has_the_lineage_of_its_own_bundle(
+    workplace: Workplace, receiver: Receiver
+) -> None:
+    make_table(workplace)
+    places = []
+    for account in (True, False):
+        with begun(workplace, account=account) as line:
+            places.append(line.publish().path)
+    first, second = receiver.events
+    read_event(second)
+    assert [event["outputs"][0]["name"] for event in receiver.events] == places
+    assert len(set(places)) == 2
+    assert first["run"]["runId"] != second["run"]["runId"]
+
+
 def test_exact_figures_are_not_called_masked(workplace: Workplace, receiver: Receiver) -> None:
     workplace.write_survey(2000)
     make_table(workplace, model="k_anon", epsilon=None, adjacency=None, k=2)
