@@ -51,7 +51,7 @@ def deployment_record(release: Described) -> str:
     record = {
         "deployment": {
             "basic": basic,
-            "dp_variant": {
+            "dp_variant" if guarantee.model == "dp" else "privacy_variant": {
                 "variant_name": name,
                 "is_differential_privacy": guarantee.model == "dp",
                 "variant_details": meaning,
