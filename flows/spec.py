@@ -12,7 +12,7 @@ import re
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -31,6 +31,7 @@ from records.approval import Rule, RuleRefused
 __all__ = [
     "Approve",
     "Budget",
+    "Describe",
     "Publish",
     "ReleaseSpec",
     "Source",
@@ -166,6 +167,22 @@ def _require_place(path: str) -> None:
         raise PydanticCustomError("faults", "is no place", {"faults": list(refusal.faults)}) from None
 
 
+class Describe(_Section):
+    """What readers are told that the columns do not say: for the descriptions in the bundle's folder metadata."""
+
+    title: str | None = Field(default=None, min_length=1, description="Title of the release. Its name, if not given.")
+    publisher: str | None = Field(default=None, min_length=1, description="The organisation that publishes it.")
+    license: str | None = Field(
+        default=None, pattern=r"^https?://[^\s<>\"{}|\\^`]+$", description="Address of the licence, https://..."
+    )
+    keywords: tuple[Annotated[str, Field(min_length=1)], ...] | None = Field(
+        default=None, min_length=1, description="Words under which a catalogue lists it."
+    )
+    language: str | None = Field(
+        default=None, pattern=r"^[a-z]{2}$", description="Language of names and categories, two letters: en."
+    )
+
+
 class ReleaseSpec(_Section):
     """One release: source, validation, protection, gates, approval, publication."""
 
@@ -185,6 +202,10 @@ class ReleaseSpec(_Section):
     )
     approve: Approve = Field(default_factory=Approve, description="Reviewers, if any.")
     publish: Publish = Field(description="Where the bundle appears, in which formats.")
+    # None where nothing is said, so that such a spec has the digest that it always had.
+    describe: Describe | None = Field(
+        default=None, description="Title, publisher, licence and the like, for catalogues."
+    )
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:

@@ -8,6 +8,7 @@
     answers/<key>/      0700   see answers.py
     turns/              0700   see turn.py
     prefect/            0700   the files of a Prefect server of our own
+    lineage.log                lineage events that were not taken, see tasks/lineage.py
     penstock.db         0600   unless PENSTOCK_DB names another database
 """
 

@@ -27,16 +27,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import repeat
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 from numpy.typing import NDArray
 
 from mechanisms.layout import TOTAL, Figure, Layout, error_of
 from records.table_sheet import described, must_fit
+from records.xml_page import rendered
 
 __all__ = ["AGENCY", "identifiers", "sdmx_csv", "sdmx_structure"]
 
@@ -52,7 +50,6 @@ _TAKEN = ("STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "SERIES_KEY",
 _MISREAD = frozenset(("TRUE", "FALSE", "NA", "NAN", "NULL", "NONE", "INF", "INFINITY"))
 # The same words as in the official code lists of ages and sizes.
 _SIGNS = (("<=", "LE"), (">=", "GE"), ("≤", "LE"), ("≥", "GE"), ("<", "LT"), (">", "GT"), ("+", "PLUS"), ("%", "PCT"))
-_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +150,8 @@ def sdmx_structure(layout: Layout, *, version: str, prepared: datetime) -> str:
         ),
     )
     concepts = tuple(_Named(identifier, name) for name, identifier in own.items())
-    return _ENVIRONMENT.get_template("structure.xml").render(
+    return rendered(
+        "structure.xml",
         agency=AGENCY,
         version=version,
         prepared=prepared.isoformat(timespec="seconds"),
@@ -234,18 +232,3 @@ def _decimals(values: NDArray[Any]) -> list[str]:
     if values.dtype.kind in "iu":
         return list(map(str, values.tolist()))
     return ["NaN" if value != value else repr(value).removesuffix(".0") for value in values.tolist()]
-
-
-def _characters(text: str) -> Markup:
-    """Escaped, with what XML cannot hold replaced, and with line ends as they are."""
-    return escape(_NOT_IN_XML.sub("\ufffd", text)).replace("\r", Markup("&#13;"))
-
-
-_ENVIRONMENT = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-_ENVIRONMENT.filters["characters"] = _characters

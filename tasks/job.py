@@ -22,6 +22,7 @@ from mechanisms.refusal import Refusal
 from records import Action, Home, Ledger, Log, LogAppendFailed, Run, open_records
 from records.addresses import Place
 from records.home import login
+from tasks.lineage import tell_lineage
 from tasks.plan import Plan
 from tasks.tell import tell
 
@@ -52,6 +53,7 @@ class Job:
     def tell(self, action: Action, code: str = "") -> None:
         """Tell other platforms what is on record now; nothing depends on whether they hear it."""
         tell(action, run=self.run.id, name=self.plan.name, spec=self.plan.spec_digest, code=code)
+        tell_lineage(self, action, code or None)
 
     def settle(self, outcome: Literal["published", "refused"]) -> None:
         """Tell the ledger how the run ended. What was drawn stays spent."""

@@ -25,6 +25,7 @@ from records.places import appears_at_once, manifest_at
 from records.places import install as publish_at
 from records.run import RunDamaged, RunRefused
 from records.table_sheet import sheet_of
+from tasks.describe import write_descriptions
 from tasks.job import KEPT, Job
 from tasks.layouts import read_table
 from tasks.protect import Staged
@@ -77,6 +78,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
     else:
         write_table_files(job, staged, plan.layout)
         columns, linked = described_table(plan, plan.layout), []
+    write_descriptions(job, staged, decision, columns, linked)
     page = _page(job, staged, decision, columns, linked)
     (job.bundle / "report.html").write_text(page, encoding="utf-8")
     subject = bundle.subjects(job.bundle)
@@ -232,7 +234,7 @@ def _page(
     columns: list[dict[str, Any]],
     linked: list[dict[str, Any]],
 ) -> str:
-    """The public report on the data files that are in the bundle already."""
+    """The public report on the files that are in the bundle already."""
     head, layout, data = job.log.head(), job.plan.layout, bundle.subjects(job.bundle)
     return public_report(
         PublicReport(

@@ -36,6 +36,8 @@ REGIONS = {
     "South": ["inland"],
 }
 
+# Of every bundle.
+DESCRIPTIONS = ("metadata/codebook.xml", "metadata/dataset.jsonld", "metadata/deployment.json")
 # The events of `open_dp_account`.
 OPENED = ["KEY_TRUSTED", "BUDGET_OPENED"]
 # The events of a run that nobody reviews and that passes.
@@ -126,6 +128,11 @@ class Workplace:
         return sorted(
             str(path.relative_to(runs)) for path in runs.rglob("*") if path.is_file() and path.name not in allowed
         )
+
+
+def files_of(bundle: Path) -> dict[str, bytes]:
+    """Every file of a bundle by its name in it."""
+    return {path.relative_to(bundle).as_posix(): path.read_bytes() for path in bundle.rglob("*") if path.is_file()}
 
 
 def predicate(bundle: Path) -> dict[str, Any]:

@@ -13,7 +13,19 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
-from workplace import OPENED, PASSED, ROWS, Workplace, budget_of, make_private, make_units, open_dp_account, predicate
+from workplace import (
+    DESCRIPTIONS,
+    OPENED,
+    PASSED,
+    ROWS,
+    Workplace,
+    budget_of,
+    files_of,
+    make_private,
+    make_units,
+    open_dp_account,
+    predicate,
+)
 
 from flows.cli import EXIT_CODES
 from flows.spec import load_spec
@@ -78,7 +90,7 @@ def test_a_release_is_published_whole_verifies_and_spends_exactly_its_epsilon(wo
     receipt = release(workplace)
     bundle = Path(receipt.path)
     assert workplace.bundles() == [bundle]
-    assert {path.name for path in bundle.iterdir()} == {"data.parquet", "data.csv", "report.html", "manifest.json"}
+    assert set(files_of(bundle)) == {"data.parquet", "data.csv", *DESCRIPTIONS, "report.html", "manifest.json"}
     assert receipt.promise == "dp, epsilon = 2/3, adjacency replace"
     assert receipt.records == pq.read_table(bundle / "data.parquet").num_rows == ROWS
     assert actions() == [*OPENED, *PASSED]
@@ -126,8 +138,8 @@ def test_a_unit_with_several_records_is_protected_as_a_whole_and_never_named(wor
     assert (stated["guarantee"]["unit"], stated["guarantee"]["parameters"]["rows_per_unit"]) == ("individual", 3)
     assert budget_of() == ("1", "3", ["published"])
     assert [cost.claim.unit for cost in costs()] == ["individual"]
-    for path in bundle.iterdir():
-        assert re.search(rb"person [0-9]", path.read_bytes()) is None
+    for content in files_of(bundle).values():
+        assert re.search(rb"person [0-9]", content) is None
     assert "person_id" not in pq.read_schema(bundle / "data.parquet").names
     assert workplace.working_files() == []
 

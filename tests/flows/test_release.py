@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import text
-from workplace import PASSED, Workplace, predicate
+from workplace import DESCRIPTIONS, PASSED, Workplace, files_of, predicate
 
 from flows.spec import load_spec
 from measures.gates import GateRefused
@@ -52,9 +52,10 @@ def test_a_release_is_published_whole_verifies_and_is_on_record(workplace: Workp
     receipt = release(workplace)
     bundle = Path(receipt.path)
     assert workplace.bundles() == [bundle]
-    assert {path.name for path in bundle.iterdir()} == {
+    assert set(files_of(bundle)) == {
         "data.parquet",
         "data.csv",
+        *DESCRIPTIONS,
         "report.html",
         "manifest.json",
     }

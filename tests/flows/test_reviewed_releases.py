@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from ended_command import Typed
 from sqlalchemy import text
-from waiting_release import STARTER, WaitingRelease, actions, at_home, costs, events, files_of, make_waiting, release
-from workplace import Workplace, predicate
+from waiting_release import STARTER, WaitingRelease, actions, at_home, costs, events, make_waiting, release
+from workplace import DESCRIPTIONS, Workplace, files_of, predicate
 
 from flows.plan import draw_up_plan
 from flows.spec import load_spec, parse_spec
@@ -86,7 +86,7 @@ def test_a_waiting_run_keeps_no_confidential_copy(one: WaitingRelease) -> None:
         "validation.html",
         "assessment.json",
     }
-    assert set(one.staged_files()) == {"data.parquet", "data.csv", "report.html"}
+    assert set(one.staged_files()) == {"data.parquet", "data.csv", *DESCRIPTIONS, "report.html"}
 
 
 def files_of_run(waiting: WaitingRelease) -> list[str]:

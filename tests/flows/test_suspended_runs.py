@@ -22,8 +22,8 @@ from ended_command import Typed
 from living_processes import LONGEST_WAIT, MARK, processes, wait_for_death
 from prefect import get_client
 from prefect.exceptions import ObjectNotFound
-from waiting_release import actions, at_home, events, files_of, introduce, release
-from workplace import Workplace
+from waiting_release import actions, at_home, events, introduce, release
+from workplace import Workplace, files_of
 
 from flows.spec import load_spec
 from records import Home, open_records

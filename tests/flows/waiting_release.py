@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from workplace import Workplace
+from workplace import Workplace, files_of
 
 from flows.spec import load_spec
 from records import Action, Event, open_records
@@ -101,10 +101,6 @@ class WaitingRelease:
         owners = json.loads((self.folder / "run.json").read_bytes())["owners"]
         with get_client(sync_client=True) as client:
             return client.read_flow_run(UUID(owners[-1])).state
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def make_waiting(folder: Path, reviewers: int) -> WaitingRelease:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from close_release import EVERY, House, K, make_close_in, published
 from private_release import begun
-from workplace import PASSED, ROWS, Workplace, make_table, predicate
+from workplace import DESCRIPTIONS, PASSED, ROWS, Workplace, files_of, make_table, predicate
 
 from flows.plan import draw_up_plan
 from flows.spec import load_spec
@@ -60,10 +60,10 @@ def test_groups_are_released_and_verify(workplace: Workplace, form: str) -> None
     with begun(workplace, account=False) as line:
         receipt = line.publish()
     bundle = Path(receipt.path)
-    files = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
     stems = ["data", *(f"tables/{name}" for name in tables_of(form))]
     suffixes = ("parquet", "csv")
-    assert files == {"manifest.json", "report.html", *(f"{stem}.{suffix}" for stem in stems for suffix in suffixes)}
+    data = [f"{stem}.{suffix}" for stem in stems for suffix in suffixes]
+    assert set(files_of(bundle)) == {"manifest.json", "report.html", *DESCRIPTIONS, *data}
     assert (receipt.records, receipt.rows_are) == (ROWS, "records")
     assert workplace.working_files() == []
     found = {each.name: each for each in verify_bundle(bundle, Home.open().public_key_path)}
@@ -334,7 +334,13 @@ def test_the_public_report_of_values_by_group_has_no_buckets(house: House) -> No
 def test_a_bundle_in_one_format_has_its_tables_in_it_alone(workplace: Workplace) -> None:
     workplace.raw["publish"]["formats"] = ["csv"]
     bundle = published(workplace)
-    assert {path.name for path in bundle.rglob("*.*")} == {"data.csv", "buckets.csv", "manifest.json", "report.html"}
+    assert set(files_of(bundle)) == {
+        "data.csv",
+        "tables/buckets.csv",
+        *DESCRIPTIONS,
+        "manifest.json",
+        "report.html",
+    }
     found = {each.name: each for each in verify_bundle(bundle, Home.open().public_key_path)}
     assert found["closeness"].checked
 

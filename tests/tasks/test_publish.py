@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from signed_by_hand import approved
-from workplace import Workplace
+from workplace import DESCRIPTIONS, Workplace, files_of
 
 from flows.plan import draw_up_plan
 from flows.spec import load_spec
@@ -69,7 +69,7 @@ class Line:
         return settled
 
     def files(self) -> dict[str, bytes]:
-        return {path.name: path.read_bytes() for path in self.job.bundle.iterdir()}
+        return files_of(self.job.bundle)
 
     def statement(self, folder: Path | None = None) -> dict[str, Any]:
         return bundle.check(folder or self.job.bundle, self.job.home.signing_key().public_key())
@@ -96,7 +96,7 @@ def test_what_is_staged_is_settled_in_full(line: Line) -> None:
     before = line.job.log.head()
     settled = line.stage()
     assert set(settled) == {"content", "subject", "release", "records"}
-    assert [file["name"] for file in settled["subject"]] == ["data.csv", "data.parquet", "report.html"]
+    assert [file["name"] for file in settled["subject"]] == ["data.csv", "data.parquet", *DESCRIPTIONS, "report.html"]
     assert settled["content"] == bundle.content_digest(settled["subject"], settled["release"])
     assert settled["records"] == settled["release"]["records"] == line.source.rows
     release = settled["release"]
@@ -149,7 +149,7 @@ def test_what_a_killed_attempt_left_of_the_bundle_is_cleared_away(line: Line) ->
     assert "more" not in {file["name"] for file in line.stage()["subject"]}
 
 
-@pytest.mark.parametrize("name", ["data.csv", "data.parquet", "report.html"])
+@pytest.mark.parametrize("name", ["data.csv", "data.parquet", *DESCRIPTIONS, "report.html"])
 def test_a_change_to_what_waits_for_approval_is_refused(line: Line, name: str) -> None:
     line.stage()
     with open(line.job.bundle / name, "ab") as file:

@@ -15,7 +15,17 @@ import pyarrow.parquet as pq
 import pysdmx.io
 import pytest
 from private_release import Line, begun
-from workplace import ROWS, Workplace, budget_of, make_table, make_units, open_dp_account, predicate
+from workplace import (
+    DESCRIPTIONS,
+    ROWS,
+    Workplace,
+    budget_of,
+    files_of,
+    make_table,
+    make_units,
+    open_dp_account,
+    predicate,
+)
 
 from measures.gates import GateRefused, Verdict
 from mechanisms.refusal import ValueOutsideDomain
@@ -46,12 +56,12 @@ def test_a_table_is_released_and_verifies(workplace: Workplace, settings: dict[s
     with begun(workplace) as line:
         receipt = line.publish()
     bundle = Path(receipt.path)
-    files = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
-    assert files == {
+    assert set(files_of(bundle)) == {
         "tables/incomes.parquet",
         "tables/incomes.csv",
         "tables/incomes.sdmx.csv",
         "tables/incomes.structure.xml",
+        *DESCRIPTIONS,
         "manifest.json",
         "report.html",
     }
