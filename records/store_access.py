@@ -78,10 +78,10 @@ def _required_safe(endpoint: str) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError:
         host = None
-    if not host or parts.scheme not in ("http", "https") or parts.path.strip("/") or "@" in parts.netloc:
+    if not host or endpoint.rstrip("/") != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
         raise AccessRefused.at("AWS_ENDPOINT_URL", rule="must be a scheme, a host and a port, no more", remedy=remedy)
-    if parts.query or parts.fragment:
-        raise AccessRefused.at("AWS_ENDPOINT_URL", rule="must be a scheme, a host and a port, no more", remedy=remedy)
+    if parts.scheme not in ("http", "https"):
+        raise AccessRefused.at("AWS_ENDPOINT_URL", rule="must begin with https://", remedy=remedy)
     if parts.scheme == "http" and not _is_this_machine(host):
         rule = "http is for this machine only: everybody on the way could read and change what is sent"
         raise AccessRefused.at("AWS_ENDPOINT_URL", rule=rule, remedy=remedy)

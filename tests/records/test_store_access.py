@@ -58,7 +58,7 @@ def test_http_is_taken_on_this_machine(endpoint: str) -> None:
         ("https://host:canary", "no more"),
         ("https://[canary", "no more"),
         ("https://", "no more"),
-        ("ftp://canary", "no more"),
+        ("ftp://canary", "must begin with https://"),
         ("canary:9000", "no more"),
     ],
 )

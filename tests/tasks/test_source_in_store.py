@@ -126,7 +126,7 @@ def test_a_file_that_is_damaged_inside_is_refused(tmp_path: Path, bucket: Bucket
 
 
 def test_a_bucket_that_does_not_exist_holds_nothing(bucket: Bucket) -> None:
-    with pytest.raises((StoreRefused, SourceUnreadable)):
+    with pytest.raises(SourceUnreadable, match="at least one Parquet file"):
         open_source("s3://no-such-bucket/x.parquet", DECLARED)
 
 
