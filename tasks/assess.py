@@ -29,6 +29,7 @@ from tasks.layouts import read_table
 from tasks.linked import read_linked
 from tasks.protect import Staged
 from tasks.step import step
+from tasks.table_parts import counted_again
 from tasks.tables import load_columns, read_release
 
 __all__ = ["assess"]
@@ -114,8 +115,9 @@ def _judged_table(job: Job, source: Ingested, staged: Staged) -> Judgement:
     """The checks of a released table, how to measure it, and by what."""
     plan, layout = job.plan, job.plan.table
     hidden = load_columns(staged.secrets)
+    kept = hidden.pop("kept", None)
     output = TableOutput(
-        original=load_columns(source.folder, hidden.pop("kept", None)),
+        original={} if source.parts else load_columns(source.folder, kept),
         declared=plan.data_columns,
         layout=layout,
         released=read_table(staged.data, layout),
@@ -123,6 +125,8 @@ def _judged_table(job: Job, source: Ingested, staged: Staged) -> Judgement:
         settled=staged.settled,
         hidden=hidden,
     )
+    if source.parts:
+        output = counted_again(source.parts, output, plan.address)
     left_out = frozenset() if plan.guarantee.model in ADDS_UP else public_measures()
     return recheck_table(output), lambda name: judge_table(name, output), _without(table_measure_names(), left_out)
 

@@ -44,13 +44,15 @@ class SourceUnreadable(Refusal):
     kind = "data"
 
 
-def open_source(path: str, declared: Mapping[str, Column], *, unit: str | None = None) -> ds.Dataset:
+def open_source(
+    path: str, declared: Mapping[str, Column], *, unit: str | None = None, file: str | None = None
+) -> ds.Dataset:
     """The source as a data set whose schema fits the declared columns; reads no row.
 
-    unit: the identifier that tells whose record it is, if a unit may have several.
+    unit: the identifier that tells whose record it is, if a unit may have several. file: only this one of the source.
     """
     wanted = _wanted(declared, unit)
-    files = _files(Path(path))
+    files = _files(Path(path)) if file is None else [Path(file)]
     keys = _folder_keys(Path(path), files)
     by_folder = [name for name in wanted if name in keys]
     try:

@@ -1,0 +1,38 @@
+"""A Dask cluster of two worker processes on this machine, and sources in several files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from distributed import LocalCluster
+
+__all__ = ["two_workers", "write_hive", "write_parts"]
+
+
+@contextmanager
+def two_workers() -> Iterator[LocalCluster]:
+    """A worker that is killed is started again."""
+    with LocalCluster(
+        n_workers=2, processes=True, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+def write_parts(table: pa.Table, folder: Path, files: int = 3, row_group: int = 50) -> None:
+    """The table in so many files of different lengths."""
+    folder.mkdir()
+    borders = [round(table.num_rows * (place / files) ** 1.3) for place in range(files + 1)]
+    for place, (start, stop) in enumerate(zip(borders[:-1], borders[1:], strict=True)):
+        pq.write_table(table.slice(start, stop - start), folder / f"{place}.parquet", row_group_size=row_group)
+
+
+def write_hive(table: pa.Table, folder: Path, by: str) -> None:
+    """The table in a folder for each category."""
+    ds.write_dataset(
+        table, folder, format="parquet", partitioning=ds.partitioning(pa.schema([table.schema.field(by)]), flavor="hive")
+    )
