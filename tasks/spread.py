@@ -7,11 +7,15 @@ must not be, a draw, says so itself (tasks.drawn_once).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
+from prefect.context import TaskRunContext
 from prefect.task_runners import TaskRunner
 
 from mechanisms.refusal import Refusal
@@ -30,6 +34,20 @@ class ClusterRefused(Refusal):
     kind = "failure"
 
 
+@dataclass(slots=True)
+class _Errand:
+    """What the flow on the cluster is to do, and what came of it."""
+
+    name: str
+    work: Callable[[Any], Any]
+    orders: Sequence[Any]
+    done: list[Any] = field(default_factory=list)
+
+
+# Not a parameter, which Prefect would store, and not a closure, which would travel to the workers with every order.
+_errand: ContextVar[_Errand] = ContextVar("errand")
+
+
 def spread(name: str, work: Callable[[Order], R], orders: Sequence[Order], address: str | None) -> list[R]:
     """`[work(order) for order in orders]`; on the cluster at this address, if there is one."""
     if address is None:
@@ -37,19 +55,29 @@ def spread(name: str, work: Callable[[Order], R], orders: Sequence[Order], addre
     from prefect_dask.task_runners import DaskTaskRunner
 
     _require_workers(address)
-    done: list[R] = []
+    runner: TaskRunner[Any] = DaskTaskRunner(address=address)
+    errand = _Errand(name, work, orders)
+    token = _errand.set(errand)
+    try:
+        with _outside_the_step():
+            _on_the_cluster.with_options(name=name, task_runner=runner)()
+    finally:
+        _errand.reset(token)
+    return errand.done
 
-    runner: TaskRunner[Any] = DaskTaskRunner(address=address)  # type: ignore[assignment]  # its futures are wrapped
 
-    @flow(name=name, task_runner=runner, persist_result=False, retries=0, log_prints=False)
-    def on_the_cluster() -> None:  # no parameter: Prefect would store it
-        ordered = [_piece.with_options(name=name).submit(name, work, order) for order in orders]
-        for future in ordered:
-            future.wait()  # all of them: nobody may write into a run that has ended
-        done.extend(future.result() for future in ordered)
+@flow(persist_result=False, retries=0, log_prints=False)
+def _on_the_cluster() -> None:
+    _order_all()  # a flow's own code travels with every order, so there is as little of it as can be
 
-    on_the_cluster()
-    return done
+
+def _order_all() -> None:
+    errand = _errand.get()
+    piece = _piece.with_options(name=errand.name)
+    ordered = [piece.submit(errand.name, errand.work, order) for order in errand.orders]
+    for future in ordered:
+        future.wait()  # for all of them: nobody may write into a run that has ended
+    errand.done.extend(future.result() for future in ordered)
 
 
 @task(retries=0, cache_policy=NO_CACHE, persist_result=False, log_prints=False)
@@ -62,6 +90,16 @@ def _done_here(name: str, work: Callable[[Order], R], order: Order) -> R:
         result = work(order)
     give_back_memory()
     return result
+
+
+@contextmanager
+def _outside_the_step() -> Iterator[None]:
+    """A worker is sent the context of whoever orders; that of a step holds the job, and its records stay here."""
+    token = TaskRunContext.__var__.set(None)  # type: ignore[arg-type]  # as where there is no task
+    try:
+        yield
+    finally:
+        TaskRunContext.__var__.reset(token)
 
 
 def _require_workers(address: str) -> None:

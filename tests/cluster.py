@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,12 +28,15 @@ def write_parts(table: pa.Table, folder: Path, files: int = 3, row_group: int = 
     """The table in so many files of different lengths."""
     folder.mkdir()
     borders = [round(table.num_rows * (place / files) ** 1.3) for place in range(files + 1)]
-    for place, (start, stop) in enumerate(zip(borders[:-1], borders[1:], strict=True)):
+    for place, (start, stop) in enumerate(pairwise(borders)):
         pq.write_table(table.slice(start, stop - start), folder / f"{place}.parquet", row_group_size=row_group)
 
 
 def write_hive(table: pa.Table, folder: Path, by: str) -> None:
     """The table in a folder for each category."""
     ds.write_dataset(
-        table, folder, format="parquet", partitioning=ds.partitioning(pa.schema([table.schema.field(by)]), flavor="hive")
+        table,
+        folder,
+        format="parquet",
+        partitioning=ds.partitioning(pa.schema([table.schema.field(by)]), flavor="hive"),
     )
