@@ -13,9 +13,10 @@ import pyarrow.dataset as ds
 from mechanisms.columns import Column
 from mechanisms.refusal import TableEmpty
 from tasks.job import Job
-from tasks.parts import Part, cut, save_whole
+from tasks.parts import Part, SourceTooLarge, cut, save_whole
 from tasks.source import SourceUnreadable, digest_source, open_source, read_source
 from tasks.spread import spread
+from tasks.swap_parts import BYTES_A_RECORD
 
 __all__ = ["ReadOrder", "ingest_parts", "read_part"]
 
@@ -47,6 +48,14 @@ def ingest_parts(job: Job) -> tuple[list[Part], str]:
     parts = cut(dataset, folder, plan.memory)
     if not parts:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
+    rows = sum(part.rows for part in parts)
+    if plan.layout is None and plan.memory is not None and rows * BYTES_A_RECORD > plan.memory:
+        raise SourceTooLarge.at(
+            "run.memory",
+            rule=f"one column of all records must fit: {BYTES_A_RECORD} bytes a record while it is ranked and swapped",
+            got=plan.memory,
+            remedy="Allow more, or run where there is more.",
+        )
     orders = [ReadOrder(plan.source, plan.declared, part) for part in parts]
     read = spread("read a part", read_part, orders, plan.address)
     if _state(dataset) != before or read != [part.rows for part in parts]:

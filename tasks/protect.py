@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms import table
+from mechanisms import probabilistic_k_anonymity, table
 from mechanisms.columns import Column
 from mechanisms.contributions import bounded
 from mechanisms.guarantee import Guarantee
@@ -34,8 +35,9 @@ from tasks.layouts import write_table
 from tasks.linked import StagedTable, columns_of, stage_linked, stated_columns, stated_tables, tables_of
 from tasks.repeat import drawn_before, keep, take_back
 from tasks.step import step
+from tasks.swap_parts import swap_columns
 from tasks.table_parts import counted_cells
-from tasks.tables import load_columns, save_columns, write_release
+from tasks.tables import load_columns, save_columns, write_release, write_rows
 
 __all__ = ["PromiseDiffers", "Staged", "protect", "staged_before"]
 
@@ -125,7 +127,9 @@ def protect(job: Job, source: Ingested) -> Staged:
     job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))
     importlib.import_module("mechanisms.microaggregation.kernels")  # the compiler is not safe to load on two threads
     kept = _rows_kept(job, source, randomness)
-    if plan.layout is None:
+    if source.parts and isinstance(plan.params, probabilistic_k_anonymity.Params):
+        staged = _commit(job, _draw_columns(job, source, plan.params, randomness))
+    elif plan.layout is None:
         staged = _commit(job, _draw_records(job, source, kept, randomness))
     else:
         staged = _commit(job, _draw_table(job, source, kept, cells, randomness))
@@ -149,6 +153,23 @@ def _draw_records(job: Job, source: Ingested, kept: NDArray[np.int64] | None, ra
         linked = stage_linked(job.run.path("linked"), protected.linked, plan.guarantee)
         on_disk.result()
     return _staged(job, protected.masked, records, protected.settled, declared, linked)
+
+
+def _draw_columns(
+    job: Job, source: Ingested, params: probabilistic_k_anonymity.Params, randomness: Randomness
+) -> Staged:
+    """Records that are never held together: column by column, then written by rows."""
+    plan = job.plan
+    _require_planned(probabilistic_k_anonymity.promise(params, plan.data_columns), plan.guarantee)
+    secrets = job.run.path("secrets")
+    shutil.rmtree(secrets, ignore_errors=not secrets.exists())  # of an attempt that died, which was charged
+    attempt = job.run.path("scratch") / f"draw-{job.log.head().seq}"
+    swapped = swap_columns(
+        source.parts, plan.data_columns, params, attempt, secrets, address=plan.address, randomness=randomness
+    )
+    data = job.run.path("protected.parquet")
+    write_rows(data, plan.released, plan.guarantee, source.rows, lambda name, rows: swapped.columns[name][rows])
+    return _staged(job, swapped.masked, source.rows, {}, plan.released)
 
 
 def _draw_table(

@@ -1,9 +1,10 @@
-"""Releases whose records are never held together, under a memory limit: the same line, the same checks."""
+"""Releases whose records are never held together, under a memory limit: the same line, the same checks, figures."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,19 +19,20 @@ from tasks.verification import verify_bundle
 pytestmark = pytest.mark.usefixtures("prefect_home")
 
 
-def in_files(workplace: Workplace, kind: str) -> None:
-    survey = workplace.write_survey(400)
+def in_files(workplace: Workplace, kind: str, rows: int = 400) -> None:
+    survey = workplace.write_survey(rows)
     folder = workplace.folder / "survey"
     if kind == "hive":
         write_hive(survey, folder, "region")
     else:
         write_parts(survey, folder)
     workplace.raw["source"]["path"] = "survey"
+    workplace.raw["run"] = {"memory": "64 MB"}
 
 
 def released(workplace: Workplace) -> Path:
-    release(load_spec(workplace.write_spec()))
-    [bundle] = workplace.bundles()
+    receipt = release(load_spec(workplace.write_spec()))
+    bundle = Path(receipt.path)
     verify_bundle(bundle, workplace.home / "keys" / "signing.pub")
     assert workplace.working_files() == []
     open_records().log.verify()
@@ -38,27 +40,38 @@ def released(workplace: Workplace) -> Path:
     return bundle
 
 
-def events() -> list[str]:
-    return [event.action.value for event in open_records().log.events()]
+def assessed(workplace: Workplace, bundle: Path) -> dict[str, Any]:
+    return dict(json.loads((workplace.home / "runs" / bundle.name / "assessment.json").read_text()))
 
 
 @pytest.mark.parametrize("kind", ["hive", "plain"])
 def test_a_table_is_released_in_parts(workplace: Workplace, kind: str) -> None:
     make_table(workplace)
     in_files(workplace, kind)
-    workplace.raw["run"] = {"memory": "64 MB"}
     open_dp_account(4)
     released(workplace)
-    assert events()[2:] == PASSED
+    assert [event.action.value for event in open_records().log.events()][2:] == PASSED
     assert budget_of()[0] == "1"
 
 
 def test_an_exact_table_in_parts_is_the_one_that_is_made_at_once(workplace: Workplace) -> None:
     make_table(workplace, model="k_anon", epsilon=None, adjacency=None, k=2)
     in_files(workplace, "plain")
-    workplace.raw["run"] = {"memory": "64 MB"}
-    in_parts = pq.read_table(released(workplace) / "tables" / "incomes.parquet").to_pydict()
-    assessed = [json.loads(path.read_text()) for path in workplace.home.rglob("assessment.json")]
-    del workplace.raw["run"]
-    workplace.raw["name"] = "again"
-    workplace.raw["budget"] = {"acknowledges": [open_records().log.events()[0].run]}
+    parts = released(workplace)
+    at_once = Workplace(workplace.folder / "at once")
+    raise NotImplementedError(parts, at_once)
+
+
+@pytest.mark.parametrize("kind", ["hive", "plain"])
+def test_swapped_records_are_released_in_parts(workplace: Workplace, kind: str) -> None:
+    in_files(workplace, kind)
+    bundle = released(workplace)
+    assert [event.action.value for event in open_records().log.events()] == PASSED
+    checks = {check["name"]: check["passed"] for check in assessed(workplace, bundle)["checks"]}
+    assert checks == dict.fromkeys(
+        ["group_sizes", "permutation_within_groups", "unchanged_columns", "identifiers_absent"], True
+    )
+    before, after = pq.read_table(workplace.source), pq.read_table(bundle / "data.parquet")
+    for name in ("income", "savings", "age", "weight"):
+        assert sorted(before[name].drop_null().to_pylist()) == sorted(after[name].drop_null().to_pylist())
+    assert before["income"].to_pylist() != after["income"].to_pylist()
