@@ -23,6 +23,7 @@ _SECTIONS = {
     "Gate": "gates",
     "Approve": "approve",
     "Publish": "publish",
+    "Run": "run",
 }
 _OPENING = """# The spec, key by key
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -16,12 +17,12 @@ __all__ = ["two_workers", "write_hive", "write_parts"]
 
 
 @contextmanager
-def two_workers() -> Iterator[LocalCluster]:
-    """A worker that is killed is started again."""
+def two_workers(**settings: Any) -> Iterator[str]:
+    """Where the scheduler listens. A worker that is killed is started again."""
     with LocalCluster(
-        n_workers=2, processes=True, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        n_workers=2, processes=True, threads_per_worker=1, dashboard_address=None, silence_logs=50, **settings
     ) as cluster:
-        yield cluster
+        yield cluster.scheduler_address
 
 
 def write_parts(table: pa.Table, folder: Path, files: int = 3, row_group: int = 50) -> None:
@@ -34,9 +35,5 @@ def write_parts(table: pa.Table, folder: Path, files: int = 3, row_group: int = 
 
 def write_hive(table: pa.Table, folder: Path, by: str) -> None:
     """The table in a folder for each category."""
-    ds.write_dataset(
-        table,
-        folder,
-        format="parquet",
-        partitioning=ds.partitioning(pa.schema([table.schema.field(by)]), flavor="hive"),
-    )
+    partitioning = ds.partitioning(pa.schema([table.schema.field(by)]), flavor="hive")
+    ds.write_dataset(table, folder, format="parquet", partitioning=partitioning)
