@@ -20,6 +20,8 @@ __all__ = ["beside", "budget_faults", "draw_up_plan"]
 def draw_up_plan(spec: ReleaseSpec) -> Plan:
     """Resolve a spec; the composed guarantee is computed here and nowhere else."""
     as_data = spec.model_dump(mode="json", exclude_none=True)
+    # Where the work is done changes nothing of the release: a run that died on a cluster may be resumed elsewhere.
+    defining = {name: section for name, section in as_data.items() if name != "run"}
     promises = [mechanism_of(params).promise(params, spec.columns) for params in spec.protect]
     guarantee = beside(compose(promises), spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
@@ -44,7 +46,9 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
         acknowledges=spec.budget.acknowledges,
         rule=spec.approve.rule,
         spec=as_data,
-        spec_digest=hashlib.sha256(canonical(as_data)).hexdigest(),
+        spec_digest=hashlib.sha256(canonical(defining)).hexdigest(),
+        address=spec.run.address,
+        memory=spec.run.bytes,
     )
 
 

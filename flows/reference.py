@@ -24,6 +24,7 @@ _SECTIONS = {
     "Approve": "approve",
     "Publish": "publish",
     "Describe": "describe",
+    "Run": "run",
 }
 _OPENING = """# The spec, key by key
 

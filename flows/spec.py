@@ -18,6 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from flows.run_faults import run_faults
 from flows.spec_faults import Protection, disagreements, every_fault
 from flows.taxonomies import read_taxonomy
 from measures.gates import Gate
@@ -34,6 +35,7 @@ __all__ = [
     "Describe",
     "Publish",
     "ReleaseSpec",
+    "Run",
     "Source",
     "Validate",
     "json_schema",
@@ -183,6 +185,51 @@ class Describe(_Section):
     )
 
 
+_LEAST_MEMORY = 64 * 10**6
+_UNITS = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
+class Run(_Section):
+    """Where the work is done and in how much memory. It changes nothing of what is promised or drawn."""
+
+    engine: Literal["local", "dask"] = Field(
+        default="local",
+        description="local: this machine. dask: a Dask cluster whose workers reach the source and the home of this "
+        "machine under the same paths; for ir_swap and tables.",
+    )
+    address: str | None = Field(
+        default=None, description="Where the cluster's scheduler listens, such as tcp://10.0.0.1:8786. dask only."
+    )
+    memory: str | None = Field(
+        default=None,
+        pattern=r"^[1-9][0-9]{0,5} ?(MB|GB|TB)$",
+        description='The most that the data may take in each process, such as "2 GB"; the program itself takes about '
+        "half a gigabyte more. The source is then read part by part. For ir_swap and tables.",
+    )
+
+    @property
+    def bytes(self) -> int | None:
+        """The memory limit as a number."""
+        return None if self.memory is None else int(self.memory[:-2]) * _UNITS[self.memory[-2:]]
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        fault = None
+        if self.engine == "dask" and self.address is None:
+            fault = Fault("address", "needed with engine: dask", "Say where the scheduler listens.")
+        elif self.engine == "local" and self.address is not None:
+            remedy = "Remove it, or set engine: dask."
+            fault = Fault("address", "only a Dask cluster has an address", remedy, repr(self.address))
+        elif self.address is not None and not re.fullmatch(r"(tcp|tls)://[^\s/@]+:[0-9]{1,5}", self.address):
+            rule = "must be tcp:// or tls://, a host and a port"
+            fault = Fault("address", rule, "Write it like tcp://10.0.0.1:8786.", repr(self.address))
+        elif self.bytes is not None and self.bytes < _LEAST_MEMORY:
+            fault = Fault("memory", "at least 64 MB", "Allow more.", repr(self.memory))
+        if fault is not None:
+            raise PydanticCustomError("faults", "cannot be run", {"faults": [fault]})
+        return self
+
+
 class ReleaseSpec(_Section):
     """One release: source, validation, protection, gates, approval, publication."""
 
@@ -206,11 +253,17 @@ class ReleaseSpec(_Section):
     describe: Describe | None = Field(
         default=None, description="Title, publisher, licence and the like, for catalogues."
     )
+    run: Run = Field(default_factory=Run, description="Where the work is done, and in how much memory.")
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
         protect, gates = dict(enumerate(self.protect)), dict(enumerate(self.gates))
         faults = disagreements(self.source.unit, self.columns, protect, gates, self.budget.part, self.publish.formats)
+        if self.run.engine != "local" or self.run.bytes is not None:
+            asked = "engine" if self.run.engine != "local" else "memory"
+            faults += run_faults(
+                asked, self.run.bytes, self.source.unit, self.columns, self.validation.suite, protect, gates
+            )
         if faults:
             raise PydanticCustomError("faults", "sections disagree", {"faults": faults})
         return self

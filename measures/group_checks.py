@@ -13,7 +13,7 @@ compared with that.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from measures.rows import identical, is_missing
 from mechanisms.columns import Role, named
 from mechanisms.parallel import in_parallel
 
-__all__ = ["group_checks"]
+__all__ = ["column_verdicts", "group_checks", "joined_checks"]
 
 # Which columns each method promises to mask, and which checks its model needs.
 _MASKS: dict[str, tuple[Role, ...]] = {
@@ -60,6 +60,50 @@ def group_checks(output: Output) -> tuple[Check, ...]:
     return (*(check(grouped) for check in _CHECKS[output.guarantee.model]), identifiers_absent(output))
 
 
+def column_verdicts(output: Output, name: str) -> dict[str, bool]:
+    """The checks of one column under ir_swap, whose columns have nothing to do with each other.
+
+    output: with this column alone, but every declared one.
+    """
+    grouped = _grouped(output)
+    _require_ranked(grouped)
+    if name not in grouped.promised:
+        return {"unchanged_columns": not _changed(grouped, name)}
+    return {
+        "group_sizes": _groups_large_enough(grouped, name),
+        "permutation_within_groups": _permuted(grouped, (name,)),
+    }
+
+
+def joined_checks(output: Output, found: Mapping[str, Mapping[str, bool]]) -> tuple[Check, ...]:
+    """Every check of ir_swap from the verdicts of its columns; a column without its verdict has failed.
+
+    output: without values; `released` has the columns of the file.
+    """
+    grouped = _grouped(output)
+    _require_ranked(grouped)
+
+    def failed(check: str, names: Iterable[str]) -> list[str]:
+        return [name for name in names if not found.get(name, {}).get(check, False)]
+
+    return (
+        _sizes_verdict(grouped, failed("group_sizes", grouped.promised)),
+        _permutation_verdict(failed("permutation_within_groups", grouped.promised)),
+        _unchanged_verdict(failed("unchanged_columns", _not_masked(grouped))),
+        identifiers_absent(output),
+    )
+
+
+def _require_ranked(grouped: _Grouped) -> None:
+    if grouped.method != "ir_swap":
+        raise RecheckImpossible.at(
+            "guarantee.parameters.method",
+            rule="only columns of ir_swap can be checked one by one",
+            got=grouped.method,
+            remedy="Check them together.",
+        )
+
+
 def _grouped(output: Output) -> _Grouped:
     guarantee = output.guarantee
     method = guarantee.parameters.get("method")
@@ -92,6 +136,10 @@ def _grouped(output: Output) -> _Grouped:
 
 
 def _group_sizes(grouped: _Grouped) -> Check:
+    return _sizes_verdict(grouped, (name for name in grouped.promised if not _groups_large_enough(grouped, name)))
+
+
+def _sizes_verdict(grouped: _Grouped, broken: Iterable[str]) -> Check:
     sizes = sorted(set(grouped.k.values()))
     rule = f"every group of every masked column has at least k = {', '.join(map(str, sizes))} records"
     if grouped.output.masked != set(grouped.promised):
@@ -101,7 +149,7 @@ def _group_sizes(grouped: _Grouped) -> Check:
         rule,
         "every group is large enough",
         "a group is missing, too small, or mixes missing and present values",
-        (name for name in grouped.promised if not _groups_large_enough(grouped, name)),
+        broken,
     )
 
 
@@ -124,17 +172,22 @@ def _groups_large_enough(grouped: _Grouped, name: str) -> bool:
 
 
 def _permutation_within_groups(grouped: _Grouped) -> Check:
-    rule = "in every group the released values are the original values in another order"
-    name = "permutation_within_groups"
-    good, bad = "every group holds its own values", "values left or entered a group, or a record was torn apart"
     if grouped.method == "ir_swap":
         permuted = in_parallel(lambda column: _permuted(grouped, (column,)), grouped.promised)
-        return verdict(
-            name, rule, good, bad, (c for c, kept in zip(grouped.promised, permuted, strict=True) if not kept)
-        )
+        return _permutation_verdict(c for c, kept in zip(grouped.promised, permuted, strict=True) if not kept)
     # Equal tuples have equal parts: the joint comparison covers every single column.
     broken = () if _permuted(grouped, grouped.promised) else grouped.promised
-    return verdict(name, f"{rule}, each record's confidential values together", good, bad, broken)
+    return _permutation_verdict(broken, ", each record's confidential values together")
+
+
+def _permutation_verdict(broken: Iterable[str], together: str = "") -> Check:
+    return verdict(
+        "permutation_within_groups",
+        f"in every group the released values are the original values in another order{together}",
+        "every group holds its own values",
+        "values left or entered a group, or a record was torn apart",
+        broken,
+    )
 
 
 def _permuted(grouped: _Grouped, names: tuple[str, ...]) -> bool:
@@ -179,23 +232,28 @@ def _k_anonymity_of_keys(grouped: _Grouped) -> Check:
 
 
 def _unchanged_columns(grouped: _Grouped) -> Check:
-    others = [
-        name
-        for name in named(grouped.output.declared, "quasi_identifier", "confidential", "weight")
-        if name not in grouped.promised
-    ]
+    return _unchanged_verdict(name for name in _not_masked(grouped) if _changed(grouped, name))
 
-    def changed(name: str) -> bool:
-        return not grouped.comparable(name) or not np.array_equal(
-            grouped.output.keys(grouped.output.original, name), grouped.output.keys(grouped.output.released, name)
-        )
 
+def _not_masked(grouped: _Grouped) -> list[str]:
+    declared = named(grouped.output.declared, "quasi_identifier", "confidential", "weight")
+    return [name for name in declared if name not in grouped.promised]
+
+
+def _changed(grouped: _Grouped, name: str) -> bool:
+    output = grouped.output
+    return not grouped.comparable(name) or not np.array_equal(
+        output.keys(output.original, name), output.keys(output.released, name)
+    )
+
+
+def _unchanged_verdict(broken: Iterable[str]) -> Check:
     return verdict(
         "unchanged_columns",
         "every column that is not masked is released as it is",
         "every such column is equal, missing values included",
         "a column that must not change was changed or left out",
-        filter(changed, others),
+        broken,
     )
 
 

@@ -14,21 +14,21 @@ A check that the guarantee names and that cannot be run is a failure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from measures.block_checks import block_checks
 from measures.bucket_checks import bucket_checks
 from measures.bucket_output import BucketOutput
 from measures.checks import Check, Output, RecheckImpossible
 from measures.comparison import Groups, Settled
-from measures.group_checks import group_checks
+from measures.group_checks import group_checks, joined_checks
 from measures.statistic_checks import statistic_checks
 from measures.table_checks import table_checks
 from measures.table_output import TableOutput
 from mechanisms.columns import Columns, Declared
 from mechanisms.guarantee import Guarantee, Model
 
-__all__ = ["recheck", "recheck_buckets", "recheck_table"]
+__all__ = ["recheck", "recheck_buckets", "recheck_columns", "recheck_table"]
 
 _CHECKS: dict[Model, Callable[[Output], tuple[Check, ...]]] = {
     "prob_k": group_checks,
@@ -75,6 +75,14 @@ def recheck(
         )
     )
     return _all_run(guarantee, checks)
+
+
+def recheck_columns(output: Output, found: Mapping[str, Mapping[str, bool]]) -> tuple[Check, ...]:
+    """Every check of ir_swap, where each column was looked at by itself (`group_checks.column_verdicts`).
+
+    output: without values; `released` has the columns of the file.
+    """
+    return _all_run(output.guarantee, joined_checks(output, found))
 
 
 def recheck_table(output: TableOutput) -> tuple[Check, ...]:

@@ -21,7 +21,7 @@ from measures.table_rules import NO_MISSING
 from measures.table_totals import Cells, find_cells, folded
 from mechanisms.layout import Figure
 
-__all__ = ["cell_error", "largest_cell_error", "margin_error"]
+__all__ = ["cell_error", "largest_cell_error", "margin_error", "true_sums"]
 
 Floats = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ def _judged(output: TableOutput, name: str, rows: slice, size: Callable[[Floats]
         name=name,
         value=max(parts.values()),
         direction="lower_is_better",
-        n=len(cells.places),
+        n=cells.records,
         columns=tuple(parts),
         by_column=parts,
         missing=NO_MISSING,
@@ -96,12 +96,19 @@ def _true_figures(output: TableOutput, cells: Cells) -> Iterator[tuple[Figure, F
         if figure.statistic == "count":
             yield figure, counts
         elif figure.statistic in ("sum", "mean") and figure.column is not None:
-            values = output.original[figure.column].astype(np.float64)
-            sums = _in_all_rows(cells, np.bincount(cells.places, values, len(cells.counts)))
+            sums = _in_all_rows(cells, true_sums(output, cells, figure.column))
             yield (
                 figure,
                 sums if figure.statistic == "sum" else np.where(counts > 0, sums / np.maximum(counts, 1), np.nan),
             )
+
+
+def true_sums(output: TableOutput, cells: Cells, column: str) -> Floats:
+    """The values of every cell added up as they were stored."""
+    if output.counted is not None:
+        return output.counted.measures[column].true
+    values = output.original[column].astype(np.float64)
+    return np.bincount(cells.places, values, len(cells.counts)).astype(np.float64, copy=False)
 
 
 def _in_all_rows(cells: Cells, by_cell: NDArray[Any]) -> Floats:

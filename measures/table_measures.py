@@ -66,6 +66,8 @@ def noise_chance(output: TableOutput) -> Measurement:
 
 
 def _records(output: TableOutput) -> int:
+    if output.counted is not None:
+        return output.counted.records
     return max(len(values) for values in output.original.values())
 
 

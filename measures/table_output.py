@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from measures.table_counted import Counted
 from mechanisms.columns import Columns, Declared
 from mechanisms.guarantee import Guarantee
 from mechanisms.layout import Layout
@@ -20,6 +21,8 @@ class TableOutput:
     original: the columns as the mechanism got them. declared: these columns.
     released: read back from the file; dimensions as codes into the labels of the layout.
     settled, hidden: the mechanism's own account, public and secret; see mechanisms.protected.
+    counted: the records counted again part by part, where they are too many to be held together; then `original` has
+    none.
     """
 
     original: Columns
@@ -29,3 +32,4 @@ class TableOutput:
     guarantee: Guarantee
     settled: Mapping[str, Any]
     hidden: Columns
+    counted: Counted | None = None

@@ -26,7 +26,14 @@ from measures.table_output import TableOutput
 from measures.table_totals import Cells, add_up, find_cells
 from mechanisms.tables.cells import build_cells
 
-__all__ = ["NO_MISSING", "largest_share", "p_percent", "smallest_frequency", "two_largest_share"]
+__all__ = [
+    "NO_MISSING",
+    "contributions",
+    "largest_share",
+    "p_percent",
+    "smallest_frequency",
+    "two_largest_share",
+]
 
 Integers = NDArray[np.int64]
 
@@ -109,12 +116,19 @@ def p_percent(output: TableOutput) -> Measurement:
 class _Sizes:
     """X, x_1 and x_2 of the cells of one column that have anything but zeros."""
 
-    def __init__(self, cells: Cells, values: Integers) -> None:
-        found = build_cells({"cell": cells.places}, (len(cells.counts),), {"v": values}).measures["v"]
-        some = found.sizes > 0
-        self.all, self.first, self.second = (
-            each[some] for each in (found.sizes, found.largest_size, found.second_size)
-        )
+    def __init__(self, sizes: Integers, first: Integers, second: Integers) -> None:
+        some = sizes > 0
+        self.all, self.first, self.second = (each[some] for each in (sizes, first, second))
+
+
+def contributions(output: TableOutput, cells: Cells, column: str) -> tuple[Integers, Integers, Integers]:
+    """X, x_1 and x_2 of every cell."""
+    if output.counted is not None:
+        counted = output.counted.measures[column]
+        return counted.sizes, counted.first, counted.second
+    values = add_up(output, cells, column).values
+    found = build_cells({"cell": cells.places}, (len(cells.counts),), {"v": values}).measures["v"]
+    return found.sizes, found.largest_size, found.second_size
 
 
 def _largest(numerators: Integers, denominators: Integers) -> Fraction:
@@ -140,7 +154,7 @@ def _judged(
     cells, parts = find_cells(output), {}
     rounded, worst = (not_below, max) if direction == "lower_is_safer" else (not_above, min)
     for column in summed:
-        sizes = _Sizes(cells, add_up(output, cells, column).values)
+        sizes = _Sizes(*contributions(output, cells, column))
         if not len(sizes.all):
             raise MeasureUndefined.at(
                 name, rule=f"needs a value other than 0 in {column}", remedy="Remove the gate, or the column."
@@ -150,7 +164,7 @@ def _judged(
         name=name,
         value=worst(parts.values()),
         direction=direction,
-        n=len(cells.places),
+        n=cells.records,
         columns=tuple(parts),
         by_column=parts,
         attacker=attacker,

@@ -37,16 +37,20 @@ _LARGEST_SUM = 2.0**62
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """The cell of every record by (1), and the number of records of every cell."""
+    """The cell of every record by (1), and the number of records of every cell.
+
+    places: empty where the records were counted part by part and are not here.
+    """
 
     layout: Layout
+    records: int
     places: Integers
     counts: Integers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """One measure in steps of 2^exponent: the v of every record; by cell its bounds (3), sum and extremes.
+    """One measure in steps of 2^exponent: the v of every record that is here; by cell its bounds (3), sum and extremes.
 
     A cell without records has extremes 0.
     """
@@ -88,10 +92,15 @@ def recounted(output: TableOutput, measures: tuple[str, ...]) -> Recounted:
 def find_cells(output: TableOutput) -> Cells:
     """(1)."""
     layout, original = output.layout, output.original
+    if output.counted is not None:
+        if original or len(output.counted.counts) != layout.starts[1] or output.counted.records < 1:
+            raise _impossible("original", "either here or counted in parts, and at least one record")
+        return Cells(layout, output.counted.records, np.zeros(0, np.int64), output.counted.counts)
     records = {len(values) for values in original.values()}
     if len(records) != 1 or records == {0}:
         raise _impossible("original", "at least one record, and as many values of it in every column")
-    places = np.zeros(records.pop(), np.int64)
+    number = records.pop()
+    places = np.zeros(number, np.int64)
     for name in layout.levels[0]:
         column, categories = output.declared.get(name), layout.dimensions[name]
         if column is None or tuple(map(str, column.categories or ())) != categories or name not in original:
@@ -102,7 +111,7 @@ def find_cells(output: TableOutput) -> Cells:
         places *= len(categories)
         places += codes
     cells = layout.starts[1]
-    return Cells(layout, places, np.bincount(places, minlength=cells).astype(np.int64, copy=False))
+    return Cells(layout, number, places, np.bincount(places, minlength=cells).astype(np.int64, copy=False))
 
 
 def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
@@ -111,6 +120,8 @@ def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
         ones, filled = np.ones_like(cells.places), (cells.counts > 0).astype(np.int64)
         return Measured(0, ones, np.zeros_like(filled), np.ones_like(filled), cells.counts, filled, filled)
     column, stored = output.declared.get(measure), output.original.get(measure)
+    if output.counted is not None:
+        return _counted(output, measure)
     if column is None or column.domain is None or stored is None or stored.dtype.kind not in "iuf":
         raise _impossible(measure, "a numeric column of the records with a declared domain")
     exponent = _exponent(output, measure, column)
@@ -125,6 +136,17 @@ def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
     empty = cells.counts == 0
     smallest[empty] = largest[empty] = 0
     return Measured(exponent, values, low, high, sums, smallest, largest)
+
+
+def _counted(output: TableOutput, measure: str) -> Measured:
+    """One measure that was added up part by part."""
+    column = output.declared.get(measure)
+    found = None if output.counted is None else output.counted.measures.get(measure)
+    if found is None or column is None or column.domain is None:
+        raise _impossible(measure, "a numeric column of the records with a declared domain")
+    exponent = _exponent(output, measure, column)
+    low, high = _bounds(output, measure, column, exponent)
+    return Measured(exponent, np.zeros(0, np.int64), low, high, found.sums, found.smallest, found.largest)
 
 
 def folded(layout: Layout, level: tuple[str, ...], by_cell: NDArray[Any], fold: np.ufunc = np.add) -> NDArray[Any]:

@@ -38,7 +38,16 @@ from mechanisms.randomness import Randomness
 from mechanisms.refusal import Fault, SettingRefused
 from mechanisms.sound import is_missing, require_sound
 
-__all__ = ["Params", "faults", "promise", "protect", "released_columns", "settled_facts"]
+__all__ = [
+    "Params",
+    "faults",
+    "group_sizes",
+    "promise",
+    "protect",
+    "released_columns",
+    "settled_facts",
+    "swap_column",
+]
 
 GroupSize = Annotated[StrictInt, Field(ge=2)]
 
@@ -112,7 +121,8 @@ def _allowed_missing(method: str, column: Column) -> tuple[str, ...]:
     return ("refuse", "own_group") if column.role == "confidential" else ("refuse",)
 
 
-def _sizes(params: Params, declared: Declared) -> dict[str, int]:
+def group_sizes(params: Params, declared: Declared) -> dict[str, int]:
+    """Of each confidential column the smallest group under ir_swap."""
     return {name: params.k_by_column.get(name, params.k) for name in named(declared, "confidential")}
 
 
@@ -171,7 +181,7 @@ def promise(params: Params, declared: Declared) -> Guarantee:
     parameters: dict[str, Any] = {
         "method": params.method,
         "k": params.k,
-        "k_by_column": _sizes(params, declared) if ranked else {},
+        "k_by_column": group_sizes(params, declared) if ranked else {},
         "scaling": "not used" if ranked else formulas(declared, keys, params.scaling),
         "ties": "broken at random" if swap else "broken by lowest source row",
     }
@@ -214,10 +224,10 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
     released = {name: columns[name] for name, column in declared.items() if column.role != "identifier"}
     groups: dict[str, NDArray[np.integer[Any]]] = {}
     if params.method == "ir_swap":
-        sizes = _sizes(params, declared)
+        sizes = group_sizes(params, declared)
 
         def swap(name: str, own: Randomness) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
-            return _swap_ranked(columns[name], declared[name], name, sizes[name], own)
+            return swap_column(columns[name], declared[name], name, sizes[name], own)
 
         swapped = in_parallel(swap, sizes, randomness.streams(len(sizes)))
         for name, (values, labels) in zip(sizes, swapped, strict=True):
@@ -249,7 +259,7 @@ def _mdav_in_random_order(places: NDArray[np.float64], k: int, randomness: Rando
     return labels
 
 
-def _swap_ranked(
+def swap_column(
     values: NDArray[Any], column: Column, name: str, k: int, randomness: Randomness
 ) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
     """One column under ir_swap and its groups; missing values stay in place as the last group."""

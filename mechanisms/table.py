@@ -49,7 +49,17 @@ from mechanisms.tables.settled import (
     variances_by_measure,
 )
 
-__all__ = ["Params", "faults", "layout", "promise", "protect", "released_columns", "settled_facts"]
+__all__ = [
+    "Params",
+    "count_cells",
+    "faults",
+    "layout",
+    "promise",
+    "protect",
+    "protect_cells",
+    "released_columns",
+    "settled_facts",
+]
 
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
@@ -78,10 +88,19 @@ def promise(params: Params, declared: Declared) -> Guarantee:
 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
     """The table under `promise(params, declared)`; dimensions as codes of `layout(params, declared)`."""
-    guarantee = promise(params, declared)
+    return protect_cells(count_cells(columns, declared, params), declared, params, randomness)
+
+
+def count_cells(columns: Columns, declared: Declared, params: Params) -> Cells:
+    """(1) of these records; of parts of a table, `tables.merging` puts them together."""
     require_sound(columns, declared, clamped=True)
+    return _build(columns, declared, params, limits_by_measure(params, declared))
+
+
+def protect_cells(cells: Cells, declared: Declared, params: Params, randomness: Randomness) -> Protected:
+    """The table of all the records that were counted: the only place where noise is drawn."""
+    guarantee = promise(params, declared)
     limits = limits_by_measure(params, declared)
-    cells = _build(columns, declared, params, limits)
     if params.k is not None and bool(((cells.counts > 0) & (cells.counts < params.k)).any()):
         raise TooFewRecords.at(
             "k", rule="a cell that is not empty has fewer records", got=params.k, remedy="Merge categories."

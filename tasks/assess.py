@@ -23,12 +23,14 @@ from mechanisms.columns import Columns
 from mechanisms.guarantee import ADDS_UP
 from mechanisms.registry import Judged, mechanism_of
 from records.log import Action
+from tasks.assess_columns import judge_columns
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.layouts import read_table
 from tasks.linked import read_linked
 from tasks.protect import Staged
 from tasks.step import step
+from tasks.table_parts import counted_again
 from tasks.tables import load_columns, read_release
 
 __all__ = ["assess"]
@@ -72,6 +74,15 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
 def _judged_records(job: Job, source: Ingested, staged: Staged) -> Judgement:
     """The checks of released records, how to measure them, and by what."""
     plan = job.plan
+    gated = {gate.measure for gate in plan.gates}
+    left_out = frozenset() if plan.guarantee.model in ADDS_UP else _ONLY_IF_GATED | public_measures()
+    wanted = [name for name in record_measure_names() if name in gated or name not in left_out]
+    if source.parts:
+        data, hidden, scratch = staged.data, staged.secrets, job.run.path("scratch")
+        checks, take = judge_columns(
+            source.parts, staged.declared, plan.guarantee, staged.masked, data, hidden, scratch, plan.address
+        )
+        return checks, take, wanted
     secrets = load_columns(staged.secrets)
     origin, kept = secrets.pop("origin"), secrets.pop("kept", None)
     places = origin if kept is None else np.searchsorted(kept, origin)  # among the rows that were used
@@ -85,9 +96,6 @@ def _judged_records(job: Job, source: Ingested, staged: Staged) -> Judgement:
         return compare(original, columns, staged.declared, groups, settled=staged.settled, aligned=aligned)
 
     everything, masked = compared(released), compared({name: released[name] for name in staged.masked})
-    gated = {gate.measure for gate in plan.gates}
-    left_out = frozenset() if plan.guarantee.model in ADDS_UP else _ONLY_IF_GATED | public_measures()
-    wanted = [name for name in record_measure_names() if name in gated or name not in left_out]
     return checks, lambda name: judge(name, everything if name in _OVER_ALL_COLUMNS else masked), wanted
 
 
@@ -114,8 +122,9 @@ def _judged_table(job: Job, source: Ingested, staged: Staged) -> Judgement:
     """The checks of a released table, how to measure it, and by what."""
     plan, layout = job.plan, job.plan.table
     hidden = load_columns(staged.secrets)
+    kept = hidden.pop("kept", None)
     output = TableOutput(
-        original=load_columns(source.folder, hidden.pop("kept", None)),
+        original={} if source.parts else load_columns(source.folder, kept),
         declared=plan.data_columns,
         layout=layout,
         released=read_table(staged.data, layout),
@@ -123,6 +132,8 @@ def _judged_table(job: Job, source: Ingested, staged: Staged) -> Judgement:
         settled=staged.settled,
         hidden=hidden,
     )
+    if source.parts:
+        output = counted_again(source.parts, output, plan.address)
     left_out = frozenset() if plan.guarantee.model in ADDS_UP else public_measures()
     return recheck_table(output), lambda name: judge_table(name, output), _without(table_measure_names(), left_out)
 

@@ -28,6 +28,7 @@ class Plan:
     unit: the column that tells whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
     rule: what reviewers are asked; None where nobody is.
+    address: the cluster that does the work; None for this machine. memory: the most bytes of data in each process.
     """
 
     name: str
@@ -49,11 +50,18 @@ class Plan:
     rule: Rule | None
     spec: Mapping[str, Any]
     spec_digest: str
+    address: str | None = None
+    memory: int | None = None
 
     @property
     def data_columns(self) -> dict[str, Column]:
         """The columns that are read: all but the direct identifiers."""
         return {name: column for name, column in self.declared.items() if column.role != "identifier"}
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the records are never held together."""
+        return self.address is not None or self.memory is not None
 
     @property
     def table(self) -> Layout:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mechanisms import probabilistic_k_anonymity, table
 from mechanisms.columns import Column
 from mechanisms.contributions import bounded
 from mechanisms.guarantee import Guarantee
@@ -21,6 +23,7 @@ from mechanisms.protected import Protected
 from mechanisms.randomness import Randomness, require_system, system
 from mechanisms.refusal import Fault, Refusal
 from mechanisms.registry import mechanism_of
+from mechanisms.tables.cells import Cells
 from records import durable
 from records.answers import Answer
 from records.digest import plain_file
@@ -32,7 +35,9 @@ from tasks.layouts import write_table
 from tasks.linked import StagedTable, columns_of, stage_linked, stated_columns, stated_tables, tables_of
 from tasks.repeat import drawn_before, keep, take_back
 from tasks.step import step
-from tasks.tables import load_columns, save_columns, write_release
+from tasks.swap_parts import swap_columns
+from tasks.table_parts import counted_cells
+from tasks.tables import load_columns, save_columns, write_release, write_rows
 
 __all__ = ["PromiseDiffers", "Staged", "protect", "staged_before"]
 
@@ -115,14 +120,19 @@ def protect(job: Job, source: Ingested) -> Staged:
     randomness = system()
     require_system(randomness)
     plan = job.plan
+    cells = _cells_of_parts(job, source)  # before anything is spent: a cluster may fail
     job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC))  # before the draw, never after
     head = job.log.head()
     job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
     job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))
     importlib.import_module("mechanisms.microaggregation.kernels")  # the compiler is not safe to load on two threads
     kept = _rows_kept(job, source, randomness)
-    draw = _draw_records if plan.layout is None else _draw_table
-    staged = _commit(job, draw(job, source, kept, randomness))
+    if source.parts and isinstance(plan.params, probabilistic_k_anonymity.Params):
+        staged = _commit(job, _draw_columns(job, source, plan.params, randomness))
+    elif plan.layout is None:
+        staged = _commit(job, _draw_records(job, source, kept, randomness))
+    else:
+        staged = _commit(job, _draw_table(job, source, kept, cells, randomness))
     _keep(job, source, staged)
     return staged
 
@@ -145,14 +155,45 @@ def _draw_records(job: Job, source: Ingested, kept: NDArray[np.int64] | None, ra
     return _staged(job, protected.masked, records, protected.settled, declared, linked)
 
 
-def _draw_table(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Staged:
+def _draw_columns(
+    job: Job, source: Ingested, params: probabilistic_k_anonymity.Params, randomness: Randomness
+) -> Staged:
+    """Records that are never held together: column by column, then written by rows."""
+    plan = job.plan
+    _require_planned(probabilistic_k_anonymity.promise(params, plan.data_columns), plan.guarantee)
+    secrets = job.run.path("secrets")
+    shutil.rmtree(secrets, ignore_errors=not secrets.exists())  # of an attempt that died, which was charged
+    attempt = job.run.path("scratch") / f"draw-{job.log.head().seq}"
+    swapped = swap_columns(
+        source.parts, plan.data_columns, params, attempt, secrets, address=plan.address, randomness=randomness
+    )
+    data = job.run.path("protected.parquet")
+    write_rows(data, plan.released, plan.guarantee, source.rows, lambda name, rows: swapped.columns[name][rows])
+    return _staged(job, swapped.masked, source.rows, {}, plan.released)
+
+
+def _draw_table(
+    job: Job, source: Ingested, kept: NDArray[np.int64] | None, cells: Cells | None, randomness: Randomness
+) -> Staged:
     """A protected table, written; its cells have their public order, so nothing is shuffled."""
-    layout = job.plan.table
-    protected = _protected(job, source, kept, randomness)
+    plan, layout = job.plan, job.plan.table
+    if cells is None or not isinstance(plan.params, table.Params):
+        protected = _protected(job, source, kept, randomness)
+    else:
+        protected = table.protect_cells(cells, plan.data_columns, plan.params, randomness)
+        _require_planned(protected.guarantee, plan.guarantee)
     write_table(job.run.path("protected.parquet"), protected.columns, layout, job.plan.guarantee)
     rows = {} if kept is None else {"kept": kept}
     save_columns(job.run.path("secrets"), {**rows, **protected.hidden})
     return _staged(job, protected.masked, layout.rows, protected.settled)
+
+
+def _cells_of_parts(job: Job, source: Ingested) -> Cells | None:
+    """The cells of a table whose records are never held together; None for everything else."""
+    plan = job.plan
+    if not source.parts or not isinstance(plan.params, table.Params):
+        return None
+    return counted_cells(source.parts, plan.data_columns, plan.params, plan.address)
 
 
 def _protected(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Protected:

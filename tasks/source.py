@@ -37,13 +37,15 @@ from tasks.tables import category_codes
 __all__ = ["SourceUnreadable", "count_rows", "digest_source", "open_source", "read_source"]
 
 
-def open_source(path: str, declared: Mapping[str, Column], *, unit: str | None = None) -> ds.Dataset:
+def open_source(
+    path: str, declared: Mapping[str, Column], *, unit: str | None = None, file: str | None = None
+) -> ds.Dataset:
     """The source as a data set whose schema fits the declared columns; reads no row.
 
-    unit: the identifier that tells whose record it is, if a unit may have several.
+    unit: the identifier that tells whose record it is, if a unit may have several. file: only this one of the source.
     """
     wanted = _wanted(declared, unit)
-    source = source_files(path)
+    source = source_files(path, only=file)
     keys = _folder_keys(source)
     by_folder = [name for name in wanted if name in keys]
     try:

@@ -38,18 +38,19 @@ class SourceFiles:
         return PurePosixPath(name).relative_to(self.root).parts[:-1]
 
 
-def source_files(path: str) -> SourceFiles:
-    """What there is to read; refused if there is nothing."""
+def source_files(path: str, *, only: str | None = None) -> SourceFiles:
+    """What there is to read; refused if there is nothing. only: a name that was found before."""
     place = place_of(path, "source.path")
     if isinstance(place, ObjectPath):
         system, root = store_system(), f"{place.bucket}/{place.key}".removesuffix("/")
         try:
-            names = _names_in_store(system, root)
+            names = _names_in_store(system, root) if only is None else [only]
         except OSError as error:
             raise store_refusal(place, str(error)) from None
     else:
         system, root = fs.LocalFileSystem(), str(place)
-        names = [root] if place.is_file() else [str(file) for file in place.rglob("*") if file.is_file()]
+        files = [place] if place.is_file() else place.rglob("*")
+        names = [str(file) for file in files if file.is_file()] if only is None else [only]
     found = SourceFiles(system, root, sorted((name for name in names if _is_data(name, root)), key=PurePosixPath))
     if not found.names:
         raise SourceUnreadable.at(

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from mechanisms.columns import Column
 from mechanisms.guarantee import Guarantee
 from mechanisms.parallel import in_parallel
 
-__all__ = ["category_codes", "load_columns", "read_release", "save_columns", "write_csv", "write_release"]
+__all__ = ["category_codes", "load_columns", "read_release", "save_columns", "write_csv", "write_release", "write_rows"]
 
 GUARANTEE_KEY = b"penstock.guarantee"
 ROW_GROUP = 1 << 16
@@ -75,28 +76,46 @@ def write_release(
 
     Written and shuffled by groups of rows, so that no second copy of the table is held.
     """
-    fields = [pa.field(name, _arrow_type(declared[name])) for name in columns]
+
+    def shuffled(name: str, rows: slice) -> NDArray[Any]:
+        return np.take(columns[name], origin[rows])
+
+    write_rows(path, {name: declared[name] for name in columns}, guarantee, len(origin), shuffled)
+
+
+def write_rows(
+    path: Path,
+    declared: Mapping[str, Column],
+    guarantee: Guarantee,
+    records: int,
+    values_of: Callable[[str, slice], NDArray[Any]],
+) -> None:
+    """The released table as Parquet; `values_of` gives some rows of a column, which are asked for in order."""
+    fields = [pa.field(name, _arrow_type(column)) for name, column in declared.items()]
     schema = pa.schema(fields, {GUARANTEE_KEY: guarantee.model_dump_json().encode()})
-    categorical = [name for name in columns if declared[name].categories is not None]
+    categorical = [name for name, column in declared.items() if column.categories is not None]
 
     def gather(start: int) -> pa.Table:
-        rows = origin[start : start + ROW_GROUP]
-        arrays = [_to_arrow(np.take(values, rows), declared[name]) for name, values in columns.items()]
+        rows = slice(start, min(start + ROW_GROUP, records))
+        arrays = [_to_arrow(values_of(name, rows), column) for name, column in declared.items()]
         return pa.table(arrays, schema=schema)
 
     # Dictionaries only help categories; on numbers they cost a third of the writing time.
     with pq.ParquetWriter(path, schema, use_dictionary=categorical) as writer, ThreadPoolExecutor(1) as ahead:
-        for table in _ahead_of_use(ahead, gather, range(0, len(origin), ROW_GROUP)):
+        for table in _ahead_of_use(ahead, gather, range(0, records, ROW_GROUP)):
             writer.write_table(table, row_group_size=ROW_GROUP)
 
 
-def read_release(path: Path, declared: Mapping[str, Column], origin: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    """The columns of a released file in the order of the source rows, categories as codes."""
+def read_release(
+    path: Path, declared: Mapping[str, Column], origin: NDArray[np.int64], only: str | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns of a released file, or one of them, in the order of the source rows, categories as codes."""
     columns: dict[str, NDArray[Any]] = {}
     categorical = [name for name, column in declared.items() if column.categories is not None]
     with pq.ParquetFile(path, read_dictionary=categorical) as file, ThreadPoolExecutor(1) as ahead:
         start = 0
-        for table in _ahead_of_use(ahead, file.read_row_group, range(file.num_row_groups)):
+        read = partial(file.read_row_group, columns=None if only is None else [only])
+        for table in _ahead_of_use(ahead, read, range(file.num_row_groups)):
             rows = origin[start : start + table.num_rows]
             start += table.num_rows
             for name in table.column_names:

@@ -1,0 +1,120 @@
+"""Work on parts, spread: here one after another, or on a Dask cluster as Prefect tasks.
+
+An order and its result hold paths, settings, digests and counts, never rows: what a worker reads and writes lies in
+files. Dask does lost work again by itself, on another worker; so what is ordered here may be done twice, and what
+must not be, a draw, says so itself (tasks.drawn_once).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
+from prefect.context import TaskRunContext
+from prefect.task_runners import TaskRunner
+
+from mechanisms.refusal import Refusal
+from tasks.step import give_back_memory, sealed
+
+__all__ = ["ClusterRefused", "spread"]
+
+Order = TypeVar("Order")
+R = TypeVar("R")
+
+
+class ClusterRefused(Refusal):
+    """The cluster of the spec cannot do the work."""
+
+    code = "cluster-refused"
+    kind = "failure"
+
+
+@dataclass(slots=True)
+class _Errand:
+    """What the flow on the cluster is to do, and what came of it."""
+
+    name: str
+    work: Callable[[Any], Any]
+    orders: Sequence[Any]
+    done: list[Any] = field(default_factory=list)
+
+
+# Not a parameter, which Prefect would store, and not a closure, which would travel to the workers with every order.
+_errand: ContextVar[_Errand] = ContextVar("errand")
+
+
+def spread(name: str, work: Callable[[Order], R], orders: Sequence[Order], address: str | None) -> list[R]:
+    """`[work(order) for order in orders]`; on the cluster at this address, if there is one."""
+    if address is None:
+        return [_done_here(name, work, order) for order in orders]
+    from prefect_dask.task_runners import DaskTaskRunner
+
+    _require_workers(address)
+    runner: TaskRunner[Any] = DaskTaskRunner(address=address)
+    errand = _Errand(name, work, orders)
+    token = _errand.set(errand)
+    try:
+        with _outside_the_step():
+            _on_the_cluster.with_options(name=name, task_runner=runner)()
+    finally:
+        _errand.reset(token)
+    return errand.done
+
+
+@flow(persist_result=False, retries=0, log_prints=False)
+def _on_the_cluster() -> None:
+    _order_all()  # a flow's own code travels with every order, so there is as little of it as can be
+
+
+def _order_all() -> None:
+    errand = _errand.get()
+    piece = _piece.with_options(name=errand.name)
+    ordered = [piece.submit(errand.name, errand.work, order) for order in errand.orders]
+    for future in ordered:
+        future.wait()  # for all of them: nobody may write into a run that has ended
+    errand.done.extend(future.result() for future in ordered)
+
+
+@task(retries=0, cache_policy=NO_CACHE, persist_result=False, log_prints=False)
+def _piece(name: str, work: Callable[[Any], Any], order: Any) -> Any:
+    return _done_here(name, work, order)
+
+
+def _done_here(name: str, work: Callable[[Order], R], order: Order) -> R:
+    with sealed(name):
+        result = work(order)
+    give_back_memory()
+    return result
+
+
+@contextmanager
+def _outside_the_step() -> Iterator[None]:
+    """A worker is sent the context of whoever orders; that of a step holds the job, and its records stay here."""
+    token = TaskRunContext.__var__.set(None)  # type: ignore[arg-type]  # as where there is no task
+    try:
+        yield
+    finally:
+        TaskRunContext.__var__.reset(token)
+
+
+def _require_workers(address: str) -> None:
+    """A cluster without workers would let the release wait for ever."""
+    from distributed import Client
+
+    try:
+        with Client(address, timeout="20s", set_as_default=False) as client:  # type: ignore[no-untyped-call]
+            workers = len(client.scheduler_info(n_workers=-1)["workers"])
+    except (OSError, TimeoutError):
+        workers = 0
+    if not workers:
+        raise ClusterRefused.at(
+            "run.address",
+            rule="a scheduler with at least one worker must listen there",
+            got=address,
+            remedy="Start the cluster, or correct the address. Nothing was published.",
+        )

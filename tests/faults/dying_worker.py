@@ -1,0 +1,60 @@
+"""Loaded by every worker of a test's cluster: the first that comes to a chosen point dies there, by SIGKILL.
+
+The orders are read when a point is reached, from the file that TEST_ORDERS names: {"point": ..., "folder": ...}. Every
+draw leaves a line in the folder, whoever makes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mechanisms.probabilistic_k_anonymity
+import mechanisms.table
+import tasks.assess_columns
+import tasks.ingest_parts
+import tasks.swap_parts
+import tasks.table_parts
+
+POINTS: dict[str, tuple[Any, str]] = {
+    "reading": (tasks.ingest_parts, "save_whole"),
+    "counting": (mechanisms.table, "count_cells"),
+    "counting again": (tasks.table_parts, "count_part"),
+    "draw": (tasks.swap_parts, "draw_once"),
+    "swap": (mechanisms.probabilistic_k_anonymity, "swap_column"),
+    "judging": (tasks.assess_columns, "column_verdicts"),
+}
+
+
+def dask_setup(worker: object) -> None:
+    for place, (owner, name) in POINTS.items():
+        setattr(owner, name, _watched(place, getattr(owner, name)))
+
+
+def _watched(place: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        orders = json.loads(Path(os.environ["TEST_ORDERS"]).read_text(encoding="utf-8"))
+        folder = Path(orders["folder"])
+        if place == "swap":
+            with open(folder / "draws", "a", encoding="utf-8") as draws:
+                draws.write(f"{args[2]}\n")
+        _die_first(orders["point"] == f"before {place}", folder)
+        result = original(*args, **kwargs)
+        _die_first(orders["point"] == f"after {place}", folder)
+        return result
+
+    return run
+
+
+def _die_first(here: bool, folder: Path) -> None:
+    if not here:
+        return
+    try:
+        os.close(os.open(folder / "died", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)

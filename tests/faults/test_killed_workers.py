@@ -1,0 +1,174 @@
+"""A worker of a cluster killed with SIGKILL in the middle: a whole release or none, and nothing drawn twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from canaries import INCOMES, SAVINGS, WEIGHTS
+from cluster import two_workers, write_hive, write_parts
+from prefect_dask.client import PrefectDaskClient
+from workplace import PASSED, Workplace, budget_of, make_table, open_dp_account
+
+import tasks.assess_columns
+import tasks.ingest_parts
+import tasks.spread
+import tasks.swap_parts
+import tasks.validate_parts
+from flows.release import release
+from flows.spec import load_spec
+from records import open_records
+from tasks.drawn_once import DrawnBefore
+from tasks.verification import verify_bundle
+
+
+@dataclass
+class Cluster:
+    address: str
+    orders: Path
+
+    def kill(self, point: str, folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        self.orders.write_text(json.dumps({"point": point, "folder": str(folder)}))
+
+
+@pytest.fixture(scope="module")
+def cluster(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    orders = tmp_path_factory.mktemp("orders") / "orders.json"
+    before = os.environ.get("TEST_ORDERS")
+    os.environ["TEST_ORDERS"] = str(orders)
+    with two_workers(preload=["dying_worker"]) as address:
+        yield Cluster(address, orders)
+    os.environ.pop("TEST_ORDERS")
+    assert before is None
+
+
+def on_the_cluster(workplace: Workplace, cluster: Cluster, point: str, *, hive: bool = False) -> Path:
+    """The folder with what the workers tell."""
+    survey = workplace.write_survey(400)
+    folder = workplace.folder / "survey"
+    if hive:
+        write_hive(survey, folder, "region")
+    else:
+        write_parts(survey, folder)
+    workplace.raw["source"]["path"] = "survey"
+    workplace.raw["run"] = {"engine": "dask", "address": cluster.address}
+    told = workplace.folder / "told"
+    cluster.kill(point, told)
+    return told
+
+
+def run(workplace: Workplace) -> Path:
+    bundle = Path(release(load_spec(workplace.write_spec())).path)
+    verify_bundle(bundle, workplace.home / "keys" / "signing.pub")
+    whole(workplace)
+    assert workplace.working_files() == []
+    return bundle
+
+
+def whole(workplace: Workplace) -> None:
+    open_records().log.verify()
+    open_records().ledger.verify()
+    shown = {str(path.relative_to(workplace.published)) for b in workplace.bundles() for path in b.rglob("*.*")}
+    assert set(workplace.public_files()) == shown
+
+
+def events() -> list[str]:
+    return [event.action.value for event in open_records().log.events()]
+
+
+def draws(told: Path) -> list[str]:
+    return sorted((told / "draws").read_text().split())
+
+
+@pytest.mark.parametrize("point", ["nowhere", "after reading", "before draw", "after draw", "before judging"])
+def test_swapped_records_are_released_whole_although_a_worker_died(
+    workplace: Workplace, cluster: Cluster, point: str
+) -> None:
+    told = on_the_cluster(workplace, cluster, point, hive=point == "nowhere")
+    bundle = run(workplace)
+    assert (told / "died").exists() == (point != "nowhere")
+    assert draws(told) == ["income", "savings"]
+    assert events() == PASSED
+    assert [cost.state for cost in open_records().ledger.books()[""].costs] == ["published"]
+    before, after = pq.read_table(workplace.source), pq.read_table(bundle / "data.parquet")
+    for name in ("income", "savings", "age"):
+        assert sorted(before[name].drop_null().to_pylist()) == sorted(after[name].drop_null().to_pylist())
+
+
+@pytest.mark.parametrize("point", ["before swap", "after swap"])
+def test_a_worker_that_dies_while_it_draws_ends_the_run_and_the_next_one_draws_anew(
+    workplace: Workplace, cluster: Cluster, point: str
+) -> None:
+    told = on_the_cluster(workplace, cluster, point)
+    with pytest.raises(DrawnBefore, match="nothing is drawn twice"):
+        run(workplace)
+    whole(workplace)
+    assert workplace.public_files() == []
+    assert draws(told) == ["income", "savings"]
+    assert events()[-1] == "FAILED"
+    assert [cost.state for cost in open_records().ledger.books()[""].costs] == ["spent"]
+
+    run(workplace)
+    assert draws(told) == ["income", "income", "savings", "savings"]
+    assert events().count("SPENT") == events().count("RESERVED") == 2
+    assert [cost.state for cost in open_records().ledger.books()[""].costs] == ["refused", "published"]
+
+
+@pytest.mark.parametrize("point", ["nowhere", "before counting", "after counting", "before counting again"])
+def test_a_table_is_released_whole_and_charged_once_although_a_worker_died(
+    workplace: Workplace, cluster: Cluster, point: str
+) -> None:
+    make_table(workplace)
+    told = on_the_cluster(workplace, cluster, point, hive=point == "nowhere")
+    open_dp_account(4)
+    run(workplace)
+    assert (told / "died").exists() == (point != "nowhere")
+    assert events()[2:] == PASSED
+    assert budget_of() == ("1", "3", ["published"])
+
+
+def test_workers_are_sent_references_and_send_back_no_value(
+    workplace: Workplace, cluster: Cluster, prefect_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_the_cluster(workplace, cluster, "nowhere")
+    columns = workplace.raw["source"]["columns"]
+    for name in ("income", "savings"):
+        columns[name] |= {"domain": [0, 10**15]}
+    survey = pq.read_table(workplace.source).slice(0, len(INCOMES))
+    for name, values in (("income", INCOMES), ("savings", SAVINGS), ("weight", WEIGHTS)):
+        survey = survey.set_column(survey.column_names.index(name), name, pa.array(values))
+    write_parts(survey, workplace.folder / "canaries")
+    workplace.raw["source"]["path"] = "canaries"
+    sent: list[bytes] = []
+    submit, spread = PrefectDaskClient.submit, tasks.spread.spread
+
+    def watched(self: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
+        sent.append(cloudpickle.dumps((func, args, kwargs)))
+        return submit(self, func, *args, **kwargs)
+
+    def answered(*args: Any) -> Any:
+        found = spread(*args)
+        sent.append(cloudpickle.dumps(found))
+        return found
+
+    monkeypatch.setattr(PrefectDaskClient, "submit", watched)
+    for module in (tasks.ingest_parts, tasks.validate_parts, tasks.swap_parts, tasks.assess_columns):
+        monkeypatch.setattr(module, "spread", answered)
+    run(workplace)
+    assert len(sent) > 15
+    stored = [path.read_bytes() for path in prefect_home.rglob("*") if path.is_file()]
+    assert any(b"release a column" in content for content in stored)
+    for values in (INCOMES, SAVINGS, WEIGHTS):
+        for value in values:
+            for form in (str(value).split(".")[0].encode(), struct.pack("<d", value)):
+                assert not any(form in content for content in (*sent, *stored))
