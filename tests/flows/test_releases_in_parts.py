@@ -13,7 +13,11 @@ from workplace import PASSED, Workplace, budget_of, make_table, open_dp_account
 
 from flows.release import release
 from flows.spec import load_spec
+from mechanisms import table
+from mechanisms.randomness import system
 from records import open_records
+from tasks.layouts import read_table
+from tasks.source import open_source, read_source
 from tasks.verification import verify_bundle
 
 pytestmark = pytest.mark.usefixtures("prefect_home")
@@ -57,9 +61,16 @@ def test_a_table_is_released_in_parts(workplace: Workplace, kind: str) -> None:
 def test_an_exact_table_in_parts_is_the_one_that_is_made_at_once(workplace: Workplace) -> None:
     make_table(workplace, model="k_anon", epsilon=None, adjacency=None, k=2)
     in_files(workplace, "plain")
-    parts = released(workplace)
-    at_once = Workplace(workplace.folder / "at once")
-    raise NotImplementedError(parts, at_once)
+    bundle = released(workplace)
+    spec = load_spec(workplace.spec_file)
+    columns = read_source(open_source(str(workplace.source), spec.columns), spec.columns)
+    [params] = spec.protect
+    assert isinstance(params, table.Params)
+    at_once = table.protect(columns, spec.data_columns, params, system()).columns
+    in_parts = read_table(bundle / "tables" / "incomes.parquet", table.layout(params, spec.columns))
+    assert {name: values.tolist() for name, values in in_parts.items()} == {
+        name: values.tolist() for name, values in at_once.items()
+    }
 
 
 @pytest.mark.parametrize("kind", ["hive", "plain"])

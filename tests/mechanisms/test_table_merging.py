@@ -54,7 +54,7 @@ def test_parts_of_different_tables_do_not_merge():
 def counted_of(records: list[tuple[int, int, int]]) -> table_counted.Counted:
     """By definition, cell by cell."""
     by_cell = [[v for a, b, v in records if 2 * a + b == cell] for cell in range(6)]
-    tops = [sorted(map(abs, values), reverse=True) + [0, 0] for values in by_cell]
+    tops = [[*sorted(map(abs, values), reverse=True), 0, 0] for values in by_cell]
 
     def whole(numbers: list[int]) -> np.ndarray:
         return np.array(numbers, np.int64)
