@@ -16,6 +16,7 @@ from tasks.protect import protect
 from tasks.publish import Receipt, already_published, conclude, install, seal, stage
 from tasks.report import report, require_pass
 from tasks.reserve import reserve
+from tasks.run_page import show_published
 from tasks.validate import draw_up_expectations, validate
 
 __all__ = ["Receipt", "Waiting", "release"]
@@ -45,6 +46,7 @@ def release(spec: ReleaseSpec, run: str | None = None, started_by: str | None = 
         job.record(Action.PUBLISHING, destination=str(job.destination))
         seal(job, approval)
         install(job)
+        show_published(job)
         return conclude(job)
 
 

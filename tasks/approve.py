@@ -26,7 +26,7 @@ from records.approval import DecisionRefused, Standing, approval_record, decide,
 from records.log import Action
 from tasks.job import Job
 from tasks.publish import staged_content
-from tasks.report import gate_table
+from tasks.run_page import confidential_report, gate_table
 
 __all__ = [
     "ApprovalExpired",
@@ -238,7 +238,7 @@ def _question(job: Job, content: str, stands: Standing, note: str) -> str:
     until = "" if stands.until is None else f"{stands.until:%Y-%m-%d %H:%M} UTC"
     return (
         f"## Publish {job.plan.name}?\n\n"
-        f"{note}Read the confidential report of run `{job.run.id}`. "
+        f"{note}Read the {confidential_report(job)} of run `{job.run.id}`. "
         f"Then sign exactly this content, where your key is:\n\n"
         f"`penstock sign {content} --key YOUR.pem`\n\n"
         f'To refuse, add `--refuse --reason "TEXT"` and give the same reason in the form.\n\n'
