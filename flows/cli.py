@@ -18,6 +18,7 @@ from flows.options import AsJson, OutputFile, new_file
 from flows.reproduce_commands import reproduce
 from flows.review_commands import approve, keys, refuse, sign
 from flows.screen import Screen
+from flows.serve_command import serve
 from flows.spec import json_schema, load_spec
 from mechanisms.refusal import Kind, Refusal
 
@@ -51,6 +52,7 @@ app.command()(approve)
 app.command()(refuse)
 app.command()(sign)
 app.command()(reproduce)
+app.command()(serve)
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec, YAML or JSON.")]
 SourceOption = Annotated[

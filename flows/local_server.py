@@ -21,7 +21,7 @@ from pathlib import Path
 
 from mechanisms.refusal import Refusal
 
-__all__ = ["ServerNotReady", "be_quiet", "prefect_server", "quiet_settings"]
+__all__ = ["ServerNotReady", "be_quiet", "prefect_server", "quiet_settings", "require_answer"]
 
 _START_SECONDS = 120
 _STOP_SECONDS = 10
@@ -59,7 +59,7 @@ def prefect_server(home: Path) -> Iterator[None]:
     """Have a Prefect API to speak to. Call before prefect is imported, or `be_quiet` before."""
     be_quiet(home)
     if "PREFECT_API_URL" in os.environ:
-        _require_answer(os.environ["PREFECT_API_URL"])
+        require_answer(os.environ["PREFECT_API_URL"])
         yield
         return
     os.environ.setdefault("PREFECT_LOGGING_TO_API_ENABLED", "false")  # nobody can read the logs of a server that ends
@@ -95,7 +95,7 @@ def prefect_server(home: Path) -> Iterator[None]:
             server.wait()
 
 
-def _require_answer(url: str) -> None:
+def require_answer(url: str) -> None:
     """Prefect itself would end in a traceback. The URL is not quoted, because it can hold a password."""
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=10):

@@ -111,6 +111,18 @@ class Screen:
                 self._out.print(f"  {label:20}{escape(value)}")
         return WAITING_EXIT_CODE
 
+    def show_served(self, ready: Mapping[str, Any]) -> None:
+        self._out.print(f"[bold green]Ready[/bold green] {escape(ready['address'])}")
+        for label, value in (
+            ("deployments", ", ".join(ready["deployments"])),
+            ("folder of specs", ready["specs"]),
+            ("reports", ready["reports"] and f"{ready['reports']}/RUN"),
+            ("password of reports", ready["password_file"]),
+            ("stop", "Ctrl-C"),
+        ):
+            if value is not None:
+                self._out.print(f"  {label:20}{escape(value)}")
+
     def show_demo(self, receipt: Mapping[str, Any], spec: Path, events: int) -> None:
         if self._as_json:
             self.show("", {**receipt, "spec": str(spec), "log_events": events})

@@ -23,6 +23,7 @@ from mechanisms.refusal import Refusal
 from records import Action, Home, Ledger, Log, LogAppendFailed, Run, open_records
 from records.home import login
 from tasks.plan import Plan
+from tasks.tell import tell
 
 __all__ = ["KEPT", "Job", "attend", "begin"]
 
@@ -47,6 +48,7 @@ class Job:
     def record(self, action: Action, **facts: Any) -> None:
         """Append to the audit log; a failed append stops the release."""
         self.log.append(action, run=self.run.id, actor=self.actor, facts=facts, occurred=datetime.now(UTC))
+        tell(action, run=self.run.id, name=self.plan.name, spec=self.plan.spec_digest, facts=facts)
 
     def settle(self, outcome: Literal["published", "refused"]) -> None:
         """Tell the ledger how the run ended. What was drawn stays spent."""

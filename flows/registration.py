@@ -1,0 +1,62 @@
+"""What `penstock serve` asks of a Prefect server: a work pool, deployments, a worker that polls.
+
+Import after the environment is set: Prefect reads its settings when it is imported.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from prefect import get_client
+from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.client.schemas.filters import (
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+    WorkPoolFilter,
+    WorkPoolFilterName,
+)
+from prefect.client.schemas.objects import StateType, WorkerStatus
+from prefect.exceptions import ObjectAlreadyExists
+from prefect.states import Crashed
+from prefect.workers.process import ProcessWorker
+
+__all__ = ["close_orphans", "is_polling", "make_pool"]
+
+_PAGE = 200
+
+
+def make_pool(name: str) -> None:
+    """Make the work pool; one that is there stays as it is."""
+    template = ProcessWorker.get_default_base_job_template()
+    with get_client(sync_client=True) as client:
+        try:
+            client.create_work_pool(WorkPoolCreate(name=name, type="process", base_job_template=template))
+        except ObjectAlreadyExists:
+            return
+
+
+def close_orphans(pool: str) -> int:
+    """Call every flow run crashed that a dead worker left in progress; how many. Nobody else works on this server."""
+    unfinished = FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING])
+    closed = 0
+    with get_client(sync_client=True) as client:
+        while runs := client.read_flow_runs(
+            flow_run_filter=FlowRunFilter(state=FlowRunFilterState(type=unfinished)),
+            work_pool_filter=WorkPoolFilter(name=WorkPoolFilterName(any_=[pool])),
+            limit=_PAGE,
+        ):
+            for run in runs:
+                message = "Its worker ended. Run it again: it goes on where it stopped."
+                client.set_flow_run_state(run.id, Crashed(message=message), force=True)
+                closed += 1
+    return closed
+
+
+def is_polling(pool: str, worker: str, since: datetime) -> bool:
+    """Whether this worker has been heard of since then."""
+    with get_client(sync_client=True) as client:
+        return any(
+            each.name == worker and each.status is WorkerStatus.ONLINE and (each.last_heartbeat_time or since) > since
+            for each in client.read_workers_for_work_pool(pool)
+        )
