@@ -12,6 +12,7 @@ from prefect import flow
 from prefect.states import Completed
 from pydantic import Field
 
+from flows.deployed import require_home
 from flows.review import Word, hand_in
 from flows.run_ends import told_by_code
 from tasks.approve import Waiting
@@ -22,7 +23,7 @@ __all__ = ["review_release"]
 Line = Annotated[str, Field(min_length=1)]
 
 
-@flow(name="review", persist_result=False, log_prints=False, retries=0)
+@flow(name="review", flow_run_name="{decision} {run}", persist_result=False, log_prints=False, retries=0)
 @told_by_code
 def review_release(*, run: Line, decision: Word, reviewer: Line, signature: Line, reason: str = "") -> Any:
     """Hand in a signed decision about a run that waits. With the last approval needed, the run publishes.
@@ -34,6 +35,7 @@ def review_release(*, run: Line, decision: Word, reviewer: Line, signature: Line
         signature: The text that penstock sign printed.
         reason: The reason that you signed; needed to refuse. Never quote a value.
     """
+    require_home()
     given = {"reviewer": reviewer, "decision": decision, "reason": reason, "signature": signature.strip()}
     became = hand_in(run, lambda content: given)
     return Completed(message=f"On record: {reviewer} decided to {decision}. {_told(became)}")

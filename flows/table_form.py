@@ -14,11 +14,11 @@ from typing import Annotated, Any, Literal
 from prefect import flow
 from pydantic import Field
 
+from flows.deployed import LONGEST, kept_file, require_home
 from flows.plan import draw_up_plan
 from flows.release import release
 from flows.run_ends import told_by_code
 from flows.spec import ReleaseSpec, read_keys, resolve_spec
-from flows.spec_reference import referenced_file
 from flows.table_protections import Protection
 from mechanisms.refusal import Fault, SpecRefused
 from tasks.approve import Waiting
@@ -46,7 +46,14 @@ _PLACES = {
 }
 
 
-@flow(name="release-table", persist_result=False, log_prints=False, retries=0)
+@flow(
+    name="release-table",
+    flow_run_name="{table}",
+    persist_result=False,
+    log_prints=False,
+    retries=0,
+    timeout_seconds=LONGEST,
+)
 @told_by_code
 def release_table(
     *,
@@ -83,11 +90,12 @@ def release_table(
         reviewer_names: Who may approve: names whose keys are trusted.
         started_by: Your own name. Whoever starts a run cannot approve it.
     """
+    require_home()
     asked: dict[str, Any] = {"dimensions": dimensions, "count": count, "sums": sums, "means": means}
     asked |= {"table": table, "margins": "summed" if totals else "none"}
     approve = {"reviewers": reviewers, "allowed": reviewer_names} if reviewers or reviewer_names else None
     spec = spec_of_table(
-        referenced_file(data, "data"), asked, protection, formats=list(formats), earlier=earlier_releases, approve=approve
+        kept_file(data, "data"), asked, protection, formats=list(formats), earlier=earlier_releases, approve=approve
     )
     return release.fn(spec, started_by=started_by)
 
