@@ -38,8 +38,8 @@ def release_by_reference(
     """Release what a spec file says: published, waiting for its reviewers, or refused, and on record.
 
     Args:
-        spec: A spec file in the folder of specs, such as income.yaml.
-        started_by: Your own name, which goes on record. Whoever starts a run cannot approve it.
+        spec: A spec file in the folder of specs, relative to it, such as income.yaml.
+        started_by: Who asks for the release. It goes on record, and this person cannot approve it.
     """
     require_home()
     return release.fn(kept_spec(spec), started_by=started_by)

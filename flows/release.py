@@ -7,7 +7,9 @@ from prefect import flow
 from flows.overdue import end_overdue
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
+from records import Home
 from records.log import Action
+from records.turn import take_turn
 from tasks.approve import Waiting, ask_reviewers, awaits_review, require_no_end, waiting_state
 from tasks.assess import assess
 from tasks.ingest import ingest
@@ -30,7 +32,8 @@ def release(spec: ReleaseSpec, run: str | None = None, started_by: str | None = 
     """
     plan = draw_up_plan(spec)  # pure: what is promised
     end_overdue()  # runs whose reviewers did not decide in time
-    with begin(plan, run=run) as job:  # whatever ends the run is on record
+    # One release of a data set at a time; whatever ends the run is on record.
+    with take_turn(Home.open(), plan.dataset or plan.source), begin(plan, run=run) as job:
         if already_published(job):  # it died between publication and its record
             return conclude(job)
         require_no_end(job)  # it was refused, and died before it was cleared away

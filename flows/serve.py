@@ -92,15 +92,18 @@ def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) ->
             children[0].wait_until(_is_healthy)
         else:
             require_answer(os.environ["PREFECT_API_URL"])
+        from flows.automations import install_automations
         from flows.registration import close_orphans, is_polling, make_pool
 
         make_pool(POOL)
         if is_ours:
             close_orphans(POOL)
-        deployments = _deploy(folder, settings)
         name, began = f"penstock-{socket.gethostname()}", datetime.now(UTC)
         worker = child(folder / "worker.log", "flows.worker_process", POOL, name, str(settings.at_once))
         children.append(running.enter_context(worker))
+        deployments = _deploy(folder, settings)
+        if url := os.environ.get("PENSTOCK_WEBHOOK_URL"):
+            install_automations(url)
         children[-1].wait_until(lambda: is_polling(POOL, name, began))
         ready = Served(
             address=_address(os.environ["PREFECT_API_URL"]),
@@ -166,6 +169,8 @@ def _set_environment(home: Home, settings: DeploymentSettings) -> None:
         "PREFECT_SERVER_UI_V2_ENABLED": "false",  # the other one asks an outside host for its configuration
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_SERVER_UI_API_URL": os.environ["PREFECT_API_URL"],
+        # No page of another site may start a release from the browser of someone who has this one open.
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": _address(os.environ["PREFECT_API_URL"]),
         "PREFECT_WORKER_QUERY_SECONDS": "2",
         "PENSTOCK_SPECS": settings.specs,
     }

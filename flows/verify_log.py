@@ -14,6 +14,7 @@ from records.audit import verify_everything
 from records.home import Home
 from records.log import Action
 from records.store import existing_records
+from tasks.step import sealed
 from tasks.tell import tell_damage
 from tasks.verification import verify_bundle
 
@@ -27,7 +28,8 @@ def verify_log() -> dict[str, Any]:
     """What was checked; or the refusal with the first thing that is wrong, told as an event too."""
     require_home()
     try:
-        found = {**verify_everything(), "bundles": _verify_bundles()}
+        with sealed("verify-log"):
+            found = {**verify_everything(), "bundles": _verify_bundles()}
     except Refusal as refusal:
         tell_damage(refusal.code)
         _show(

@@ -208,6 +208,7 @@ def _make_folders(folder: Path) -> None:
     if not folder.exists():
         _make_folders(folder.parent)
         folder.mkdir(exist_ok=True)
+        folder.chmod(0o755)  # whatever the umask of a service is
         durable.sync(folder.parent)
 
 

@@ -109,6 +109,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
         require_no_end(job)
         return NOBODY_ASKED
     content = (staged_content(job) or {"content": ""})["content"]  # nobody can be asked about nothing
+    asked_before = _standing(job).content == content
     wait(
         job.log,
         run=job.run.id,
@@ -118,6 +119,8 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
         actor=job.actor,
         now=datetime.now(UTC),
     )
+    if not asked_before:
+        job.tell(Action.WAITING)
     for name in _NOT_NEEDED_ANY_MORE:
         shutil.rmtree(job.run.path(name), ignore_errors=not job.run.path(name).exists())
     while True:

@@ -48,7 +48,11 @@ class Job:
     def record(self, action: Action, **facts: Any) -> None:
         """Append to the audit log; a failed append stops the release."""
         self.log.append(action, run=self.run.id, actor=self.actor, facts=facts, occurred=datetime.now(UTC))
-        tell(action, run=self.run.id, name=self.plan.name, spec=self.plan.spec_digest, facts=facts)
+        self.tell(action, facts.get("code", ""))
+
+    def tell(self, action: Action, code: str = "") -> None:
+        """Tell other platforms what is on record now; nothing depends on whether they hear it."""
+        tell(action, run=self.run.id, name=self.plan.name, spec=self.plan.spec_digest, code=code)
 
     def settle(self, outcome: Literal["published", "refused"]) -> None:
         """Tell the ledger how the run ended. What was drawn stays spent."""

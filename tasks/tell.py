@@ -9,11 +9,8 @@ Whether anybody listens, or Prefect works at all, changes nothing about the rele
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from prefect.context import FlowRunContext
 from prefect.events import emit_event
+from prefect.settings import PREFECT_API_URL
 
 from records.log import Action
 
@@ -22,10 +19,10 @@ __all__ = ["tell", "tell_damage"]
 _TOLD = {Action.PLANNED, Action.REFUSED, Action.WAITING, Action.PUBLISHED}
 
 
-def tell(action: Action, *, run: str, name: str, spec: str, facts: Mapping[str, Any]) -> None:
+def tell(action: Action, *, run: str, name: str, spec: str, code: str) -> None:
     """Emit the event of a recorded action, if it is one that others are told of."""
     if action in _TOLD:
-        payload = {"run": run, "name": name, "spec": spec, "code": facts.get("code", "")}
+        payload = {"run": run, "name": name, "spec": spec, "code": code}
         _emit(f"penstock.release.{action.value.lower()}", f"penstock.release.{run}", name, payload)
 
 
@@ -34,7 +31,7 @@ def tell_damage(code: str) -> None:
     _emit("penstock.log.damaged", "penstock.log", "audit log", {"code": code})
 
 
-def _emit(event: str, resource: str, name: str, payload: dict[str, Any]) -> None:
-    if FlowRunContext.get() is None:
-        return  # without a flow run there is no server to tell, and asking for one would start it
+def _emit(event: str, resource: str, name: str, payload: dict[str, str]) -> None:
+    if PREFECT_API_URL.value() is None:
+        return  # there is no server to tell, and asking for one would start it
     emit_event(event=event, resource={"prefect.resource.id": resource, "prefect.resource.name": name}, payload=payload)
