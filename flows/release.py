@@ -18,7 +18,7 @@ from tasks.protect import protect
 from tasks.publish import Receipt, already_published, conclude, install, seal, stage
 from tasks.report import report, require_pass
 from tasks.reserve import reserve
-from tasks.run_page import show_published
+from tasks.run_page import show_begun, show_gates, show_published
 from tasks.validate import draw_up_expectations, validate
 
 __all__ = ["Receipt", "Waiting", "release"]
@@ -40,6 +40,7 @@ def release(spec: ReleaseSpec, run: str | None = None, started_by: str | None = 
         begun = Action.RESUMED if job.run.resumed else Action.PLANNED
         job.record(begun, name=plan.name, spec=plan.spec_digest, started_by=started_by)
 
+        show_begun(job)  # on the run's page
         if not awaits_review(job):  # what reviewers were asked about is never made again
             prepare(job)
         approval = ask_reviewers(job)  # bound to the content; a deployment is suspended here
@@ -69,5 +70,6 @@ def prepare(job: Job) -> None:
     decision = assess(job, source, staged)
     job.record(Action.CHECKED, verdict=decision.verdict.name, gates=decision.public())
     report(job, source, len(validated), decision)
+    show_gates(job, decision)
     require_pass(job, decision)
     stage(job, staged, decision)

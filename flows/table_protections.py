@@ -29,6 +29,11 @@ def _asked(place: int, description: str, **rules: Any) -> Any:
     return Field(description=description, json_schema_extra={"position": place}, **rules)
 
 
+def _kind(name: str) -> Any:
+    """What tells the choices apart; last, because there is nothing to fill in."""
+    return _asked(9, "Which of the tabs this is.", default=name)
+
+
 def _epsilon() -> Any:
     return _asked(1, "Privacy loss of the whole table, written exactly: 1, 0.5 or 1/2.", pattern=_EXACT)
 
@@ -74,7 +79,7 @@ class DifferentialPrivacy(_Choice):
     """Noise that hides whether any one record is in the data. It spends epsilon of the data set's account."""
 
     model: ClassVar = "dp"
-    kind: Literal["differential privacy"] = _asked(0, "Leave as it is.", default="differential privacy")
+    kind: Literal["differential privacy"] = _kind("differential privacy")
     epsilon: str = _epsilon()
     adjacency: Literal["replace", "add_remove"] = _asked(
         2,
@@ -97,7 +102,7 @@ class ExactWithThreshold(_Choice):
     """Exact figures, no noise: refused where a cell that is not empty has fewer than k records."""
 
     model: ClassVar = "k_anon"
-    kind: Literal["exact with threshold"] = _asked(0, "Leave as it is.", default="exact with threshold")
+    kind: Literal["exact with threshold"] = _kind("exact with threshold")
     k: int = _asked(1, "The fewest records of a cell that is not empty.", ge=2)
     smallest_frequency_at_least: int = _asked(
         2, "Gate: the minimum frequency rule, the fewest records of a cell that is not empty.", ge=1
@@ -117,9 +122,7 @@ class BootstrapDifferentialPrivacy(_Relaxed):
     """A relaxation: noise that follows the actual extremes, its size secret. Many such tables can be undone."""
 
     model: ClassVar = "bdp"
-    kind: Literal["bootstrap differential privacy"] = _asked(
-        0, "Leave as it is.", default="bootstrap differential privacy"
-    )
+    kind: Literal["bootstrap differential privacy"] = _kind("bootstrap differential privacy")
     epsilon: str = _epsilon()
     adjacency: Literal["bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"] = _asked(
         2, "In what data sets made of the actual records may differ. within_cell: everybody's cell is public."
@@ -136,9 +139,7 @@ class IndividualDifferentialPrivacy(_Relaxed):
     """A relaxation: only the actual data set is compared with its neighbours; the size of the noise is secret."""
 
     model: ClassVar = "idp"
-    kind: Literal["individual differential privacy"] = _asked(
-        0, "Leave as it is.", default="individual differential privacy"
-    )
+    kind: Literal["individual differential privacy"] = _kind("individual differential privacy")
     epsilon: str = _epsilon()
     privacy_loss_at_most: float = _most_loss(2)
     acknowledged: bool = _asked(3, "I know that this compares only with the actual data set.")

