@@ -31,7 +31,7 @@ def _asked(place: int, description: str, **rules: Any) -> Any:
 
 def _kind(name: str) -> Any:
     """What tells the choices apart; last, because there is nothing to fill in."""
-    return _asked(9, "Which of the tabs this is.", default=name)
+    return _asked(9, "Which of the tabs this is; leave it as it is.", default=name)
 
 
 def _epsilon() -> Any:

@@ -99,9 +99,9 @@ def show_published(job: Job) -> None:
 
 
 def gate_table(decision: Mapping[str, Any]) -> str:
-    """Rules and verdicts as Markdown."""
-    gates = "\n".join(f"| {r['gate']} | {r['rule']} | {r['verdict']} |" for r in decision["results"])
-    return f"| gate | rule | verdict |\n|---|---|---|\n{gates}"
+    """Verdicts and rules as Markdown; rules are long, and the page cuts off on the right."""
+    gates = "\n".join(f"| {r['gate']} | {r['verdict']} | {r['rule']} |" for r in decision["results"])
+    return f"| gate | verdict | rule |\n|---|---|---|\n{gates}"
 
 
 def confidential_report(job: Job) -> str:

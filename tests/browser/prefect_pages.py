@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -42,6 +42,10 @@ class Form:
     def tab(self, name: str) -> None:
         self._room.get_by_role("button", name=name, exact=True).click()
 
+    def show(self, label: str) -> None:
+        """Scroll the field to the top of the window."""
+        self.field(label).evaluate("field => field.scrollIntoView()")
+
     def help_texts(self) -> list[str]:
         return self._room.locator(".schema-form-property__description").all_inner_texts()
 
@@ -72,16 +76,25 @@ class Site:
         self.open_run(found[1])
         return found[1]
 
-    def open_run(self, flow_run: str, tab: str = "") -> None:
-        self.page.goto(f"{self.address}/runs/flow-run/{flow_run}{f'?tab={tab}' if tab else ''}")
+    def open_run(self, flow_run: str) -> None:
+        self.page.goto(f"{self.address}/runs/flow-run/{flow_run}")
 
     def until_state(self, name: str) -> None:
         """Prefect's page follows the run by itself."""
-        expect(self.page.locator(".p-tag, .state-badge").get_by_text(name, exact=True).first).to_be_visible(
-            timeout=3 * LONGEST
-        )
+        expect(self.page.get_by_text(name, exact=True).first).to_be_visible(timeout=5 * LONGEST)
 
+    def tab(self, name: str) -> None:
+        self.page.get_by_text(name, exact=True).first.click(timeout=LONGEST)
 
-def parameters(run: dict[str, Any]) -> dict[str, Any]:
-    """What a flow run was started with."""
-    return dict(run["parameters"])
+    def open_artifact(self, key: str) -> None:
+        self.tab("Artifacts")
+        self.page.get_by_text(key, exact=True).first.click(timeout=LONGEST)
+        expect(self.page.get_by_text("Show raw data")).to_be_visible(timeout=LONGEST)
+
+    def resume(self) -> Form:
+        """The form of a suspended run."""
+        self.page.get_by_role("button", name="Resume").first.click(timeout=LONGEST)
+        return Form(self.page, self.page.get_by_role("dialog"))
+
+    def picture(self, path: Path) -> None:
+        self.page.screenshot(path=path)
