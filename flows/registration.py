@@ -23,8 +23,6 @@ from prefect.workers.process import ProcessWorker
 
 __all__ = ["close_orphans", "is_polling", "make_pool"]
 
-_PAGE = 200
-
 
 def make_pool(name: str) -> None:
     """Make the work pool; one that is there stays as it is."""
@@ -36,21 +34,17 @@ def make_pool(name: str) -> None:
             return
 
 
-def close_orphans(pool: str) -> int:
-    """Call every flow run crashed that a dead worker left in progress; how many. Nobody else works on this server."""
+def close_orphans(pool: str) -> None:
+    """Call every flow run crashed that a dead worker left in progress. Nobody else works on a server of our own."""
     unfinished = FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING])
-    closed = 0
+    message = "Its worker ended. Run it again: it goes on where it stopped."
     with get_client(sync_client=True) as client:
-        while runs := client.read_flow_runs(
+        runs = client.read_flow_runs(
             flow_run_filter=FlowRunFilter(state=FlowRunFilterState(type=unfinished)),
             work_pool_filter=WorkPoolFilter(name=WorkPoolFilterName(any_=[pool])),
-            limit=_PAGE,
-        ):
-            for run in runs:
-                message = "Its worker ended. Run it again: it goes on where it stopped."
-                client.set_flow_run_state(run.id, Crashed(message=message), force=True)
-                closed += 1
-    return closed
+        )
+        for run in runs:
+            client.set_flow_run_state(run.id, Crashed(message=message), force=True)
 
 
 def is_polling(pool: str, worker: str, since: datetime) -> bool:

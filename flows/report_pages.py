@@ -65,7 +65,7 @@ def beside_reports(prefect: App, home: Home) -> App:
             headers["www-authenticate"] = 'Basic realm="Penstock reports", charset="UTF-8"'
         encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": status, "headers": encoded})
-        await send({"type": "http.response.body", "body": page if scope["method"] == "GET" else b""})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else page})
 
     return dispatch
 
@@ -113,8 +113,7 @@ def _published(run: str) -> bytes | None:
 def _content(path: Path) -> bytes | None:
     """The content of a file that is one: links lead elsewhere, and are not followed."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW)) as file:
+            return file.read()
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read()

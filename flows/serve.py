@@ -35,7 +35,7 @@ from flows.report_pages import report_password_file
 from mechanisms.refusal import Refusal
 from records.home import Home
 
-__all__ = ["AlreadyServed", "HostRefused", "Served", "served", "until_told_to_stop"]
+__all__ = ["AlreadyServed", "HostRefused", "Served", "deploy", "served", "until_told_to_stop"]
 
 POOL = "penstock"
 LOOPBACK = "127.0.0.1"
@@ -81,7 +81,7 @@ def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) ->
         if is_ours:
             _require_usable(host, port)
             os.environ["PREFECT_API_URL"] = f"http://{host}:{port}/api"
-            os.environ["PENSTOCK_REPORTS_URL"] = f"http://{host}:{port}/reports"
+            os.environ.setdefault("PENSTOCK_REPORTS_URL", f"http://{host}:{port}/reports")
         _set_environment(home, settings)
         children, password = [], None
         if is_ours:
@@ -101,7 +101,7 @@ def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) ->
         name, began = f"penstock-{socket.gethostname()}", datetime.now(UTC)
         worker = child(folder / "worker.log", "flows.worker_process", POOL, name, str(settings.at_once))
         children.append(running.enter_context(worker))
-        deployments = _deploy(folder, settings)
+        deployments = deploy(folder, settings)
         if url := os.environ.get("PENSTOCK_WEBHOOK_URL"):
             install_automations(url)
         children[-1].wait_until(lambda: is_polling(POOL, name, began))
@@ -203,7 +203,7 @@ def _require_usable(host: str, port: int) -> None:
             ) from None
 
 
-def _deploy(folder: Path, settings: DeploymentSettings) -> tuple[str, ...]:
+def deploy(folder: Path, settings: DeploymentSettings) -> tuple[str, ...]:
     """Register every deployment with Prefect's own command, as one would by hand."""
     merged = merged_deployments(settings)
     file, log = folder / "deployments.yaml", folder / "deploy.log"

@@ -2,6 +2,8 @@
 
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,8 @@ def verify_log() -> dict[str, Any]:
             ]
         )
         raise
-    _show([f"{found[name]} {what}" for name, what in _COUNTED.items()])
+    lost = [f"not reached: `{place}`" for place in found["not_reached"]]
+    _show([*(f"{found[name]} {what}" for name, what in _COUNTED.items()), *lost])
     return found
 
 
@@ -54,14 +57,21 @@ _COUNTED = {
 
 
 def _verify_bundles() -> int:
-    """Check the content of every bundle that can be reached; one that was taken away is not."""
+    """Check the content of every bundle that is there; one that was taken away as a whole is only said to be."""
     key, checked = Home.located().public_key_path, 0
+    refused: list[Refusal] = []
     for event in existing_records().log.events():
-        if event.action is Action.PUBLISHED and "destination" in event.facts:
-            folder = Path(event.facts["destination"])
-            if (folder / "manifest.json").exists():
-                verify_bundle(folder, key)
-                checked += 1
+        if event.action is not Action.PUBLISHED or not os.path.isdir(event.facts.get("destination", "")):
+            continue
+        folder = Path(event.facts["destination"])
+        try:
+            verify_bundle(folder, key)
+        except Refusal as refusal:
+            faults = (replace(fault, field=f"{folder} {fault.field}") for fault in refusal.faults)
+            refused.append(type(refusal)(*faults))
+        checked += 1
+    if refused:
+        raise type(refused[0])(*(fault for each in refused for fault in each.faults))
     return checked
 
 

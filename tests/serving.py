@@ -34,6 +34,7 @@ class Serving:
 
     def __init__(self, home: Path, specs: Path, **environment: str) -> None:
         self.home, self.specs, self.port = home, specs, free_port()
+        self._api = environment.get("PREFECT_API_URL", f"http://127.0.0.1:{self.port}/api")
         self._environment = environment
         self._errors = home.parent / f"{home.name}-serve.txt"
         self.start()
@@ -69,6 +70,7 @@ class Serving:
         started = processes(str(self.home))
         self.process.send_signal(how)
         code = self.process.wait(LONGEST_WAIT)
+        self._close()
         for pid in started:
             wait_for_death(pid)
         assert processes(str(self.home)) == {}
@@ -80,12 +82,15 @@ class Serving:
             os.kill(pid, signal.SIGKILL)
             wait_for_death(pid)
         self.process.wait()
+        self._close()
+
+    def _close(self) -> None:
         if self.process.stdout is not None:
             self.process.stdout.close()
 
     def api(self, path: str, body: Any = None) -> Any:
         """Ask the REST interface."""
-        return ask(f"http://127.0.0.1:{self.port}/api{path}", body)
+        return ask(f"{self._api}{path}", body)
 
     def trigger(self, deployment: str, **parameters: str) -> str:
         """Start a run of a deployment, named as flow/deployment; the id of the flow run."""

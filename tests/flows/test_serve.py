@@ -24,9 +24,12 @@ from serving import LONGEST_START, LOOK_AGAIN, PENSTOCK, Serving, free_port
 from waiting_release import actions, at_home, events
 from workplace import PASSED, Workplace
 
+from flows.deployment_settings import DEPLOYMENTS
 from records import Home
 from records.turn import take_turn
 from tasks.verification import verify_bundle
+
+PREFECT = str(Path(PENSTOCK).with_name("prefect"))
 
 
 class Receiver:
@@ -66,7 +69,7 @@ class Agency:
         self.place = Workplace(folder)
         self.place.raw["gates"][0]["max"] = 0.06
         self.place.write_spec()
-        self.refused = self._write("refused.yaml", name="strict", gates=[{"measure": "average_risk", "max": 1e-9}])
+        self.refused = self._write("refused.yaml", name="strict", gates=[{"measure": "average_risk", "max": 0.0001}])
         self.receiver = Receiver()
         self.serving = Serving(self.place.home, folder, PENSTOCK_WEBHOOK_URL=self.receiver.url)
         self.ready = self.serving.ready()
@@ -138,6 +141,7 @@ def test_a_release_by_reference_is_published_and_told(agency: Agency) -> None:
 
 
 def test_a_refused_release_is_told_with_its_code_and_no_value(agency: Agency) -> None:
+    agency.place.write_survey(400, seed=4)  # the same records would be refused before they are assessed
     state = agency.release("refused.yaml", "FAILED")
     run = agency.run_of("strict")
     assert actions(run)[-1] == "REFUSED"
@@ -206,8 +210,10 @@ def test_a_damaged_bundle_is_found_by_the_nightly_check_and_told(agency: Agency)
     flow_run = agency.serving.trigger("verify-log/verify-log")
     assert "BundleAltered" in agency.serving.until(flow_run, "FAILED")["message"]
     assert agency.receiver.next() == {"event": "penstock.log.damaged", "code": "bundle-altered"}
-    shown = agency.serving.api("/artifacts/filter", {"sort": "CREATED_DESC"})
-    assert "**Refused: bundle-altered**" in shown[0]["data"]
+    written = agency.serving.api("/artifacts/filter", {"sort": "CREATED_DESC"})
+    shown = [artifact["data"] for artifact in written if artifact["key"] == "verify-log"]
+    assert shown[0].startswith(f"* **Refused: bundle-altered**\n* `{bundle} data.csv` altered")
+    assert "1 published bundles are what their manifests say" in shown[1]
 
 
 def refused_command(*arguments: str, **environment: str) -> Any:
@@ -259,14 +265,25 @@ def test_a_worker_that_dies_ends_its_flow_runs_and_the_command(agency: Agency) -
             time.sleep(LOOK_AGAIN)
 
 
-def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(prefect_home: Path, tmp_path: Path) -> None:
+def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
+    prefect_home: Path, workplace: Workplace, tmp_path: Path
+) -> None:
     url = os.environ["PREFECT_API_URL"]
-    serving = Serving(tmp_path / "home", tmp_path, PREFECT_API_URL=url)
+    workplace.write_spec()
+    serving = Serving(workplace.home, tmp_path, PREFECT_API_URL=url)
     try:
         ready = serving.ready()
         assert (ready["address"], ready["reports"], ready["password_file"]) == (url.removesuffix("/api"), None, None)
         assert [line for line in processes(str(serving.home)).values() if "server_process" in line] == []
-        assert serving.stop(signal.SIGTERM) == 0
+        with take_turn(Home.open(), str(workplace.source)):
+            flow_run = serving.trigger("release-spec/release", spec="spec.yaml", started_by="carl")
+            serving.until(flow_run, "RUNNING")
+            assert serving.stop(signal.SIGTERM) == 0
+        assert serving.until(flow_run, "CRASHED", "CANCELLED")  # it was told to stop, and could say so
+        assert workplace.public_files() == []
+        by_hand = [PREFECT, "--no-prompt", "deploy", "--all", "--prefect-file", str(DEPLOYMENTS)]
+        done = subprocess.run(by_hand, env=serving.environment(), cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
     finally:
         serving.clear_away()
 

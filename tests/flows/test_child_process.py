@@ -1,0 +1,62 @@
+"""The processes of `penstock serve`: one that does not become ready is refused and does not stay."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from living_processes import MARK, processes
+
+from flows import child_process
+from flows.child_process import child
+from flows.deployment_settings import REHEARSAL, DeploymentSettings
+from flows.local_server import ServerNotReady
+from flows.serve import deploy
+
+
+def pretend_python(folder: Path, script: str) -> str:
+    """A program in the place of the interpreter, so that what it starts is not what was meant."""
+    program = folder / "python"
+    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o700)
+    return str(program)
+
+
+def test_one_that_ends_by_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", pretend_python(tmp_path, "echo why; exit 1"))
+    with (
+        pytest.raises(ServerNotReady, match=r"worker refused: must not end by itself. See the end of .*worker.log"),
+        child(tmp_path / "worker.log", "any") as started,
+    ):
+        started.wait_until(lambda: False)
+    assert (tmp_path / "worker.log").read_text() == "why\n"
+
+
+def test_one_that_neither_starts_nor_stops_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", pretend_python(tmp_path, "exec sleep 1000"))
+    monkeypatch.setattr(child_process, "_START_SECONDS", 0)
+    monkeypatch.setattr(child_process, "_STOP_SECONDS", 0.01)
+    monkeypatch.setenv(MARK, str(tmp_path))
+    with (
+        pytest.raises(ServerNotReady, match="server refused: must be ready in time"),
+        child(tmp_path / "server.log", "any") as started,
+    ):
+        started.wait_until(lambda: False)
+    assert {pid for pid in processes(str(tmp_path)) if pid != os.getpid()} == set()
+
+
+def test_one_that_is_ready_is_stopped_by_the_end_of_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", pretend_python(tmp_path, "cat; echo ended"))
+    with child(tmp_path / "server.log", "any") as started:
+        started.wait_until(lambda: True)
+    assert started.process.returncode == 0
+    assert (tmp_path / "server.log").read_text() == "ended\n"
+
+
+def test_deployments_that_the_server_does_not_take_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", pretend_python(tmp_path, "echo why; exit 1"))
+    with pytest.raises(ServerNotReady, match=r"deployments refused: must be taken by the server. See .*deploy.log"):
+        deploy(tmp_path, DeploymentSettings.read(REHEARSAL))
+    assert (tmp_path / "deploy.log").read_text() == "why\n"

@@ -1,0 +1,64 @@
+"""What other platforms are told of a release: its events, with codes and no value; and that nothing depends on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from living_processes import LONGEST_WAIT
+from prefect.settings import PREFECT_API_URL, temporary_settings
+from serving import LOOK_AGAIN, ask
+from waiting_release import events, introduce, release
+from workplace import Workplace
+
+from records.log import Action
+from tasks.tell import tell, tell_damage
+
+pytestmark = pytest.mark.usefixtures("prefect_home")
+
+
+def told(resource: str, count: int) -> list[Any]:
+    """Wait until the server has so many events about a resource; the oldest first."""
+    wanted = {"filter": {"resource": {"id": [resource]}, "event": {"prefix": ["penstock."]}}}
+    deadline = time.monotonic() + LONGEST_WAIT
+    while True:
+        found = ask(f"{os.environ['PREFECT_API_URL']}/events/filter", wanted)["events"]
+        if len(found) >= count:
+            return sorted(found, key=lambda event: event["occurred"])
+        assert time.monotonic() < deadline, found
+        time.sleep(LOOK_AGAIN)
+
+
+def test_a_waiting_release_is_told_once_however_often_it_is_asked_for(workplace: Workplace, tmp_path: Path) -> None:
+    workplace.raw["approve"] = {"reviewers": 1, "allowed": ["anna"]}
+    introduce(tmp_path, "anna")
+    run = release(workplace).run
+    assert release(workplace).run == run
+    tell(Action.REFUSED, run=run, name="survey", spec="", code="the-end")  # so that there is an end to wait for
+    found = told(f"penstock.release.{run}", 3)
+    spec = next(event.facts["spec"] for event in events(run) if event.action is Action.PLANNED)
+    assert [(event["event"], event["payload"]) for event in found[:-1]] == [
+        (f"penstock.release.{word}", {"run": run, "name": "survey", "spec": spec, "code": ""})
+        for word in ("planned", "waiting")
+    ]
+    assessed = json.loads((workplace.home / "runs" / run / "assessment.json").read_bytes())
+    values = [repr(taken["value"]) for taken in assessed["measurements"] if len(repr(taken["value"])) > 3]
+    assert values
+    assert not [value for value in values if value in json.dumps(found)]
+
+
+def test_damage_is_told_with_its_code() -> None:
+    tell_damage("log-altered")
+    [found] = told("penstock.log", 1)
+    assert (found["event"], found["payload"]) == ("penstock.log.damaged", {"code": "log-altered"})
+
+
+@pytest.mark.parametrize("url", [None, "http://127.0.0.1:1/api"])
+def test_a_release_goes_on_where_nobody_can_be_told(url: str | None) -> None:
+    with temporary_settings({PREFECT_API_URL: url}):
+        tell(Action.PUBLISHED, run="20260101T000000Z-00000000", name="survey", spec="", code="")
+        tell_damage("log-altered")
