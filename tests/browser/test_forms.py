@@ -79,10 +79,8 @@ def test_the_run_page_of_a_table_that_a_gate_refused_shows_gate_and_reason(
     assert office.flow_run(flow_run)["parameters"] == {**ASKED, "protection": EXACT}
     assert shown_parameters(site) == {**ASKED, "protection": EXACT}
     site.tab("Details")
-    reason = (
-        "gate-refused: gates.smallest_frequency refused: the output does not satisfy: smallest_frequency at least 1000"
-    )
-    expect(site.page.get_by_text(reason)).to_be_visible(timeout=LONGEST)
+    expect(site.page.get_by_text("gate-refused: gates.smallest_frequency refused")).to_be_visible(timeout=LONGEST)
+    assert "smallest_frequency at least 1000" in office.flow_run(flow_run)["state"]["message"]
     site.open_artifact("release-gates")
     expect(site.page.get_by_role("heading", name="Refused by smallest_frequency: gate-refused")).to_be_visible()
     expect(
@@ -167,7 +165,7 @@ def test_a_decision_that_does_not_count_is_refused_in_the_browser_with_its_code(
 def test_the_newer_pages_of_prefect_send_what_their_form_shows_also_after_changing_tabs(
     office: Office, window: Window
 ) -> None:
-    """These pages ask an outside host for settings, which the window keeps from them; `penstock serve` opens the others."""
+    """These pages ask an outside host for settings; the window keeps them from it, and `penstock serve` opens others."""
     page = window.page
     deployment = office.serving.api("/deployments/name/release-table/release-table")["id"]
     page.goto(f"{office.serving.address}/v2/deployments/deployment/{deployment}/run")
