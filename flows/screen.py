@@ -136,6 +136,7 @@ class Screen:
             f"penstock plan {spec}",
             f"PENSTOCK_HOME={home} penstock audit show",
             f"penstock verify {receipt['path']} --key {home / 'keys' / 'signing.pub'}",
+            f"PENSTOCK_HOME={home} PENSTOCK_SPECS={spec.parent} penstock serve",
         ):
             self._out.print(f"  {escape(line)}")
 

@@ -165,7 +165,7 @@ def test_a_decision_that_does_not_count_is_refused_in_the_browser_with_its_code(
 def test_the_newer_pages_of_prefect_send_what_their_form_shows_also_after_changing_tabs(
     office: Office, window: Window
 ) -> None:
-    """These pages ask an outside host for settings; the window keeps them from it, and `penstock serve` opens others."""
+    """They ask an outside host for settings, which the window keeps from them; `penstock serve` opens the others."""
     page = window.page
     deployment = office.serving.api("/deployments/name/release-table/release-table")["id"]
     page.goto(f"{office.serving.address}/v2/deployments/deployment/{deployment}/run")

@@ -14,8 +14,10 @@ from prefect.states import State
 from prefect.utilities.callables import parameter_schema
 from workplace import Workplace, budget_of, make_table, open_dp_account
 
+from flows.demo import DATA_DESCRIPTION
 from flows.run_ends import REFUSED
-from flows.table_form import release_table
+from flows.table_form import release_table, spec_of_table
+from flows.table_protections import DifferentialPrivacy
 from measures.gates import GateRefused
 from mechanisms.refusal import SpecRefused
 from records.ledger import SecondRelease
@@ -232,3 +234,17 @@ def test_fields_of_two_tabs_together_are_refused(form: Form, merged: dict[str, A
     by_server = Draft202012Validator({**shown, "definitions": shown["definitions"]})
     assert not by_server.is_valid(filled)
     assert by_server.is_valid(form.filled())
+
+
+def test_the_data_descriptions_that_come_with_penstock_can_be_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_DATA", str(tmp_path))
+    monkeypatch.setenv("PENSTOCK_PUBLISH", str(tmp_path / "published"))
+    (tmp_path / "panel-data.yaml").write_text(DATA_DESCRIPTION, encoding="utf-8")
+    examples = Path(__file__).parents[2] / "deployments" / "examples" / "data"
+    protection = DifferentialPrivacy(epsilon="1", adjacency="replace", privacy_loss_at_most=1)
+    for description, dimensions in ((tmp_path / "panel-data.yaml", ["region"]), (examples / "adult.yaml", ["sex"])):
+        asked = {"table": "persons", "dimensions": dimensions}
+        spec = spec_of_table(description, asked, protection, formats=["csv"], earlier=[], approve=None)
+        assert spec.name.endswith("-persons")
