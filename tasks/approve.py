@@ -246,11 +246,11 @@ def _question(job: Job, content: str, stands: Standing, note: str) -> str:
     return (
         f"## Publish {job.plan.name}?\n\n"
         f"{note}Read the {confidential_report(job)} of run `{job.run.id}`. "
-        f"Then sign exactly this content, where your key is:\n\n"
+        f"**Gates:** {gates} Then sign exactly this content, where your key is:\n\n"
         f"```\npenstock sign {content} --key YOUR.pem\n```\n\n"
         f'To refuse, add `--refuse --reason "TEXT"` and give the same reason in the form.\n\n'
         f"**Approvals missing:** {stands.missing} of {stands.required}. "
         f"**Approved by:** {', '.join(decided) or 'nobody'}. "
         f"**May decide:** {', '.join(open_to) or 'nobody'}. **Until:** {until}.\n\n"
-        f"**Gates:** {gates} {job.plan.guarantee.statement}"
+        f"{job.plan.guarantee.statement}"
     )

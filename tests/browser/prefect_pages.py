@@ -50,7 +50,19 @@ class Form:
         return self._room.locator(".schema-form-property__description").all_inner_texts()
 
     def submit(self) -> None:
-        self._room.get_by_role("button", name="Submit").click()
+        click_until_sent(self._room.get_by_role("button", name="Submit"))
+
+
+def click_until_sent(button: Locator) -> None:
+    """A click that comes while the page redraws itself is lost; then it is repeated, as people do."""
+    for _ in range(3):
+        button.click(timeout=LONGEST)
+        try:
+            expect(button).to_be_hidden(timeout=LONGEST / 2)
+        except AssertionError:
+            continue
+        return
+    raise AssertionError("the form was not taken")
 
 
 class Site:

@@ -9,7 +9,7 @@ from typing import Any
 
 from browser_office import Office, Window
 from playwright.sync_api import Browser, expect
-from prefect_pages import LONGEST, Form, Site
+from prefect_pages import LONGEST, Form, Site, click_until_sent
 
 from records import Home
 from tasks.verification import verify_bundle
@@ -179,7 +179,7 @@ def test_the_newer_pages_of_prefect_send_what_their_form_shows_also_after_changi
     page.get_by_label("Smallest Frequency At Least", exact=True).fill("7")
     page.get_by_label("started_by", exact=True).fill("carl")
     expect(page.get_by_label("Kind (Optional)", exact=True)).to_have_value("exact with threshold")
-    page.get_by_role("button", name="Submit").click()
+    click_until_sent(page.get_by_role("button", name="Submit"))
     [flow_run] = office.until_runs("release-table", data="nowhere.yaml")
     assert flow_run["parameters"] == {
         **ASKED,
