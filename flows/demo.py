@@ -25,7 +25,7 @@ SPEC = """\
 # A synthetic household survey: income and savings are confidential.
 name: demo-survey
 source:
-  path: confidential/survey.parquet
+  path: ../confidential/survey.parquet
   unit: row
   columns:
     person_id: {role: identifier}
@@ -45,12 +45,27 @@ gates:
   - {measure: own_value_probability, max: 0.01}  # nobody's own value may be a likely guess
   - {measure: record_linkage, max: 0.1}          # share of records found again by someone who knows both values
   - {measure: correlation_change, max: 0.1}      # largest change of a correlation
-publish: {path: published, formats: [parquet, csv]}
+publish: {path: ../published, formats: [parquet, csv]}
+"""
+
+DATA_DESCRIPTION = """\
+# What the form of `release-table` needs to know of the data: a second survey, whose records nobody has released yet.
+name: panel
+source:
+  path: ../confidential/panel.parquet
+  unit: row
+  columns:
+    region:    {role: quasi_identifier, type: nominal, categories: [North, South, East, West]}
+    education: {role: quasi_identifier, type: ordinal, categories: [primary, secondary, bachelor, master]}
+    income:    {role: confidential, type: continuous, domain: [0, 100000], outside: clamp}
+validate: {min_rows: 1000}
+budget: {dataset: panel}
+publish: {path: ../published}
 """
 
 
 def run_demo(folder: Path, screen: Screen) -> None:
-    """Write survey and spec into `folder`, release them, verify what was published."""
+    """Write survey and spec into `folder`, release them, verify what was published; leave data for the form."""
     from flows.local_server import prefect_server
     from records import open_records
     from records.home import Home
@@ -60,8 +75,11 @@ def run_demo(folder: Path, screen: Screen) -> None:
     source.parent.mkdir(parents=True, exist_ok=True)
     # A new survey each time: a second release of the same records would be refused.
     pq.write_table(synthetic_survey(20_000, seeded(time.time_ns())), source)
-    spec = folder / "survey.yaml"
+    pq.write_table(synthetic_survey(20_000, seeded(time.time_ns())), source.with_name("panel.parquet"))
+    spec = folder / "specs" / "survey.yaml"
+    spec.parent.mkdir(exist_ok=True)
     spec.write_text(SPEC, encoding="utf-8")
+    spec.with_name("panel-data.yaml").write_text(DATA_DESCRIPTION, encoding="utf-8")
     os.environ["PENSTOCK_HOME"] = str(folder / "confidential" / "penstock")
     home = Home.open()
     with screen.progress(), prefect_server(home.root):

@@ -13,13 +13,14 @@ from prefect import flow
 from pydantic import Field
 
 from flows.release import Receipt, Waiting, release
+from flows.run_ends import told_by_code
 from flows.spec import ReleaseSpec, load_spec
 from mechanisms.refusal import SpecRefused
 
-__all__ = ["SPECS", "kept_spec", "release_by_reference", "require_home"]
+__all__ = ["LONGEST", "SPECS", "kept_file", "kept_spec", "release_by_reference", "require_home"]
 
 SPECS = "PENSTOCK_SPECS"
-_LONGEST = 24 * 3600  # a release that takes longer hangs; what it has drawn stays for the next run
+LONGEST = 24 * 3600  # a release that takes longer hangs; what it has drawn stays for the next run
 
 
 @flow(
@@ -28,8 +29,9 @@ _LONGEST = 24 * 3600  # a release that takes longer hangs; what it has drawn sta
     persist_result=False,
     log_prints=False,
     retries=0,
-    timeout_seconds=_LONGEST,
+    timeout_seconds=LONGEST,
 )
+@told_by_code
 def release_by_reference(
     spec: Annotated[str, Field(min_length=1)], started_by: Annotated[str, Field(min_length=1)]
 ) -> Receipt | Waiting:
@@ -52,7 +54,12 @@ def require_home() -> None:
 
 
 def kept_spec(name: str) -> ReleaseSpec:
-    """The spec in the file of this name below PENSTOCK_SPECS; refused if it lies elsewhere, also by a link."""
+    """The spec in the file of this name below PENSTOCK_SPECS."""
+    return load_spec(kept_file(name, "spec"))
+
+
+def kept_file(name: str, field: str) -> Path:
+    """The file of this name below PENSTOCK_SPECS; refused if it lies elsewhere, also by a link."""
     folder = os.environ.get(SPECS)
     if not folder or not os.path.isabs(folder):
         raise SpecRefused.at(SPECS, rule="must name the folder of specs, by an absolute path", remedy="Set it.")
@@ -60,8 +67,8 @@ def kept_spec(name: str) -> ReleaseSpec:
     found = (kept / asked).resolve()
     if asked.is_absolute() or ".." in asked.parts or not found.is_relative_to(kept):
         raise SpecRefused.at(
-            "spec", rule=f"must lie in the folder {SPECS}", got=name, remedy="Name a file in it, relative to it."
+            field, rule=f"must lie in the folder {SPECS}", got=name, remedy="Name a file in it, relative to it."
         )
     if not found.is_file():
-        raise SpecRefused.at("spec", rule=f"must be a file in the folder {SPECS}", got=name, remedy="Check its name.")
-    return load_spec(found)
+        raise SpecRefused.at(field, rule=f"must be a file in the folder {SPECS}", got=name, remedy="Check its name.")
+    return found

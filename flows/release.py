@@ -18,6 +18,7 @@ from tasks.protect import protect
 from tasks.publish import Receipt, already_published, conclude, install, is_leaving, seal, stage
 from tasks.report import report, require_pass
 from tasks.reserve import reserve
+from tasks.run_page import show_begun, show_gates, show_published
 from tasks.validate import draw_up_expectations, validate
 
 __all__ = ["Receipt", "Waiting", "release"]
@@ -39,6 +40,7 @@ def release(spec: ReleaseSpec, run: str | None = None, started_by: str | None = 
         begun = Action.RESUMED if job.run.resumed else Action.PLANNED
         job.record(begun, name=plan.name, spec=plan.spec_digest, started_by=started_by)
 
+        show_begun(job)  # on the run's page
         # What reviewers were asked about, or what readers may have seen a part of, is never made again.
         if not awaits_review(job) and not is_leaving(job):
             prepare(job)
@@ -49,6 +51,7 @@ def release(spec: ReleaseSpec, run: str | None = None, started_by: str | None = 
         job.record(Action.PUBLISHING, destination=str(job.destination))
         seal(job, approval)
         install(job)
+        show_published(job)
         return conclude(job)
 
 
@@ -68,5 +71,6 @@ def prepare(job: Job) -> None:
     decision = assess(job, source, staged)
     job.record(Action.CHECKED, verdict=decision.verdict.name, gates=decision.public())
     report(job, source, len(validated), decision)
+    show_gates(job, decision)
     require_pass(job, decision)
     stage(job, staged, decision)

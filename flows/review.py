@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -22,21 +22,28 @@ from tasks.approve import ReviewerDeclined, Waiting, ask_reviewers, describe_wai
 from tasks.job import attend, begin, end_refused
 from tasks.publish import Receipt, staged_content
 
-__all__ = ["review"]
+__all__ = ["Word", "hand_in", "review"]
+
+Word = Literal["approve", "refuse"]
 
 
-def review(
-    run: str, *, reviewer: str, decision: Literal["approve", "refuse"], reason: str, key: Path
-) -> Receipt | Waiting | None:
-    """Decide about a waiting run. What became of it: published, still waiting, or None where it ended refused
-    or goes on in the Prefect server that suspended it."""
-    home, private_key = Home.open(), existing_private_key(key)
-    _require_named_server(home)
-    end_overdue()
+def review(run: str, *, reviewer: str, decision: Word, reason: str, key: Path) -> Receipt | Waiting | None:
+    """Sign a decision about what waits under this run, and hand it in."""
+    private_key = existing_private_key(key)
 
     def signed(content: str) -> dict[str, str]:
         signature = sign_decision(private_key, content=content, decision=decision, reason=reason)
         return {"reviewer": reviewer, "decision": decision, "reason": reason, "signature": signature}
+
+    return hand_in(run, signed)
+
+
+def hand_in(run: str, signed: Callable[[str], dict[str, str]]) -> Receipt | Waiting | None:
+    """Decide about a waiting run. What became of it: published, still waiting, or None where it ended refused
+    or goes on in the Prefect server that suspended it. signed: the decision about the content that it is given."""
+    home = Home.open()
+    _require_named_server(home)
+    end_overdue()
 
     about = unfinished(home).get(run)
     if about is None:

@@ -14,24 +14,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tasks.steps import STEPS
+
 __all__ = ["Screen"]
 
 WAITING_EXIT_CODE = 6
 _ACCOUNT_FIELDS = ("model", "adjacency", "unit", "partition", "limit", "spent", "left")
 _RELEASE_FIELDS = ("run", "occurred", "model", "epsilon", "part", "state")
-
-_STEPS = (
-    "expectations",
-    "ingest",
-    "validate",
-    "reserve",
-    "protect",
-    "assess",
-    "report",
-    "stage",
-    "seal",
-    "publish",
-)
 
 
 class Screen:
@@ -147,6 +136,7 @@ class Screen:
             f"penstock plan {spec}",
             f"PENSTOCK_HOME={home} penstock audit show",
             f"penstock verify {receipt['path']} --key {home / 'keys' / 'signing.pub'}",
+            f"PENSTOCK_HOME={home} PENSTOCK_SPECS={spec.parent} penstock serve",
         ):
             self._out.print(f"  {escape(line)}")
 
@@ -244,5 +234,5 @@ class _StepLine(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         step = record.getMessage()
-        place = f"{_STEPS.index(step) + 1} of {len(_STEPS)}: " if step in _STEPS else ""
+        place = f"{STEPS.index(step) + 1} of {len(STEPS)}: " if step in STEPS else ""
         self._update(f"{place}{step}")

@@ -41,6 +41,8 @@ __all__ = [
     "json_schema",
     "load_spec",
     "parse_spec",
+    "read_keys",
+    "resolve_spec",
 ]
 
 
@@ -299,6 +301,11 @@ def parse_spec(raw: object) -> ReleaseSpec:
 
 def load_spec(path: Path, *, source: str | None = None, publish: str | None = None) -> ReleaseSpec:
     """Read a spec file; paths in it are relative to the file, and `source`/`publish` replace them."""
+    return resolve_spec(read_keys(path), path.parent, source=source, publish=publish)
+
+
+def read_keys(path: Path) -> dict[str, Any]:
+    """What a YAML or JSON file says, as it stands."""
     try:
         text = path.read_text(encoding="utf-8")
         raw = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
@@ -310,14 +317,21 @@ def load_spec(path: Path, *, source: str | None = None, publish: str | None = No
         raise SpecRefused.at(str(path), rule="must be valid YAML or JSON", remedy="Correct the syntax.") from None
     if not isinstance(raw, dict):
         raise SpecRefused.at(str(path), rule="must hold keys and values", remedy="See `penstock schema`.")
+    return raw
+
+
+def resolve_spec(
+    raw: dict[str, Any], folder: Path, *, source: str | None = None, publish: str | None = None
+) -> ReleaseSpec:
+    """The spec with these keys; paths in it are relative to the folder."""
     faults: list[Fault] = []
     for section, key, given in (("source", "path", source), ("validate", "suite", None), ("publish", "path", publish)):
         part = raw.get(section)
         if not isinstance(part, dict) or not isinstance(given or part.get(key), str):
             continue
-        base = Path.cwd() if given else path.parent
+        base = Path.cwd() if given else folder
         part[key] = _resolve(given or part[key], base, f"{section}.{key}", faults, local=key == "suite")
-    faults += _read_taxonomies(raw, path.parent)
+    faults += _read_taxonomies(raw, folder)
     try:
         spec = parse_spec(raw)
     except SpecRefused as refusal:

@@ -21,12 +21,13 @@ from prefect.input import RunInput
 from prefect.states import Completed
 from pydantic import Field
 
+from measures.gates import Verdict
 from mechanisms.refusal import Refusal
 from records.approval import DecisionRefused, Standing, approval_record, decide, standing, wait
 from records.log import Action
 from tasks.job import Job
 from tasks.publish import staged_content
-from tasks.report import gate_table
+from tasks.run_page import confidential_report
 
 __all__ = [
     "ApprovalExpired",
@@ -239,14 +240,17 @@ def _question(job: Job, content: str, stands: Standing, note: str) -> str:
     barred = {name.casefold() for name in (*decided, *stands.started_by)}
     open_to = [name for name in stands.allowed if name.casefold() not in barred]
     until = "" if stands.until is None else f"{stands.until:%Y-%m-%d %H:%M} UTC"
+    results = release["gates"]["results"]
+    doubted = [result["rule"] for result in results if result["verdict"] != Verdict.PASS.word]
+    gates = f"In doubt: {'; '.join(doubted)}." if doubted else f"All {len(results)} passed."
     return (
         f"## Publish {job.plan.name}?\n\n"
-        f"{note}Read the confidential report of run `{job.run.id}`. "
-        f"Then sign exactly this content, where your key is:\n\n"
-        f"`penstock sign {content} --key YOUR.pem`\n\n"
+        f"{note}Read the {confidential_report(job)} of run `{job.run.id}`. "
+        f"**Gates:** {gates} Then sign exactly this content, where your key is:\n\n"
+        f"```\npenstock sign {content} --key YOUR.pem\n```\n\n"
         f'To refuse, add `--refuse --reason "TEXT"` and give the same reason in the form.\n\n'
         f"**Approvals missing:** {stands.missing} of {stands.required}. "
         f"**Approved by:** {', '.join(decided) or 'nobody'}. "
         f"**May decide:** {', '.join(open_to) or 'nobody'}. **Until:** {until}.\n\n"
-        f"{gate_table(release['gates'])}\n\n{job.plan.guarantee.statement}"
+        f"{job.plan.guarantee.statement}"
     )

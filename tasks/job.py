@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
+from uuid import UUID
 
 from prefect.context import FlowRunContext
 from prefect.exceptions import Pause
@@ -44,6 +45,7 @@ class Job:
     actor: str
     started: datetime
     seconds: dict[str, float] = field(default_factory=dict)
+    progress: UUID | None = None  # the bar on the run's page
 
     def record(self, action: Action, **facts: Any) -> None:
         """Append to the audit log; a failed append stops the release."""

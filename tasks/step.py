@@ -4,7 +4,7 @@
   result would be microdata in Prefect's files.
 * Errors are sealed: pyarrow and numpy put values into their messages, so only our own refusals
   leave a step; anything else leaves as StepFailed with the kind of error and the line of code.
-* The time is noted for the confidential report.
+* The time is noted for the confidential report, and the run's page shows how far it is.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from prefect.cache_policies import NO_CACHE
 
 from mechanisms.refusal import Refusal
 from tasks.job import Job
+from tasks.run_page import show_progress
 
 __all__ = ["StepFailed", "sealed", "step"]
 
@@ -80,6 +81,7 @@ def step(name: str) -> Callable[[Callable[Concatenate[Job, P], R]], Callable[Con
             _progress.info(name)
             began = time.perf_counter()
             with sealed(name):
+                show_progress(job, name)
                 result = function(job, *args, **kwargs)
             job.seconds[name] = time.perf_counter() - began
             give_back_memory()

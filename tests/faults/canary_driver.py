@@ -160,6 +160,36 @@ def suspended(people: Path, raw: dict[str, Any]) -> str:
         return f"{paused.name}:{code}:{go_on().name}"
 
 
+def by_forms(people: Path, raw: dict[str, Any]) -> str:
+    """The same with the forms: of a table, which is then approved in the form of a reviewer, first by a stranger."""
+    from flows.review_form import review_release
+    from flows.table_form import release_table
+    from records.decision import sign_decision
+    from records.signing import existing_private_key
+
+    description = Path(os.environ["PENSTOCK_SPECS"]) / "canary.yaml"
+    description.parent.mkdir()
+    described = {key: raw[key] for key in ("name", "source")} | {"publish": {"path": raw["publish"]["path"]}}
+    del described["source"]["columns"]["weight"]
+    description.write_text(json.dumps(described), encoding="utf-8")
+    waiting = release_table(
+        data="canary.yaml",
+        table="regions",
+        dimensions=["region"],
+        protection={"kind": "exact with threshold", "k": 2, "smallest_frequency_at_least": 2},
+        reviewers=1,
+        reviewer_names=["rita", "mallory"],
+        started_by="carl",
+    )
+    ends = []
+    for reviewer in ("mallory", "rita"):
+        key = existing_private_key(people / reviewer)
+        signature = sign_decision(key, content=waiting.content, decision="approve", reason=REASON)
+        filled = {"run": waiting.run, "decision": "approve", "reviewer": reviewer, "signature": signature}
+        ends.append(review_release(**filled, reason=REASON, return_state=True).name)
+    return ",".join(ends)
+
+
 def signed_by_olga(people: Path) -> tuple[object, ...]:
     return ("--officer", "olga", "--key", people / "olga", "--reason", "agreed in the board")
 
@@ -219,6 +249,8 @@ def main(folder: Path) -> None:
                 try:
                     if scenario["review"] == "suspended":
                         outcome = suspended(people, scenario["spec"])
+                    elif scenario["review"] == "forms":
+                        outcome = by_forms(people, scenario["spec"])
                     elif scenario["review"]:
                         outcome = reviewed(people, scenario["spec"], scenario["review"])
                     else:

@@ -163,6 +163,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Searched:
         scenario("declined", review="refuse"),
         scenario("approved", review="approve"),
         scenario("suspended", review="suspended"),
+        scenario("forms", review="forms"),
         spending("dp-records"),
         spending("dp-marginals", mode="marginals"),
         spending("dp-units-error", inject="units"),
@@ -177,6 +178,8 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Searched:
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("PREFECT", "PENSTOCK"))},
         "PENSTOCK_HOME": str(folder / "home"),
+        "PENSTOCK_SPECS": str(folder / "specs"),
+        "PENSTOCK_REPORTS_URL": "http://127.0.0.1:4200/reports",
         "PREFECT_LOGGING_LEVEL": "DEBUG",
         "PREFECT_LOGGING_TO_API_ENABLED": "true",
         "PYTHONPATH": str(Path(__file__).parents[2]),
@@ -212,6 +215,7 @@ def test_every_scenario_ended_where_it_should(searched: Searched) -> None:
         "declined": "refuse:6,0",
         "approved": "approve:6,0",
         "suspended": "Suspended:0:Completed",
+        "forms": "Refused,Completed",
         "dp-records": "published",
         "dp-marginals": "published",
         "dp-units-error": "step-failed",
@@ -240,7 +244,20 @@ def test_the_places_that_are_searched_are_full(searched: Searched) -> None:
     assert exported >= {"WAITING", "APPROVED", "DECLINED", "DECISION_REFUSED", "BUDGET_OPENED", "SETTLED", "REFUSED"}
     with sqlite3.connect(folder / "home" / "prefect" / "prefect.db") as database:
         inputs = [value for (value,) in database.execute("SELECT value FROM flow_run_input")]
+        parameters = [value for (value,) in database.execute("SELECT parameters FROM flow_run")]
+        pages = set(database.execute("SELECT key, type FROM artifact"))
+        told = {event for (event,) in database.execute("SELECT DISTINCT event FROM events")}
     database.close()
+    assert pages == {
+        ("release-progress", "progress"),
+        ("release-gates", "markdown"),
+        ("confidential-report", "markdown"),
+        ("release-published", "markdown"),
+        ("public-report", "markdown"),
+    }
+    assert any('"exact with threshold"' in value for value in parameters)  # the form of a table
+    assert any('"signature"' in value for value in parameters)  # the form of a reviewer
+    assert {"penstock.release.refused", "penstock.release.waiting", "penstock.release.published"} <= told
     assert any("rita, mallory" in value for value in inputs)  # the question
     assert any('"signature"' in value and "read the report of this release" in value for value in inputs)  # the answer
 

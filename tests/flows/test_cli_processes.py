@@ -71,10 +71,11 @@ def test_the_demo_releases_and_prints_our_lines_only(tmp_path: Path) -> None:
         "",
         "The bundle verifies, and the audit log has 11 events, every one in its place.",
         "Look further:",
-        f"  cat {place}/survey.yaml",
-        f"  penstock plan {place}/survey.yaml",
+        f"  cat {place}/specs/survey.yaml",
+        f"  penstock plan {place}/specs/survey.yaml",
         f"  PENSTOCK_HOME={home} penstock audit show",
         f"  penstock verify {bundle} --key {home}/keys/signing.pub",
+        f"  PENSTOCK_HOME={home} PENSTOCK_SPECS={place}/specs penstock serve",
     ]
     assert not (tmp_path / "unused").exists()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from workplace import Workplace
 
-from flows.deployed import SPECS, kept_spec, release_by_reference
+from flows.deployed import SPECS, kept_spec, release_by_reference, require_home
 from mechanisms.refusal import SpecRefused
 
 
@@ -60,7 +60,7 @@ def test_the_folder_of_specs_is_named_absolutely(kept: Path, monkeypatch: pytest
 def test_a_worker_without_a_home_of_its_own_is_refused(kept: Path, monkeypatch: pytest.MonkeyPatch, home: str) -> None:
     monkeypatch.setenv("PENSTOCK_HOME", home)
     with pytest.raises(SpecRefused, match="PENSTOCK_HOME refused: must be set for the worker"):
-        release_by_reference.fn("monthly/survey.yaml", "carl")
+        require_home()
 
 
 def test_nothing_that_draws_is_retried_and_no_parameter_has_a_default() -> None:

@@ -181,7 +181,8 @@ def test_a_suspended_run_shows_a_form_and_the_right_signature_publishes(office: 
     schema, text = suspended.shown(form)
     assert set(schema["properties"]) == {"decision", "reviewer", "signature", "reason"}
     assert schema["required"] == ["decision", "reviewer", "signature"]
-    assert f"`penstock sign {suspended.content} --key YOUR.pem`" in text
+    assert f"\npenstock sign {suspended.content} --key YOUR.pem\n" in text
+    assert "**Gates:** All " in text
     assert "**Approvals missing:** 1 of 1. **Approved by:** nobody. **May decide:** anna." in text
     assert not [value for value in suspended.measured() if value in text + json.dumps(schema)]
     assert suspended.send(decision="approve", reviewer="anna") == "REJECT"  # it stays as it is

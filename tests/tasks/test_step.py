@@ -182,12 +182,12 @@ def test_no_step_is_retried_cached_or_stored_by_prefect() -> None:
     from prefect.cache_policies import NO_CACHE
     from prefect.tasks import Task
 
-    from flows.screen import _STEPS
     from tasks import assess, ingest, protect, publish, report, reserve, validate
+    from tasks.steps import STEPS
 
     modules = (assess, ingest, protect, publish, report, reserve, validate)
     found = {id(task): task for module in modules for task in vars(module).values() if isinstance(task, Task)}
-    assert {task.name for task in found.values()} == set(_STEPS)  # the progress line knows them all
+    assert {task.name for task in found.values()} == set(STEPS)  # the progress line knows them all
     for task in found.values():
         assert task.retries == 0
         assert task.cache_policy == NO_CACHE

@@ -54,6 +54,10 @@ class Serving:
         ours = {MARK: str(self.home), "PENSTOCK_HOME": str(self.home), "PENSTOCK_SPECS": str(self.specs)}
         return {**clean, **ours, **self._environment}
 
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
     def ready(self) -> dict[str, Any]:
         """Wait for the line that says what is ready."""
         assert self.process.stdout is not None

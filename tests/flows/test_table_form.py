@@ -1,0 +1,250 @@
+"""The form of a table: what it shows, what spec it makes, and which field of it a refusal names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+from prefect import get_client
+from prefect.exceptions import ParameterTypeError
+from prefect.states import State
+from prefect.utilities.callables import parameter_schema
+from workplace import Workplace, budget_of, make_table, open_dp_account
+
+from flows.demo import DATA_DESCRIPTION
+from flows.run_ends import REFUSED
+from flows.table_form import release_table, spec_of_table
+from flows.table_protections import DifferentialPrivacy
+from measures.gates import GateRefused
+from mechanisms.refusal import SpecRefused
+from records.ledger import SecondRelease
+from tasks.publish import Receipt
+from tasks.verification import verify_bundle
+
+PRIVATE = {"kind": "differential privacy", "epsilon": "1", "adjacency": "replace", "privacy_loss_at_most": 1}
+EXACT = {"kind": "exact with threshold", "k": 2, "smallest_frequency_at_least": 2}
+BOOTSTRAP = {
+    "kind": "bootstrap differential privacy",
+    "epsilon": "1",
+    "adjacency": "bootstrap_replace",
+    "scale": "one",
+    "empty_cells": "noise",
+    "privacy_loss_at_most": 1,
+    "acknowledged": True,
+}
+INDIVIDUAL = {
+    "kind": "individual differential privacy",
+    "epsilon": "1",
+    "privacy_loss_at_most": 1,
+    "acknowledged": True,
+}
+
+
+class Form:
+    """A data description in the folder of specs, and a form that can be filled in."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        make_table(workplace)
+        self.workplace = workplace
+        self.description: dict[str, Any] = {
+            "name": "survey",
+            "source": workplace.raw["source"],
+            "budget": {"dataset": "survey"},
+            "publish": {"path": "published"},
+        }
+
+    def filled(self, **fields: Any) -> dict[str, Any]:
+        (self.workplace.folder / "survey-data.yaml").write_text(yaml.safe_dump(self.description))
+        asked = {"data": "survey-data.yaml", "table": "incomes", "dimensions": ["region", "education"]}
+        return {**asked, "sums": ["income"], "protection": PRIVATE, "started_by": "carl", **fields}
+
+    def send(self, **fields: Any) -> Any:
+        return release_table(**self.filled(**fields))
+
+    def refusal(self, **fields: Any) -> dict[str, str]:
+        with pytest.raises(SpecRefused) as refused:
+            self.send(**fields)
+        return {fault.field: fault.rule for fault in refused.value.faults}
+
+
+@pytest.fixture
+def form(workplace: Workplace, monkeypatch: pytest.MonkeyPatch, prefect_home: Path) -> Form:
+    monkeypatch.setenv("PENSTOCK_SPECS", str(workplace.folder))
+    return Form(workplace)
+
+
+def schema() -> dict[str, Any]:
+    return parameter_schema(release_table).model_dump()
+
+
+def test_the_form_explains_every_field_and_shows_them_in_the_order_of_the_work() -> None:
+    shown = schema()
+    fields = [shown["properties"], *(choice["properties"] for choice in shown["definitions"].values())]
+    assert len(fields) == 5
+    for properties in fields:
+        assert all(field["description"] for field in properties.values())
+        assert len({field["position"] for field in properties.values()}) == len(properties)
+    ordered = sorted(fields[0], key=lambda name: fields[0][name]["position"])
+    assert (ordered[0], ordered[-1]) == ("data", "started_by")
+    assert ordered.index("dimensions") < ordered.index("protection") < ordered.index("reviewers")
+
+
+def test_the_protection_is_shown_as_tabs_that_each_allow_their_own_fields_only() -> None:
+    shown = schema()
+    protection = shown["properties"]["protection"]
+    assert [tab["$ref"].rpartition("/")[2] for tab in protection["anyOf"]] == [
+        "DifferentialPrivacy",
+        "ExactWithThreshold",
+        "BootstrapDifferentialPrivacy",
+        "IndividualDifferentialPrivacy",
+    ]
+    assert "oneOf" not in protection
+    assert "discriminator" not in protection
+    assert all(tab["additionalProperties"] is False for tab in shown["definitions"].values())
+
+
+def test_nothing_that_decides_about_privacy_is_filled_in() -> None:
+    shown = schema()
+    assert {"data", "table", "dimensions", "protection", "started_by"} <= set(shown["required"])
+    needed = {name: set(tab["required"]) for name, tab in shown["definitions"].items()}
+    assert needed == {
+        "DifferentialPrivacy": {"epsilon", "adjacency", "privacy_loss_at_most"},
+        "ExactWithThreshold": {"k", "smallest_frequency_at_least"},
+        "BootstrapDifferentialPrivacy": set(BOOTSTRAP) - {"kind"},
+        "IndividualDifferentialPrivacy": set(INDIVIDUAL) - {"kind"},
+    }
+    assert all("default" in tab["properties"]["kind"] for tab in shown["definitions"].values())
+
+
+def test_a_table_under_differential_privacy_is_published_and_charged(form: Form) -> None:
+    open_dp_account(3)
+    receipt = form.send(means=["income"], formats=["parquet", "sdmx"])
+    assert isinstance(receipt, Receipt)
+    assert receipt.name == "survey-incomes"
+    files = {path.name for path in (Path(receipt.path) / "tables").iterdir()}
+    assert {"incomes.parquet", "incomes.sdmx.csv"} <= files
+    assert budget_of()[:2] == ("1", "2")
+    verify_bundle(Path(receipt.path), form.workplace.home / "keys" / "signing.pub")
+
+
+@pytest.mark.parametrize(("model", "chosen"), [("bdp", BOOTSTRAP), ("idp", INDIVIDUAL)])
+def test_the_relaxations_can_be_chosen_by_who_says_to_know_them(form: Form, model: Any, chosen: dict[str, Any]) -> None:
+    open_dp_account(3, model=model, adjacency=chosen.get("adjacency", "from_D"))
+    assert "protection.acknowledged" in form.refusal(protection={**chosen, "acknowledged": False})
+    assert form.send(protection=chosen).promise.startswith(f"{model}, epsilon = 1")
+
+
+def test_exact_figures_pass_their_gates(form: Form) -> None:
+    gates = {"largest_share_at_most": 0.9, "two_largest_share_at_most": 0.95, "p_percent_at_least": 1}
+    assert form.send(protection={**EXACT, **gates}, totals=False).promise == "k_anon, k = 2, exact figures"
+
+
+def test_a_second_exact_table_of_the_same_records_names_the_first(form: Form) -> None:
+    first = form.send(protection=EXACT).run
+    with pytest.raises(SecondRelease, match=first):
+        form.send(protection=EXACT, dimensions=["region"])
+    with pytest.raises(GateRefused, match="smallest_frequency at least 300"):  # it came as far as its gates
+        form.send(
+            protection={**EXACT, "smallest_frequency_at_least": 300}, dimensions=["region"], earlier_releases=[first]
+        )
+
+
+def test_a_refused_run_is_named_so_and_its_message_has_code_and_reason(form: Form) -> None:
+    ended: State[Any] = release_table(
+        **form.filled(protection={**EXACT, "smallest_frequency_at_least": 300}), return_state=True
+    )
+    assert (ended.name, ended.is_failed()) == (REFUSED, True)
+    assert ended.message is not None
+    assert ended.message.startswith("gate-refused: gates.smallest_frequency refused: the output does not satisfy")
+    with get_client(sync_client=True) as client:
+        assert ended.state_details.flow_run_id is not None
+        kept = client.read_flow_run(ended.state_details.flow_run_id).state
+    assert kept is not None
+    assert (kept.name, kept.message) == (REFUSED, ended.message)
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"dimensions": ["income"]}, {"dimensions": "a dimension has categories"}),
+        ({"sums": ["height"]}, {"sums": "must be a declared column that is not an identifier or weight"}),
+        ({"count": False, "sums": []}, {"count": "a table has at least one figure"}),
+        ({"protection": {**PRIVATE, "epsilon": "0"}}, {"protection.epsilon": "must be above 0"}),
+        (
+            {"protection": {**PRIVATE, "rows_per_unit": 2}},
+            {"protection.rows_per_unit": "not used where the unit is a row"},
+        ),
+        ({"formats": ["sdmx"]}, {"formats": "sdmx stands beside parquet or csv, which `penstock verify` reads"}),
+        ({"formats": ["csv", "csv"]}, {"formats": "no format twice"}),
+        (
+            {"reviewers": 2, "reviewer_names": ["anna"]},
+            {"reviewer_names": "must be different people, at least as many as must approve"},
+        ),
+        ({"reviewer_names": ["anna"]}, {"reviewers": "0 asks nobody, but names are given"}),
+    ],
+)
+def test_a_fault_names_the_field_of_the_form(form: Form, fields: dict[str, Any], named: dict[str, str]) -> None:
+    assert form.refusal(**fields) == named
+
+
+def test_a_fault_of_a_gate_names_its_field(form: Form) -> None:
+    infinite = {**PRIVATE, "privacy_loss_at_most": float("inf")}
+    assert form.refusal(protection=infinite) == {"protection.privacy_loss_at_most": "a finite number"}
+
+
+def test_a_fault_of_the_data_description_names_its_key(form: Form) -> None:
+    del form.description["name"]
+    form.description["budget"] = {}
+    form.description["source"]["columns"]["age"] = {"role": "weight"}
+    assert {"data.name", "data.source.columns.age.role"} <= set(form.refusal())
+    form.description |= {"name": "survey"}
+    del form.description["source"]["columns"]["age"]
+    assert "data.budget.dataset" in form.refusal()
+
+
+def test_a_data_description_may_allow_less_than_the_form_asks(form: Form) -> None:
+    form.description["budget"]["epsilon"] = "1/2"
+    assert form.refusal() == {"data.budget.epsilon": "the mechanisms spend 1 together"}
+
+
+def test_what_the_form_asks_may_not_stand_in_the_data_description_too(form: Form) -> None:
+    form.description |= {"gates": [{"measure": "privacy_loss", "max": 9}], "protect": []}
+    form.description["publish"]["formats"] = ["csv"]
+    form.description["approve"] = {"reviewers": 1, "allowed": ["anna"]}
+    refused = form.refusal(reviewers=1, reviewer_names=["carl"])
+    assert set(refused) == {"data.gates", "data.protect", "data.publish.formats", "reviewers"}
+
+
+def test_the_data_description_can_say_who_approves(form: Form) -> None:
+    open_dp_account(3)
+    form.description["approve"] = {"reviewers": 1, "allowed": ["anna"]}
+    waiting = form.send()
+    assert (waiting.required, waiting.allowed) == (1, ("anna",))
+
+
+@pytest.mark.parametrize("merged", [{**PRIVATE, "k": 5}, {**EXACT, "epsilon": "1"}, {**BOOTSTRAP, "k": 2}])
+def test_fields_of_two_tabs_together_are_refused(form: Form, merged: dict[str, Any]) -> None:
+    filled = form.filled(protection=merged)
+    with pytest.raises(ParameterTypeError):
+        release_table(**filled)
+    shown = schema()
+    by_server = Draft202012Validator({**shown, "definitions": shown["definitions"]})
+    assert not by_server.is_valid(filled)
+    assert by_server.is_valid(form.filled())
+
+
+def test_the_data_descriptions_that_come_with_penstock_can_be_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_DATA", str(tmp_path))
+    monkeypatch.setenv("PENSTOCK_PUBLISH", str(tmp_path / "published"))
+    (tmp_path / "panel-data.yaml").write_text(DATA_DESCRIPTION, encoding="utf-8")
+    examples = Path(__file__).parents[2] / "deployments" / "examples" / "data"
+    protection = DifferentialPrivacy(epsilon="1", adjacency="replace", privacy_loss_at_most=1)
+    for description, dimensions in ((tmp_path / "panel-data.yaml", ["region"]), (examples / "adult.yaml", ["sex"])):
+        asked = {"table": "persons", "dimensions": dimensions}
+        spec = spec_of_table(description, asked, protection, formats=["csv"], earlier=[], approve=None)
+        assert spec.name.endswith("-persons")
