@@ -36,12 +36,13 @@ def backup(
 def restore(
     folder: Annotated[Path, typer.Argument(help="A folder that `penstock backup` made.")],
     bundles: Annotated[
-        list[Path],
-        typer.Option("--bundles", help="A folder that this home published to; give every one of them."),
+        list[str],
+        typer.Option("--bundles", help="A folder, or s3:// address, that this home published to; give every one."),
     ],
     as_json: AsJson = False,
 ) -> None:
     """Bring a backup back into an empty home and database, then check everything against what was published."""
+    from records.addresses import place_of
     from records.backup import restore as bring_back
 
-    Screen(as_json).show_audit(bring_back(folder, bundles))
+    Screen(as_json).show_audit(bring_back(folder, [place_of(place, "--bundles") for place in bundles]))

@@ -22,9 +22,11 @@ from typing import Any
 
 from mechanisms.refusal import Refusal
 from records import existing_records
+from records.addresses import place_of
 from records.home import Home
 from records.keyfile import kept_key
 from records.log import Action
+from records.places import plain_content, public_report
 
 __all__ = ["beside_reports", "report_password_file"]
 
@@ -96,24 +98,15 @@ def _is_known(home: Home, authorization: bytes) -> bool:
 
 def _page(home: Home, run: str, *, public: bool) -> bytes | None:
     if not public:
-        return _content(home.runs / run / "report.html")
-    staged = _content(home.runs / run / "bundle" / "report.html")
+        return plain_content(home.runs / run / "report.html")
+    staged = plain_content(home.runs / run / "bundle" / "report.html")
     return staged if staged is not None else _published(run)
 
 
 def _published(run: str) -> bytes | None:
     try:
         events = existing_records().log.events(run)
-    except Refusal:  # no records, or damaged ones; verify-log is who tells
-        return None
-    folders = [event.facts.get("destination") for event in events if event.action is Action.PUBLISHED]
-    return _content(Path(folders[-1]) / "report.html") if folders and folders[-1] else None
-
-
-def _content(path: Path) -> bytes | None:
-    """The content of a file that is one: links lead elsewhere, and are not followed."""
-    try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW)) as file:
-            return file.read()
-    except OSError:
+        folders = [event.facts.get("destination") for event in events if event.action is Action.PUBLISHED]
+        return public_report(place_of(folders[-1])) if folders and folders[-1] else None
+    except Refusal:  # no records, damaged ones, or a store that is away; verify-log is who tells
         return None

@@ -2,9 +2,7 @@
 
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
-import os
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from prefect import flow
@@ -12,9 +10,11 @@ from prefect.artifacts import create_markdown_artifact
 
 from flows.deployed import require_home
 from mechanisms.refusal import Refusal
+from records.addresses import place_of
 from records.audit import verify_everything
 from records.home import Home
 from records.log import Action
+from records.places import is_there
 from records.store import existing_records
 from tasks.step import sealed
 from tasks.tell import tell_damage
@@ -61,9 +61,11 @@ def _verify_bundles() -> int:
     key, checked = Home.located().public_key_path, 0
     refused: list[Refusal] = []
     for event in existing_records().log.events():
-        if event.action is not Action.PUBLISHED or not os.path.isdir(event.facts.get("destination", "")):
+        if event.action is not Action.PUBLISHED or "destination" not in event.facts:
             continue
-        folder = Path(event.facts["destination"])
+        folder = place_of(event.facts["destination"])
+        if not is_there(folder):
+            continue
         try:
             verify_bundle(folder, key)
         except Refusal as refusal:

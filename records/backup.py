@@ -27,6 +27,7 @@ from sqlalchemy import Connection, Engine, insert, select
 
 from mechanisms.refusal import Refusal
 from records import durable
+from records.addresses import Place
 from records.audit import verify_everything
 from records.database import SCHEMA, open_engine, reading, writing
 from records.digest import canonical, plain_file
@@ -85,10 +86,10 @@ def back_up(target: Path) -> Backup:
     return Backup(target, head["seq"], runs, tuple(going_on))
 
 
-def restore(source: Path, bundles: Sequence[Path]) -> dict[str, Any]:
+def restore(source: Path, bundles: Sequence[Place]) -> dict[str, Any]:
     """Bring a backup back into a home and a database that are empty, then check all of it; what was checked.
 
-    bundles: every folder that the home published to. A bundle in it that the log does not know was published after the
+    bundles: every place that the home published to. A bundle in it that the log does not know was published after the
     backup; then what is left here is for looking at, and nothing is released from it.
     """
     home, complete = Home.located(), _complete(source)

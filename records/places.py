@@ -16,7 +16,17 @@ from records.addresses import ObjectPath, Place
 from records.statement import MANIFEST, BundleAltered, fault
 from records.upload import upload
 
-__all__ = ["appears_at_once", "at_hand", "bundles_below", "install", "manifest_at", "resolved"]
+__all__ = [
+    "appears_at_once",
+    "at_hand",
+    "bundles_below",
+    "install",
+    "is_there",
+    "manifest_at",
+    "plain_content",
+    "public_report",
+    "resolved",
+]
 
 # Names of objects become names of files only if they look like those of a bundle, which may lie in folders.
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){0,3}")
@@ -40,6 +50,27 @@ def manifest_at(place: Place) -> bytes | None:
     if isinstance(place, ObjectPath):
         return object_store.read(place / MANIFEST)
     return bundle.manifest_of(place) if os.path.lexists(place / MANIFEST) else None
+
+
+def is_there(place: Place) -> bool:
+    """Whether anything of a bundle is at a place; one that was taken away as a whole is not."""
+    return os.path.isdir(place) if isinstance(place, Path) else bool(object_store.found_below(place))
+
+
+def public_report(place: Place) -> bytes | None:
+    """The public report of the bundle at a place, if it is a plain file there."""
+    if isinstance(place, ObjectPath):
+        return object_store.read(place / "report.html")
+    return plain_content(place / "report.html")
+
+
+def plain_content(path: Path) -> bytes | None:
+    """The content of a file that is one: links lead elsewhere, and are not followed."""
+    try:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW)) as file:
+            return file.read()
+    except OSError:
+        return None
 
 
 def bundles_below(place: Place) -> list[Place]:

@@ -84,7 +84,7 @@ def show_published(job: Job) -> None:
     report = "Its public report lies in it" if served is None else f"[The public report]({served}/public) lies in it"
     create_markdown_artifact(
         key="release-published",
-        description="Published",
+        description=str(job.destination),  # for programs, which read no prose
         markdown=f"## {job.plan.name} is published\n\nThe bundle is at `{job.destination}`. {report}.\n\n"
         f"SHA-256 of its manifest: `{sealed['manifest']}`\n\nCheck it: `penstock verify {job.destination}`",
     )

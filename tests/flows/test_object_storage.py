@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from ended_command import Typed
 from s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, use_store
-from workplace import PASSED, Workplace
+from workplace import DESCRIPTIONS, PASSED, Workplace
 
 from flows import release as flow
 from flows.spec import load_spec
@@ -52,7 +52,7 @@ def test_a_release_from_store_to_store_is_whole_and_of_the_form_of_a_local_one(
     assert actions() == PASSED
     assert receipt.path == bucket.address(f"public/survey/{receipt.run}")
     files = bucket.files(f"public/survey/{receipt.run}/")
-    assert set(files) == {"data.parquet", "data.csv", "report.html", "manifest.json"}
+    assert set(files) == {"data.parquet", "data.csv", "report.html", "manifest.json", *DESCRIPTIONS}
     assert bucket.keys("public/survey/") == sorted(
         [f"public/survey/{receipt.run}.claim", *(f"public/survey/{receipt.run}/{name}" for name in files)]
     )
