@@ -7,6 +7,7 @@ must not be, a draw, says so itself (tasks.drawn_once).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +23,9 @@ from mechanisms.refusal import Refusal
 from tasks.step import give_back_memory, sealed
 
 __all__ = ["ClusterRefused", "spread"]
+
+# Seconds between looks at the cluster, and how long it may be without workers: a lost one is often started again.
+_LOOK_EVERY, _PATIENCE = 5, 120
 
 Order = TypeVar("Order")
 R = TypeVar("R")
@@ -75,9 +79,30 @@ def _order_all() -> None:
     errand = _errand.get()
     piece = _piece.with_options(name=errand.name)
     ordered = [piece.submit(errand.name, errand.work, order) for order in errand.orders]
-    for future in ordered:
-        future.wait()  # for all of them: nobody may write into a run that has ended
+    pieces: list[Any] = [*ordered]  # as prefect-dask has them
+    _wait_for([future.wrapped_future for future in pieces])  # all: nobody may write into a run that has ended
     errand.done.extend(future.result() for future in ordered)
+
+
+def _wait_for(futures: Sequence[Any]) -> None:
+    """Until all are done; a cluster whose workers are all lost, and stay lost, is refused."""
+    from distributed import TimeoutError as NotYet
+
+    seen = time.monotonic()
+    while pending := [future for future in futures if future.status == "pending"]:
+        try:
+            pending[0].exception(timeout=_LOOK_EVERY)
+        except NotYet:
+            client = futures[0].client
+            if client.scheduler_info(n_workers=-1)["workers"]:
+                seen = time.monotonic()
+            elif time.monotonic() - seen > _PATIENCE:
+                client.cancel(futures)
+                raise ClusterRefused.at(
+                    "run.address",
+                    rule="all workers of the cluster were lost",
+                    remedy="Nothing was published. Mend the cluster and run again.",
+                ) from None
 
 
 @task(retries=0, cache_policy=NO_CACHE, persist_result=False, log_prints=False)

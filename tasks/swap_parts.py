@@ -31,7 +31,7 @@ from tasks.spread import spread
 
 __all__ = ["BYTES_A_RECORD", "DrawDamaged", "SwapOrder", "Swapped", "swap_columns", "swap_one"]
 
-BYTES_A_RECORD = 80
+BYTES_A_RECORD = 128
 
 
 class DrawDamaged(Refusal):

@@ -29,7 +29,7 @@ __all__ = ["ValidateOrder", "frame_of", "validate_part", "validate_parts"]
 _ROW_COUNT = "expect_table_row_count_to_be_between"
 _RESULTS = "validation.json"
 # As measured: a frame, its texts where a column is of whole numbers, and what the library makes of them.
-_BYTES_A_ROW, _BYTES_A_VALUE = 400, 64
+_BYTES_A_ROW, _BYTES_A_VALUE = 1000, 128
 _MOST_ROWS = 1 << 19
 
 

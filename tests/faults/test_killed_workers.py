@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from canaries import INCOMES, SAVINGS, WEIGHTS
-from cluster import two_workers, write_hive, write_parts
+from cluster import Cluster, write_hive, write_parts
 from prefect_dask.client import PrefectDaskClient
 from workplace import PASSED, Workplace, budget_of, make_table, open_dp_account
 
@@ -31,25 +29,22 @@ from tasks.drawn_once import DrawnBefore
 from tasks.verification import verify_bundle
 
 
-@dataclass
-class Cluster:
-    address: str
-    orders: Path
-
-    def kill(self, point: str, folder: Path) -> None:
-        folder.mkdir(exist_ok=True)
-        self.orders.write_text(json.dumps({"point": point, "folder": str(folder)}))
-
-
 @pytest.fixture(scope="module")
-def cluster(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    orders = tmp_path_factory.mktemp("orders") / "orders.json"
-    before = os.environ.get("TEST_ORDERS")
-    os.environ["TEST_ORDERS"] = str(orders)
-    with two_workers(preload=["dying_worker"]) as address:
-        yield Cluster(address, orders)
-    os.environ.pop("TEST_ORDERS")
-    assert before is None
+def workers(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Path]]:
+    folder = tmp_path_factory.mktemp("cluster")
+    orders = folder / "orders.json"
+    cluster = Cluster(folder, "dying_worker", {"TEST_ORDERS": str(orders)})
+    yield cluster, orders
+    cluster.close()
+
+
+@pytest.fixture
+def cluster(workers: tuple[Cluster, Path], workplace: Workplace) -> Cluster:
+    found, orders = workers
+    orders.unlink(missing_ok=True)
+    orders.symlink_to(workplace.folder / "orders.json")
+    found.replenish()
+    return found
 
 
 def on_the_cluster(workplace: Workplace, cluster: Cluster, point: str, *, hive: bool = False) -> Path:
@@ -63,7 +58,8 @@ def on_the_cluster(workplace: Workplace, cluster: Cluster, point: str, *, hive: 
     workplace.raw["source"]["path"] = "survey"
     workplace.raw["run"] = {"engine": "dask", "address": cluster.address}
     told = workplace.folder / "told"
-    cluster.kill(point, told)
+    told.mkdir()
+    (workplace.folder / "orders.json").write_text(json.dumps({"point": point, "folder": str(told)}))
     return told
 
 
