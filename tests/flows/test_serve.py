@@ -10,6 +10,7 @@ import os
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from records import Home
 from records.turn import take_turn
 from tasks.verification import verify_bundle
 
+START_RELEASE = DEPLOYMENTS.with_name("platform") / "start_release.py"
 PREFECT = str(Path(PENSTOCK).with_name("prefect"))
 
 
@@ -122,8 +124,15 @@ def test_when_it_is_ready_deployments_are_registered_and_nothing_starts_by_itsel
     assert agency.serving.api("/admin/settings")["server"]["analytics_enabled"] is False
 
 
-def test_a_release_by_reference_is_published_and_told(agency: Agency) -> None:
-    assert agency.release("spec.yaml", "COMPLETED")["type"] == "COMPLETED"
+def test_a_release_that_a_platform_starts_by_reference_is_published_and_told(agency: Agency) -> None:
+    started = subprocess.run(
+        [sys.executable, str(START_RELEASE), "spec.yaml", "carl"],
+        env={**os.environ, "PREFECT_API_URL": f"{agency.ready['address']}/api"},
+        capture_output=True,
+        text=True,
+    )
+    assert started.returncode == 0, started.stderr
+    assert started.stdout.splitlines() == [str(bundle) for bundle in agency.place.bundles()]
     run = agency.run_of("survey")
     assert actions(run) == PASSED
     assert events(run)[0].facts["started_by"] == "carl"
