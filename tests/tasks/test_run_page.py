@@ -54,7 +54,7 @@ def test_a_published_run_shows_its_gates_where_its_bundle_is_and_the_digest_of_i
     assert {artifact.task_run_id for artifact in shown.values()} == {None}  # the page lists them first
     assert "## Passed every gate" in shown["release-gates"].data
     assert "| average_risk | pass | average_risk at most 0.05 |" in shown["release-gates"].data
-    assert f"confidential report, `{run / 'report.html'}`," in shown["release-gates"].data
+    assert f"confidential report (`{run / 'report.html'}`)." in shown["release-gates"].data
     assert f"`{receipt.path}`" in shown["release-published"].data
     assert f"`{receipt.manifest}`" in shown["release-published"].data
 
