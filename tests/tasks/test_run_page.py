@@ -28,8 +28,9 @@ def page(run: Path) -> dict[str, Any]:
     owner = ArtifactFilterFlowRunId(any_=[UUID(content["owners"][-1])])
     with get_client(sync_client=True) as client:
         found = client.read_artifacts(artifact_filter=ArtifactFilter(flow_run_id=owner))
-    shown = {str(artifact.key): artifact for artifact in found}
-    assert len(shown) == len(found)  # one of each, and the progress is moved, not repeated
+    ours = [artifact for artifact in found if artifact.key is not None]  # Prefect adds where a failure is stored
+    shown = {str(artifact.key): artifact for artifact in ours}
+    assert len(shown) == len(ours)  # one of each, and the progress is moved, not repeated
     return shown
 
 
