@@ -108,7 +108,7 @@ def confidential_report(job: Job) -> str:
     """Where the confidential report is, in Markdown."""
     served = _served(job)
     return (
-        f"confidential report, `{job.run.path('report.html')}`,"
+        f"confidential report (`{job.run.path('report.html')}`)"
         if served is None
         else f"[confidential report]({served})"
     )

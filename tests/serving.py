@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import signal
@@ -79,7 +80,8 @@ class Serving:
     def clear_away(self) -> None:
         """Whatever a failed test left."""
         for pid in processes(str(self.home)):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ended with another one
+                os.kill(pid, signal.SIGKILL)
             wait_for_death(pid)
         self.process.wait()
         self._close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     try:
         office.serving.ready()
         yield office
+        office.serving.stop(signal.SIGTERM)
     finally:
         office.serving.clear_away()
 
