@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from forked_releases import Zygote
-from workplace import PASSED, Workplace, budget_of, make_close, make_private, make_table, open_dp_account
+from workplace import PASSED, Workplace, budget_of, files_of, make_close, make_private, make_table, open_dp_account
 
 from records import open_records
 from tasks.verification import verify_bundle
@@ -74,7 +74,8 @@ def zygote(prefect_home: Path) -> Iterator[Zygote]:
 def nothing_is_half_published(workplace: Workplace) -> None:
     for bundle in workplace.bundles():
         verify_bundle(bundle, workplace.home / "keys" / "signing.pub")
-    shown = {str(path.relative_to(workplace.published)) for bundle in workplace.bundles() for path in bundle.iterdir()}
+    places = {bundle: bundle.relative_to(workplace.published) for bundle in workplace.bundles()}
+    shown = {f"{place}/{name}" for bundle, place in places.items() for name in files_of(bundle)}
     assert set(workplace.public_files()) == shown
 
 
