@@ -9,7 +9,7 @@ demo: $(INSTALLED)
 	$(BIN)/penstock demo
 
 test: $(INSTALLED) lint
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow" -n 2 --dist loadfile
 
 test-slow: $(INSTALLED)
 	$(BIN)/pytest -m slow
