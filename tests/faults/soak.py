@@ -38,7 +38,7 @@ PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 COST = Fraction(1, 50)
 LIMIT = 50
 # What is killed, by what stands in its command line, and how often it is chosen.
-VICTIMS = {"flows.flow_process": 4, "flows.worker_process": 2, "flows.server_process": 2, "penstock serve": 1}
+VICTIMS = {"flows.flow_process": 6, "flows.worker_process": 2, "flows.server_process": 2, "penstock serve": 1}
 
 
 class Soak:
@@ -169,7 +169,7 @@ def main() -> int:
     try:
         while time.monotonic() < end:
             soak.keep_up()
-            time.sleep(chance.uniform(2, 20))
+            time.sleep(chance.uniform(10, 50))  # a start takes half a minute, so some kills hit one
             victim = soak.kill_one(chance)
             if victim is not None:
                 killed[victim] += 1
