@@ -104,7 +104,7 @@ def test_a_source_that_changes_while_it_is_read_is_refused(
 
     def changed_meanwhile(*args: Any) -> Any:
         found = spread(*args)
-        file = workplace.source / "0.parquet"
+        file = workplace.folder / "survey" / "0.parquet"
         pq.write_table(pq.read_table(file).slice(1), file)
         return found
 
