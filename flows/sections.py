@@ -162,7 +162,7 @@ class Describe(Section):
     )
 
 
-_LEAST_MEMORY = 64 * 10**6
+_LEAST_MEMORY = 100 * 10**6
 _UNITS = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
@@ -201,7 +201,7 @@ class Run(Section):
             rule = "must be tcp:// or tls://, a host and a port"
             fault = Fault("address", rule, "Write it like tcp://10.0.0.1:8786.", repr(self.address))
         elif self.bytes is not None and self.bytes < _LEAST_MEMORY:
-            fault = Fault("memory", "at least 64 MB", "Allow more.", repr(self.memory))
+            fault = Fault("memory", "at least 100 MB", "Allow more.", repr(self.memory))
         if fault is not None:
             raise PydanticCustomError("faults", "cannot be run", {"faults": [fault]})
         return self

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from mechanisms.columns import Column
 from mechanisms.refusal import TableEmpty
 from tasks.job import Job
-from tasks.parts import Part, SourceTooLarge, cut, save_whole
+from tasks.parts import Part, SourceTooLarge, cut, left_for_data, save_whole
 from tasks.source import SourceUnreadable, digest_source, open_source, read_source
 from tasks.spread import spread
 from tasks.swap_parts import BYTES_A_RECORD
@@ -48,7 +48,7 @@ def ingest_parts(job: Job) -> tuple[list[Part], str]:
     if not parts:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
     rows = sum(part.rows for part in parts)
-    if plan.layout is None and plan.memory is not None and rows * BYTES_A_RECORD > plan.memory:
+    if plan.layout is None and plan.memory is not None and rows * BYTES_A_RECORD > left_for_data(plan.memory):
         raise SourceTooLarge.at(
             "run.memory",
             rule=f"one column of all records must fit: {BYTES_A_RECORD} bytes a record while it is ranked and swapped",

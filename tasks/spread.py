@@ -20,7 +20,8 @@ from prefect.context import TaskRunContext
 from prefect.task_runners import TaskRunner
 
 from mechanisms.refusal import Refusal
-from tasks.step import give_back_memory, sealed
+from tasks.parts import let_go
+from tasks.step import sealed
 
 __all__ = ["ClusterRefused", "spread"]
 
@@ -113,7 +114,7 @@ def _piece(name: str, work: Callable[[Any], Any], order: Any) -> Any:
 def _done_here(name: str, work: Callable[[Order], R], order: Order) -> R:
     with sealed(name):
         result = work(order)
-    give_back_memory()
+    let_go()
     return result
 
 

@@ -3,7 +3,9 @@
 The order of the released rows is drawn here, once, and lies on the confidential side; a worker reads it from there.
 Each confidential column is drawn once (tasks.drawn_once), from the operating system of the worker that does it.
 
-One column of all records must fit into memory, with what ranking and swapping it takes: BYTES_A_RECORD.
+One column of all records must fit into memory, with what ranking, swapping and judging it takes: BYTES_A_RECORD. As
+measured on half a million and a million records, evenly spread, skewed, with ties and with missing values, it is at
+most 90, while it is judged.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from tasks.spread import spread
 
 __all__ = ["BYTES_A_RECORD", "DrawDamaged", "SwapOrder", "Swapped", "swap_columns", "swap_one"]
 
-BYTES_A_RECORD = 128
+BYTES_A_RECORD = 112
 
 
 class DrawDamaged(Refusal):

@@ -21,7 +21,7 @@ from mechanisms.columns import Column
 from records import durable
 from tasks.expectations import Expectation, ExpectationResult
 from tasks.expectations import validate as run_expectations
-from tasks.parts import Part, StoredColumn, slices
+from tasks.parts import Part, StoredColumn, left_for_data, let_go, slices
 from tasks.spread import spread
 
 __all__ = ["ValidateOrder", "frame_of", "validate_part", "validate_parts"]
@@ -54,7 +54,7 @@ def validate_parts(
     """One result for each expectation, in order, over all parts."""
     most = _MOST_ROWS
     if memory is not None:
-        most = max(1, min(most, memory // (_BYTES_A_ROW + _BYTES_A_VALUE * len(declared))))
+        most = max(1, min(most, left_for_data(memory) // (_BYTES_A_ROW + _BYTES_A_VALUE * len(declared))))
     spread(
         "validate a part",
         validate_part,
@@ -77,12 +77,12 @@ def validate_part(order: ValidateOrder) -> None:
         for name, column in order.declared.items()
         if column.role != "identifier"
     }
-    found = [
-        run_expectations(
-            frame_of({name: column[rows] for name, column in columns.items()}, order.declared), order.expectations
-        )
-        for rows in slices(part.rows, order.most)
-    ]
+    found = []
+    for rows in slices(part.rows, order.most):
+        frame = frame_of({name: column[rows] for name, column in columns.items()}, order.declared)
+        found.append(run_expectations(frame, order.expectations))
+        del frame
+        let_go()
     results = [asdict(_together(each)) for each in zip(*found, strict=True)]
     durable.write_whole(part.folder / _RESULTS, json.dumps(results).encode())
 

@@ -1,7 +1,7 @@
-"""Loaded by every worker of a test's cluster: the first that comes to a chosen point dies there, by SIGKILL.
+"""Loaded by every worker of a test's cluster: the first that comes to a chosen point dies there, by SIGKILL; or all do.
 
-The orders are read when a point is reached, from the file that TEST_ORDERS names: {"point": ..., "folder": ...}. Every
-draw leaves a line in the folder, whoever makes it.
+The orders are read when a point is reached, from the file that TEST_ORDERS names: {"point": ..., "folder": ...,
+"all": ...}. Every draw leaves a line in the folder, whoever makes it.
 """
 
 from __future__ import annotations
@@ -42,19 +42,20 @@ def _watched(place: str, original: Callable[..., Any]) -> Callable[..., Any]:
         if place == "swap":
             with open(folder / "draws", "a", encoding="utf-8") as draws:
                 draws.write(f"{args[2]}\n")
-        _die_first(orders["point"] == f"before {place}", folder)
+        _die(orders, f"before {place}")
         result = original(*args, **kwargs)
-        _die_first(orders["point"] == f"after {place}", folder)
+        _die(orders, f"after {place}")
         return result
 
     return run
 
 
-def _die_first(here: bool, folder: Path) -> None:
-    if not here:
+def _die(orders: dict[str, Any], point: str) -> None:
+    if orders["point"] != point:
         return
     try:
-        os.close(os.open(folder / "died", os.O_CREAT | os.O_EXCL))
+        os.close(os.open(Path(orders["folder"]) / "died", os.O_CREAT | os.O_EXCL))
     except FileExistsError:
-        return
+        if not orders["all"]:
+            return
     os.kill(os.getpid(), signal.SIGKILL)

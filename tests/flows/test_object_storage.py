@@ -68,6 +68,15 @@ def test_a_release_from_store_to_store_is_whole_and_of_the_form_of_a_local_one(
     assert verify_everything()["not_reached"] == []
 
 
+def test_a_source_in_a_store_is_released_under_a_memory_limit(workplace: Workplace, bucket: Bucket) -> None:
+    in_store(workplace, bucket)
+    workplace.raw["run"] = {"memory": "100 MB"}
+    receipt = release(workplace)
+    assert actions() == PASSED
+    released = pq.read_table(io.BytesIO(bucket.files(f"public/survey/{receipt.run}/")["data.parquet"]))
+    assert sorted(released["income"].to_pylist()) == sorted(pq.read_table(workplace.source)["income"].to_pylist())
+
+
 def test_the_same_files_have_the_same_digest_wherever_they_lie(workplace: Workplace, bucket: Bucket) -> None:
     release(workplace)
     in_store(workplace, bucket)

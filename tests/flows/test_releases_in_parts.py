@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cluster import write_hive, write_parts
@@ -16,8 +17,10 @@ from flows.spec import load_spec
 from mechanisms import table
 from mechanisms.randomness import system
 from records import open_records
+from tasks import ingest_parts
 from tasks.layouts import read_table
-from tasks.source import open_source, read_source
+from tasks.parts import SourceTooLarge
+from tasks.source import SourceUnreadable, open_source, read_source
 from tasks.verification import verify_bundle
 
 pytestmark = pytest.mark.usefixtures("prefect_home")
@@ -31,7 +34,7 @@ def in_files(workplace: Workplace, kind: str, rows: int = 400) -> None:
     else:
         write_parts(survey, folder)
     workplace.raw["source"]["path"] = "survey"
-    workplace.raw["run"] = {"memory": "64 MB"}
+    workplace.raw["run"] = {"memory": "100 MB"}
 
 
 def released(workplace: Workplace) -> Path:
@@ -86,3 +89,35 @@ def test_swapped_records_are_released_in_parts(workplace: Workplace, kind: str) 
     for name in ("income", "savings", "age", "weight"):
         assert sorted(before[name].drop_null().to_pylist()) == sorted(after[name].drop_null().to_pylist())
     assert before["income"].to_pylist() != after["income"].to_pylist()
+
+
+def refused(workplace: Workplace) -> None:
+    assert workplace.public_files() == []
+    assert [event.action.value for event in open_records().log.events()][-1] == "REFUSED"
+
+
+def test_a_source_that_changes_while_it_is_read_is_refused(
+    workplace: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_files(workplace, "plain")
+    spread = ingest_parts.spread
+
+    def changed_meanwhile(*args: Any) -> Any:
+        found = spread(*args)
+        file = workplace.folder / "survey" / "0.parquet"
+        pq.write_table(pq.read_table(file).slice(1), file)
+        return found
+
+    monkeypatch.setattr(ingest_parts, "spread", changed_meanwhile)
+    with pytest.raises(SourceUnreadable, match="must not change while it is read"):
+        release(load_spec(workplace.write_spec()))
+    refused(workplace)
+
+
+def test_a_column_that_is_too_large_for_the_limit_is_refused(workplace: Workplace) -> None:
+    survey = workplace.write_survey(1_000)
+    pq.write_table(pa.concat_tables([survey] * 540), workplace.source, row_group_size=50_000)
+    workplace.raw["run"] = {"memory": "100 MB"}
+    with pytest.raises(SourceTooLarge, match="one column of all records must fit"):
+        release(load_spec(workplace.write_spec()))
+    refused(workplace)

@@ -30,7 +30,7 @@ def refused(workplace: Workplace, run: dict[str, str]) -> dict[str, str]:
         ({"engine": "spark"}, "run.engine", "must be 'local' or 'dask'"),
         ({"memory": "much"}, "run.memory", "match pattern"),
         ({"memory": "0 GB"}, "run.memory", "match pattern"),
-        ({"memory": "63 MB"}, "run.memory", "at least 64 MB"),
+        ({"memory": "99 MB"}, "run.memory", "at least 100 MB"),
         ({"workers": "2"}, "run.workers", "unknown key"),
     ],
 )
@@ -73,9 +73,9 @@ class TestWhatNeedsAllRecordsTogether:
 def test_a_table_with_more_cells_than_the_limit_holds_is_refused(workplace: Workplace) -> None:
     make_table(workplace)
     columns = workplace.raw["source"]["columns"]
-    columns["region"]["categories"] = [f"region {place}" for place in range(400)]
-    columns["education"]["categories"] = [f"level {place}" for place in range(400)]
-    assert "cells of the table alone" in refused(workplace, {"memory": "64 MB"})["run.memory"]
+    columns["region"]["categories"] = [f"region {place}" for place in range(500)]
+    columns["education"]["categories"] = [f"level {place}" for place in range(500)]
+    assert "cells of the table alone" in refused(workplace, {"memory": "100 MB"})["run.memory"]
 
 
 @pytest.mark.parametrize("run", [DASK, LIMIT, {**DASK, **LIMIT}])
@@ -90,6 +90,6 @@ def test_where_the_work_is_done_changes_neither_promise_nor_digest(workplace: Wo
     assert plan.spec["run"] == {"engine": "local", **run}
 
 
-@pytest.mark.parametrize(("text", "number"), [("64 MB", 64 * 10**6), ("2GB", 2 * 10**9), ("1 TB", 10**12)])
+@pytest.mark.parametrize(("text", "number"), [("100 MB", 100 * 10**6), ("2GB", 2 * 10**9), ("1 TB", 10**12)])
 def test_a_limit_is_read_in_powers_of_ten(text: str, number: int) -> None:
     assert Run(memory=text).bytes == number

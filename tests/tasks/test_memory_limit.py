@@ -27,7 +27,7 @@ def peak(folder: Path, kind: str, rows: int, memory: str) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "memory", "rows"), [("table", 100, 2_000_000), ("ir_swap", 100, 780_000)])
+@pytest.mark.parametrize(("kind", "memory", "rows"), [("table", 100, 1_500_000), ("ir_swap", 100, 530_000)])
 def test_a_source_several_times_larger_than_the_limit_is_released_within_it(
     tmp_path: Path, kind: str, memory: int, rows: int
 ) -> None:
