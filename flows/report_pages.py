@@ -15,7 +15,6 @@ import binascii
 import hmac
 import os
 import re
-import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from mechanisms.refusal import Refusal
 from records import existing_records
 from records.addresses import place_of
 from records.home import Home
-from records.keyfile import kept_key
 from records.log import Action
 from records.places import plain_content, public_report
 
@@ -46,11 +44,7 @@ _HEADERS = {
 
 def report_password_file(home: Home) -> Path | None:
     """The file with the password, made on first use; None where PREFECT_SERVER_API_AUTH_STRING is the password."""
-    if os.environ.get("PREFECT_SERVER_API_AUTH_STRING"):
-        return None
-    path = home.keys / "reports.password"
-    kept_key(path, lambda: f"{secrets.token_urlsafe(24)}\n".encode())
-    return path
+    return None if os.environ.get("PREFECT_SERVER_API_AUTH_STRING") else home.reports_password_file()
 
 
 def beside_reports(prefect: App, home: Home) -> App:

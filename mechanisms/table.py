@@ -88,6 +88,7 @@ def promise(params: Params, declared: Declared) -> Guarantee:
 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
     """The table under `promise(params, declared)`; dimensions as codes of `layout(params, declared)`."""
+    promise(params, declared)  # settings are refused before the data are looked at
     return protect_cells(count_cells(columns, declared, params), declared, params, randomness)
 
 

@@ -9,9 +9,14 @@ import os
 import secrets
 from pathlib import Path
 
-__all__ = ["create_once", "sync", "sync_tree", "write", "write_whole"]
+__all__ = ["create_once", "fresh_name", "sync", "sync_tree", "write", "write_whole"]
 
 PRIVATE = 0o600
+
+
+def fresh_name(stem: str) -> str:
+    """A name that nobody else has: neither another process nor an attempt that died."""
+    return f"{stem}-{secrets.token_hex(8)}"
 
 
 def sync(path: Path) -> None:

@@ -81,6 +81,12 @@ class Home:
         """The public half of the signing key, for those who check bundles."""
         return self.keys / "signing.pub"
 
+    def reports_password_file(self) -> Path:
+        """The file whose text opens the reports in the browser, made on first use."""
+        path = self.keys / "reports.password"
+        kept_key(path, lambda: f"{secrets.token_urlsafe(24)}\n".encode())
+        return path
+
     def secret_key(self) -> bytes:
         """The key of every keyed digest. Who has it and the database can rewrite the log."""
         path = self.keys / "secret.key"

@@ -8,7 +8,6 @@ the code and in the order that every release uses.
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -71,7 +70,7 @@ def judge_columns(
     """The checks, and how to measure."""
     folders, records = tuple(part.folder for part in parts), sum(part.rows for part in parts)
     names = pq.read_schema(data).names
-    folder = scratch / f"judged-{secrets.token_hex(8)}"
+    folder = scratch / durable.fresh_name("judged")
     folder.mkdir(mode=0o700)
     orders = {
         name: JudgeOrder(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import pyarrow.dataset as ds
 
 from mechanisms.columns import Column
 from mechanisms.refusal import TableEmpty
+from records import durable
 from tasks.job import Job
 from tasks.parts import Part, SourceTooLarge, cut, left_for_data, save_whole
 from tasks.source import SourceUnreadable, digest_source, open_source, read_source
@@ -42,7 +42,7 @@ def ingest_parts(job: Job) -> tuple[list[Part], str]:
     for left in scratch.glob("parts-*"):  # of an attempt that died
         shutil.rmtree(left)
     # A name of its own: a worker of an attempt that died may still be writing.
-    folder = scratch / f"parts-{secrets.token_hex(8)}"
+    folder = scratch / durable.fresh_name("parts")
     folder.mkdir(mode=0o700, parents=True)
     parts = cut(dataset, folder, plan.memory)
     if not parts:

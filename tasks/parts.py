@@ -11,7 +11,6 @@ import ctypes
 import gc
 import json
 import os
-import secrets
 import shutil
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
 from mechanisms.refusal import Refusal
+from records import durable
 from tasks.step import give_back_memory
 from tasks.tables import save_columns
 
@@ -121,7 +121,7 @@ def let_go() -> None:
 
 def save_whole(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     """A working table that appears whole; if another process was faster, its table stays, which is the same."""
-    beside = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}")
+    beside = folder.with_name(durable.fresh_name(f".{folder.name}"))
     save_columns(beside, columns)
     try:
         os.rename(beside, folder)
