@@ -314,6 +314,9 @@ def test_a_draft_of_what_is_not_parquet_exits_with_3(workplace: Workplace, typed
         (("approve",), ["exactly what a run has staged", "--reviewer", "--key"]),
         (("refuse",), ["the run ends", "--reason"]),
         (("sign",), ["signature text", "--refuse"]),
+        (("serve",), ["Prefect server, deployments and a worker", "--port", "--settings", "--json"]),
+        (("backup",), ["keys, log, ledger and runs", "--json"]),
+        (("restore",), ["empty home and database", "--bundles", "--json"]),
     ],
 )
 def test_help_says_what_a_statistician_needs(arguments: tuple[str, ...], words: list[str]) -> None:
