@@ -157,7 +157,7 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a published bundle, offline where it is a folder: signature, digests, and what can be seen of its promise."""
+    """Check a published bundle, offline if it is a folder: signature, digests, and what can be seen of its promise."""
     from records.addresses import place_of
     from records.home import Home
     from tasks.verification import verify_bundle
