@@ -36,6 +36,7 @@ from tasks.approve import (
     waiting_state,
 )
 from tasks.job import Job, begin
+from tasks.publish import staged_content
 
 KEYS = {name: Ed25519PrivateKey.from_private_bytes(name.ljust(32).encode()) for name in ("anna", "ben", "carl")}
 FORTNIGHT = timedelta(days=14)
@@ -299,10 +300,11 @@ def test_the_form_says_what_to_sign_who_has_decided_and_who_may(asked: Job, monk
     first, second = form.descriptions
     waiting = describe_waiting(asked)
     assert first.startswith("## Publish survey?\n")
-    assert f"`penstock sign {waiting.content} --key YOUR.pem`" in first
+    assert f"\npenstock sign {waiting.content} --key YOUR.pem\n" in first
     assert f"run `{asked.run.id}`" in first
     assert asked.plan.guarantee.statement in first
-    assert "| average_risk | average_risk at most 0.05 | pass |" in first
+    gates = (staged_content(asked) or {})["release"]["gates"]["results"]
+    assert f"**Gates:** All {len(gates)} passed." in first
     until = f"{datetime.fromisoformat(waiting.until):%Y-%m-%d %H:%M} UTC"
     assert (
         f"**Approvals missing:** 2 of 2. **Approved by:** nobody. **May decide:** anna, ben. **Until:** {until}."
