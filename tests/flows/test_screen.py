@@ -6,12 +6,13 @@ import logging
 
 import pytest
 
-from flows.screen import _STEPS, Screen
+from flows.screen import Screen
+from tasks.steps import STEPS
 
 
 def run_through(screen: Screen) -> None:
     with screen.progress():
-        for step in (*_STEPS, "something else"):
+        for step in (*STEPS, "something else"):
             logging.getLogger("penstock").info(step)
 
 
@@ -22,14 +23,14 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("terminal")
-@pytest.mark.parametrize("place", range(len(_STEPS)))
+@pytest.mark.parametrize("place", range(len(STEPS)))
 def test_a_terminal_shows_the_present_step_and_how_many_there_are(
     capsys: pytest.CaptureFixture[str], place: int
 ) -> None:
     with Screen(as_json=False).progress():
-        logging.getLogger("penstock").info(_STEPS[place])
+        logging.getLogger("penstock").info(STEPS[place])
     printed = capsys.readouterr()
-    assert f"{place + 1} of {len(_STEPS)}: {_STEPS[place]}" in printed.err
+    assert f"{place + 1} of {len(STEPS)}: {STEPS[place]}" in printed.err
     assert printed.out == ""
 
 
