@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -144,7 +144,7 @@ def _at_most_once(events: list[Event], action: Action) -> bool:
     return max(Counter(event.run for event in events if event.action is action).values(), default=0) <= 1
 
 
-def _is_as_drawn(events: list[Event]):  # type: ignore[no-untyped-def]
+def _is_as_drawn(events: list[Event]) -> Callable[[Path], bool]:
     """Whether the data of a bundle are those of the last draw of its run, or of the run whose table it repeats."""
     drawn = {event.run: event.facts["data"] for event in events if event.action is Action.PROTECTED}
 
