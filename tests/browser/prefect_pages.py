@@ -79,14 +79,13 @@ class Site:
         self.page.get_by_text("Custom run").click()
         return Form(self.page, self.page.locator("form"))
 
-    def submitted(self) -> str:
-        """After a form was sent: its flow run, whose page is opened."""
-        link = self.page.locator("a[href*='/runs/flow-run/']").first
-        expect(link).to_be_visible(timeout=LONGEST)
-        found = re.search(r"/runs/flow-run/([0-9a-f-]{36})", link.get_attribute("href") or "")
-        assert found is not None
-        self.open_run(found[1])
-        return found[1]
+    def run_by(self, form: Form) -> str:
+        """Send a form of a custom run and open the page of the flow run that the server made of it."""
+        with self.page.expect_response(re.compile("/create_flow_run$"), timeout=5 * LONGEST) as answer:
+            form.submit()
+        flow_run = str(answer.value.json()["id"])
+        self.open_run(flow_run)
+        return flow_run
 
     def open_run(self, flow_run: str) -> None:
         self.page.goto(f"{self.address}/runs/flow-run/{flow_run}")

@@ -72,9 +72,8 @@ def test_the_run_page_of_a_table_that_a_gate_refused_shows_gate_and_reason(
     form.write("Smallest Frequency At Least", 1000)
     form.show("protection")
     site.picture(pictures / "form.png")
-    form.submit()
 
-    flow_run = site.submitted()
+    flow_run = site.run_by(form)
     site.until_state("Refused")
     assert office.flow_run(flow_run)["parameters"] == {**ASKED, "protection": EXACT}
     assert shown_parameters(site) == {**ASKED, "protection": EXACT}
@@ -101,8 +100,7 @@ def test_a_table_waits_is_reviewed_and_published_without_leaving_the_browser(
     form.write("Privacy Loss At Most", 1)
     form.write("reviewers", 1)
     form.add("reviewer_names", "anna")
-    form.submit()
-    flow_run = site.submitted()
+    flow_run = site.run_by(form)
     site.until_state("Suspended")
     asked = {**ASKED, "protection": PRIVATE, "reviewers": 1, "reviewer_names": ["anna"]}
     assert office.flow_run(flow_run)["parameters"] == asked
@@ -154,8 +152,7 @@ def test_a_decision_that_does_not_count_is_refused_in_the_browser_with_its_code(
     form.choose("decision", "approve")
     form.write("reviewer", "anna")
     form.write("signature", office.typed("sign", "ab" * 32, "--key", office.key))
-    form.submit()
-    site.submitted()
+    site.run_by(form)
     site.until_state("Refused")
     site.tab("Details")
     expect(site.page.get_by_text(re.compile("nothing-waits: ")).first).to_be_visible(timeout=LONGEST)
