@@ -9,18 +9,27 @@ import sys
 import threading
 import time
 
+import psutil
+
 from flows.flow_process import WORKER
 
 __all__: list[str] = []
 
-_GRACE = 20.0
+_GRACE = 10.0
 
 
 def end_with_parent() -> None:
-    """When the pipe to the command ends, stop like on an interrupt: flow runs are told, then waited for."""
+    """When the pipe to the command ends: tell the flow runs, wait until the server knows of their end, and stop.
+
+    Prefect's worker cuts them off when it stops, and the server would show them as running for ever.
+    """
 
     def watch() -> None:
         sys.stdin.buffer.read()
+        flow_runs = psutil.Process().children()
+        for each in flow_runs:
+            each.terminate()
+        psutil.wait_procs(flow_runs, _GRACE)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(_GRACE)
         os._exit(1)

@@ -15,6 +15,7 @@ import pytest
 from canaries import INCOMES, SAVINGS, WEIGHTS
 from cluster import Cluster, write_hive, write_parts
 from prefect_dask.client import PrefectDaskClient
+from s3_server import CREDENTIALS, SECRET, TOKEN, Bucket
 from workplace import PASSED, Workplace, budget_of, make_table, open_dp_account
 
 import tasks.assess_columns
@@ -31,10 +32,10 @@ from tasks.verification import verify_bundle
 
 
 @pytest.fixture(scope="module")
-def workers(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Path]]:
+def workers(prefect_home: Path, store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Path]]:
     folder = tmp_path_factory.mktemp("cluster")
     orders = folder / "orders.json"
-    cluster = Cluster(folder, "dying_worker", {"TEST_ORDERS": str(orders)})
+    cluster = Cluster(folder, "dying_worker", {"TEST_ORDERS": str(orders), "AWS_ENDPOINT_URL": store, **CREDENTIALS})
     yield cluster, orders
     cluster.close()
 
@@ -88,6 +89,19 @@ def events() -> list[str]:
 
 def draws(told: Path) -> list[str]:
     return sorted((told / "draws").read_text().split())
+
+
+def watch_orders(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Whatever is sent to workers from now on."""
+    sent: list[bytes] = []
+    submit = PrefectDaskClient.submit
+
+    def watched(self: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
+        sent.append(cloudpickle.dumps((func, args, kwargs)))
+        return submit(self, func, *args, **kwargs)
+
+    monkeypatch.setattr(PrefectDaskClient, "submit", watched)
+    return sent
 
 
 def slow(point: str) -> Any:
@@ -178,19 +192,14 @@ def test_workers_are_sent_references_and_send_back_no_value(
         survey = survey.set_column(survey.column_names.index(name), name, pa.array(values))
     write_parts(survey, workplace.folder / "canaries")
     workplace.raw["source"]["path"] = "canaries"
-    sent: list[bytes] = []
-    submit, spread = PrefectDaskClient.submit, tasks.spread.spread
-
-    def watched(self: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
-        sent.append(cloudpickle.dumps((func, args, kwargs)))
-        return submit(self, func, *args, **kwargs)
+    sent = watch_orders(monkeypatch)
+    spread = tasks.spread.spread
 
     def answered(*args: Any) -> Any:
         found = spread(*args)
         sent.append(cloudpickle.dumps(found))
         return found
 
-    monkeypatch.setattr(PrefectDaskClient, "submit", watched)
     for module in (tasks.ingest_parts, tasks.validate_parts, tasks.swap_parts, tasks.assess_columns):
         monkeypatch.setattr(module, "spread", answered)
     run(workplace)
@@ -201,3 +210,23 @@ def test_workers_are_sent_references_and_send_back_no_value(
         for value in values:
             for form in (str(value).split(".")[0].encode(), struct.pack("<d", value)):
                 assert not any(form in content for content in (*sent, *stored))
+
+
+def test_workers_read_an_object_store_with_credentials_of_their_own(
+    workplace: Workplace, cluster: Cluster, bucket: Bucket, prefect_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = on_the_cluster(workplace, cluster, "after reading")
+    for file in (workplace.folder / "survey").iterdir():
+        bucket.put(f"confidential/{file.name}", file.read_bytes())
+    workplace.raw["source"]["path"] = bucket.address("confidential/")
+    workplace.raw["publish"]["path"] = bucket.address("public/")
+    sent = watch_orders(monkeypatch)
+    receipt = release(load_spec(workplace.write_spec()))
+    assert (told / "died").exists()
+    assert draws(told) == ["income", "savings"]
+    assert events() == PASSED
+    before = pq.read_table(workplace.source)
+    after = pq.read_table(pa.BufferReader(bucket.get(f"public/survey/{receipt.run}/data.parquet")))
+    assert sorted(before["income"].to_pylist()) == sorted(after["income"].to_pylist())
+    stored = [path.read_bytes() for path in prefect_home.rglob("*") if path.is_file()]
+    assert not any(word.encode() in content for word in (SECRET, TOKEN) for content in (*sent, *stored))

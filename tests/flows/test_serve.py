@@ -288,6 +288,7 @@ def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
             flow_run = serving.trigger("release-spec/release", spec="spec.yaml", started_by="carl")
             serving.until(flow_run, "RUNNING")
             assert serving.stop(signal.SIGTERM) == 0
+        assert serving.api(f"/flow_runs/{flow_run}")["state"]["type"] == "CRASHED"
         assert workplace.public_files() == []
         by_hand = [PREFECT, "--no-prompt", "deploy", "--all", "--prefect-file", str(DEPLOYMENTS)]
         done = subprocess.run(by_hand, env=serving.environment(), cwd=tmp_path, capture_output=True, text=True)
