@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.apart import in_a_process
 from flows.local_server import prefect_server
 
 ROWS = 1_000_000
@@ -130,26 +130,13 @@ def memory(folder: Path) -> None:
     sys.stdout.write(json.dumps({"started": started, "peak": peak}) + "\n")
 
 
-def measured(kind: str, folder: Path) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.release_line", kind, str(folder)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        sys.exit(done.stderr)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         os.environ["PENSTOCK_HOME"] = str(folder / "home")
         size = write_source(folder / "source.parquet")
         with prefect_server(folder / "home"):
-            timed, held = measured("child", folder), measured("memory", folder)
+            timed, held = (in_a_process("benchmarks.release_line", kind, str(folder)) for kind in ("child", "memory"))
     steps = timed["steps"]
     validation, prefect = steps.pop("validate"), steps.pop("around")
     total = sum(steps.values())

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.local_server import ServerNotReady
+from flows.local_server import ServerNotReady, stop_child
 
 __all__ = ["Child", "child"]
 
@@ -58,10 +58,4 @@ def child(log: Path, module: str, *arguments: str) -> Iterator[Child]:
     try:
         yield Child(process, log)
     finally:
-        if process.stdin is not None:
-            process.stdin.close()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        stop_child(process, _STOP_SECONDS)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from mechanisms.refusal import Refusal
 
-__all__ = ["ServerNotReady", "be_quiet", "prefect_server", "quiet_settings", "require_answer"]
+__all__ = ["ServerNotReady", "be_quiet", "prefect_server", "quiet_settings", "require_answer", "stop_child"]
 
 _START_SECONDS = 120
 _STOP_SECONDS = 10
@@ -86,13 +86,18 @@ def prefect_server(home: Path) -> Iterator[None]:
             yield
     finally:
         del os.environ["PREFECT_API_URL"]
-        if server.stdin is not None:
-            server.stdin.close()
-        try:
-            server.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+        stop_child(server, _STOP_SECONDS)
+
+
+def stop_child(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """End the input of a process, which is its sign to stop; kill it if it does not."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def require_answer(url: str) -> None:

@@ -10,7 +10,7 @@ from mechanisms.refusal import TooFewRecords
 from tasks.ingest_parts import ingest_parts
 from tasks.job import Job
 from tasks.parts import Part
-from tasks.source import digest_source, open_source, read_source
+from tasks.source import changed, digest_source, open_source, read_source, source_state
 from tasks.step import step
 from tasks.tables import save_columns
 
@@ -43,10 +43,13 @@ def ingest(job: Job) -> Ingested:
         return Ingested(parts[0].folder.parent, digest, rows, parts=tuple(parts))
     unit = job.plan.unit
     dataset = open_source(job.plan.source, job.plan.declared, unit=unit)
+    as_found = source_state(dataset)
     with ThreadPoolExecutor(1) as beside:
         hashing = beside.submit(digest_source, dataset, job.home.secret_key())
         columns = read_source(dataset, job.plan.declared, unit=unit)
         digest = hashing.result()
+    if source_state(dataset) != as_found:
+        raise changed(job.plan.source)
     rows = len(next(iter(columns.values())))
     _require_enough(job, rows)
     before = job.run.committed("source")

@@ -13,7 +13,7 @@ from mechanisms.refusal import TableEmpty
 from records import durable
 from tasks.job import Job
 from tasks.parts import Part, SourceTooLarge, cut, left_for_data, save_whole
-from tasks.source import SourceUnreadable, digest_source, open_source, read_source
+from tasks.source import changed, digest_source, open_source, read_source, source_state
 from tasks.spread import spread
 from tasks.swap_parts import BYTES_A_RECORD
 
@@ -33,7 +33,7 @@ def ingest_parts(job: Job) -> tuple[list[Part], str]:
     """The parts of the source as working tables, and the digest of the whole."""
     plan = job.plan
     dataset = open_source(plan.source, plan.declared)
-    before = _state(dataset)
+    before = source_state(dataset)
     digest = digest_source(dataset, job.home.secret_key())  # the key never leaves this machine
     known = job.run.committed("source")
     if known is not None and known["digest"] != digest:
@@ -57,10 +57,8 @@ def ingest_parts(job: Job) -> tuple[list[Part], str]:
         )
     orders = [ReadOrder(plan.source, plan.declared, part) for part in parts]
     read = spread("read a part", read_part, orders, plan.address)
-    if _state(dataset) != before or read != [part.rows for part in parts]:
-        raise SourceUnreadable.at(
-            "source.path", rule="must not change while it is read", got=plan.source, remedy="Run again when it rests."
-        )
+    if source_state(dataset) != before or read != [part.rows for part in parts]:
+        raise changed(plan.source)
     return parts, digest
 
 
@@ -75,8 +73,3 @@ def read_part(order: ReadOrder) -> int:
     )
     save_whole(part.folder, columns)
     return len(next(iter(columns.values())))
-
-
-def _state(dataset: ds.Dataset) -> list[tuple[str, int, int]]:
-    found = dataset.filesystem.get_file_info(sorted(dataset.files))
-    return [(info.path, info.size, info.mtime_ns) for info in found]

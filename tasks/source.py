@@ -34,7 +34,15 @@ from mechanisms.refusal import (
 from tasks.source_files import SourceFiles, SourceUnreadable, source_files, unreadable
 from tasks.tables import category_codes
 
-__all__ = ["SourceUnreadable", "count_rows", "digest_source", "open_source", "read_source"]
+__all__ = [
+    "SourceUnreadable",
+    "changed",
+    "count_rows",
+    "digest_source",
+    "open_source",
+    "read_source",
+    "source_state",
+]
 
 
 def open_source(
@@ -150,6 +158,22 @@ def digest_source(dataset: ds.Dataset, key: bytes) -> str:
         except OSError as error:
             raise unreadable(dataset.filesystem, file, error) from None
     return mac.hexdigest()
+
+
+def source_state(dataset: ds.Dataset) -> tuple[tuple[str, int, int], ...]:
+    """The files of a source as they are now: name, size, when they were written."""
+    try:
+        found = dataset.filesystem.get_file_info(sorted(dataset.files))
+    except OSError as error:
+        raise unreadable(dataset.filesystem, dataset.files[0], error) from None
+    return tuple((info.path, info.size, info.mtime_ns) for info in found)
+
+
+def changed(source: str) -> SourceUnreadable:
+    """The digest and what was read are not of the same files."""
+    return SourceUnreadable.at(
+        "source.path", rule="must not change while it is read", got=source, remedy="Run again when it rests."
+    )
 
 
 @dataclass(frozen=True, slots=True)

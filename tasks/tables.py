@@ -144,20 +144,19 @@ def _ahead_of_use(
 
 
 def write_csv(release: Path, path: Path) -> None:
-    """The released Parquet file again as CSV; missing values are empty."""
+    """The released Parquet file again as CSV; missing values are empty.
+
+    By row groups: pyarrow's own iterator reads the whole file ahead.
+    """
     with pq.ParquetFile(release) as source, open(path, "wb") as sink:
-        writer = None
-        for batch in source.iter_batches():
-            plain = pa.table(
-                {
-                    name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
-                }
-            )
-            writer = writer or pyarrow.csv.CSVWriter(sink, plain.schema)
-            writer.write_table(plain)
-        if writer is not None:
-            writer.close()
+        fields = [
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in source.schema_arrow
+        ]
+        plain = pa.schema(fields)
+        with pyarrow.csv.CSVWriter(sink, plain) as writer:
+            for place in range(source.num_row_groups):
+                writer.write_table(source.read_row_group(place).cast(plain))
         sink.flush()
         os.fsync(sink.fileno())
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from lineage_receiver import Receiver, receiving
 from postgres import PostgresServer, running_server
 from s3_server import Bucket, use_store
 from s3_server import running_server as running_store
@@ -50,6 +51,16 @@ def bucket(store: str, monkeypatch: pytest.MonkeyPatch) -> Bucket:
     """A new bucket; the environment points to its store."""
     use_store(monkeypatch, store)
     return Bucket(store, f"bucket-{secrets.token_hex(6)}")
+
+
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """A receiver of lineage events; the environment points to it."""
+    for name in ("OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY", "OPENLINEAGE_NAMESPACE"):
+        monkeypatch.delenv(name, raising=False)
+    with receiving() as receiver:
+        monkeypatch.setenv("OPENLINEAGE_URL", receiver.address)
+        yield receiver
 
 
 @pytest.fixture

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from lineage_receiver import Receiver, read_event, receiving
+from lineage_receiver import Receiver, read_event
 from waiting_release import move_clock
 from workplace import Workplace
 
@@ -21,15 +20,6 @@ from records import open_records
 from tasks.step import StepFailed
 
 pytestmark = pytest.mark.usefixtures("prefect_home")
-
-
-@pytest.fixture
-def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    for name in ("OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY", "OPENLINEAGE_NAMESPACE"):
-        monkeypatch.delenv(name, raising=False)
-    with receiving() as receiver:
-        monkeypatch.setenv("OPENLINEAGE_URL", receiver.address)
-        yield receiver
 
 
 def release(workplace: Workplace) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +19,9 @@ from records import open_records
 from records.addresses import place_of
 from records.audit import RecordsDisagree, verify_everything
 from records.object_store import StoreRefused, StoreUnreachable
+from tasks import ingest
 from tasks.publish import Receipt
+from tasks.source import SourceUnreadable
 from tasks.verification import verify_bundle
 
 
@@ -75,6 +78,27 @@ def test_a_source_in_a_store_is_released_under_a_memory_limit(workplace: Workpla
     assert actions() == PASSED
     released = pq.read_table(io.BytesIO(bucket.files(f"public/survey/{receipt.run}/")["data.parquet"]))
     assert sorted(released["income"].to_pylist()) == sorted(pq.read_table(workplace.source)["income"].to_pylist())
+
+
+def test_a_source_that_is_replaced_while_it_is_read_is_refused(
+    workplace: Workplace, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_store(workplace, bucket)
+    survey = pq.read_table(workplace.source)
+    read_source = ingest.read_source
+
+    def replaced_meanwhile(*args: Any, **kwargs: Any) -> Any:
+        found = read_source(*args, **kwargs)
+        content = io.BytesIO()
+        pq.write_table(survey.slice(1), content)
+        bucket.put("confidential/survey.parquet", content.getvalue())
+        return found
+
+    monkeypatch.setattr(ingest, "read_source", replaced_meanwhile)
+    with pytest.raises(SourceUnreadable, match="must not change while it is read"):
+        release(workplace)
+    assert bucket.keys("public/") == []
+    assert actions()[-1] == "REFUSED"
 
 
 def test_the_same_files_have_the_same_digest_wherever_they_lie(workplace: Workplace, bucket: Bucket) -> None:

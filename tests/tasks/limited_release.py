@@ -1,7 +1,7 @@
 """One release by the command line; prints the most memory that any of its processes ever had, in bytes.
 
 python limited_release.py FOLDER KIND ROWS MEMORY
-KIND: ir_swap or table. MEMORY: what the spec says, or `none`.
+KIND: ir_swap, table or dp_table. MEMORY: what the spec says, or `none`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from workplace import Workplace, make_table
+from workplace import Workplace, make_table, open_dp_account
 
 AMOUNTS = [f"amount_{place}" for place in range(16)]
 AT_ONCE = 1 << 15
@@ -44,6 +44,10 @@ def main(folder: Path, kind: str, rows: int, memory: str) -> None:
     workplace.raw["source"]["columns"] |= dict.fromkeys(AMOUNTS, amount)
     if kind == "table":
         make_table(workplace, model="k_anon", epsilon=None, adjacency=None, k=2)
+    elif kind == "dp_table":
+        make_table(workplace)
+        os.environ["PENSTOCK_HOME"] = str(workplace.home)
+        open_dp_account(4)
     if memory != "none":
         workplace.raw["run"] = {"memory": memory}
     command = [str(Path(sys.executable).with_name("penstock")), "run", str(workplace.write_spec())]

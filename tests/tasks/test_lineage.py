@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +27,6 @@ GROUPED, TOTALLED, EXACT = (
 CELL = {("region", GROUPED), ("education", GROUPED)}
 UNUSABLE = "OPENLINEAGE_URL must be an http address without a password"
 READ = ("age", "region", "education", "income", "weight")
-
-
-@pytest.fixture
-def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    for name in ("OPENLINEAGE_ENDPOINT", "OPENLINEAGE_API_KEY", "OPENLINEAGE_NAMESPACE"):
-        monkeypatch.delenv(name, raising=False)
-    with receiving() as receiver:
-        monkeypatch.setenv("OPENLINEAGE_URL", receiver.address)
-        yield receiver
 
 
 def completed(workplace: Workplace, receiver: Receiver) -> tuple[Path, dict[str, Any]]:
