@@ -44,7 +44,7 @@ def ingest_parts(job: Job) -> tuple[list[Part], str]:
     # A name of its own: a worker of an attempt that died may still be writing.
     folder = scratch / durable.fresh_name("parts")
     folder.mkdir(mode=0o700, parents=True)
-    parts = cut(dataset, folder, plan.memory)
+    parts = cut(dataset, plan.declared, folder, plan.memory)
     if not parts:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
     rows = sum(part.rows for part in parts)

@@ -13,7 +13,8 @@ import json
 import os
 import shutil
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -23,6 +24,7 @@ import numpy as np
 import pyarrow.dataset as ds
 from numpy.typing import NDArray
 
+from mechanisms.columns import Column
 from mechanisms.refusal import Refusal
 from records import durable
 from tasks.step import give_back_memory
@@ -35,9 +37,11 @@ __all__ = [
     "cut",
     "left_for_data",
     "let_go",
+    "piecework",
     "rows_at_once",
     "save_whole",
     "slices",
+    "text_bytes",
 ]
 
 # Of a cluster without a limit: enough for a task of seconds.
@@ -70,16 +74,21 @@ def left_for_data(memory: int) -> int:
     return memory - _KEPT
 
 
-def rows_at_once(memory: int | None, columns: int) -> int:
-    """How many rows of so many columns one process may hold."""
+def text_bytes(declared: Mapping[str, Column]) -> int:
+    """What the categories of one row take at most where they are held as texts."""
+    return sum(max(len(str(each).encode()) for each in column.categories or ("",)) for column in declared.values())
+
+
+def rows_at_once(memory: int | None, declared: Mapping[str, Column]) -> int:
+    """How many rows of these columns one process may hold."""
     if memory is None:
         return _ROWS_OF_A_PART
-    return left_for_data(memory) // (_BYTES_A_ROW + _BYTES_A_VALUE * columns)
+    return left_for_data(memory) // (_BYTES_A_ROW + _BYTES_A_VALUE * len(declared) + text_bytes(declared))
 
 
-def cut(dataset: ds.Dataset, folder: Path, memory: int | None) -> list[Part]:
+def cut(dataset: ds.Dataset, declared: Mapping[str, Column], folder: Path, memory: int | None) -> list[Part]:
     """The parts of a source, from the footers of its files; refused where a row group alone is too large."""
-    most = rows_at_once(memory, len(dataset.schema))
+    most = rows_at_once(memory, declared)
     parts: list[Part] = []
 
     def add(file: str, groups: list[int], rows: int) -> None:
@@ -104,6 +113,17 @@ def cut(dataset: ds.Dataset, folder: Path, memory: int | None) -> list[Part]:
             rows += group.num_rows
         add(fragment.path, together, rows)
     return parts
+
+
+@contextmanager
+def piecework() -> Iterator[None]:
+    """Work after which nothing is kept. What was there before is set aside, so that `let_go` need not search it."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        let_go()
+        gc.unfreeze()
 
 
 def let_go() -> None:

@@ -20,7 +20,7 @@ from prefect.context import TaskRunContext
 from prefect.task_runners import TaskRunner
 
 from mechanisms.refusal import Refusal
-from tasks.parts import let_go
+from tasks.parts import piecework
 from tasks.step import sealed
 
 __all__ = ["ClusterRefused", "spread"]
@@ -112,10 +112,8 @@ def _piece(name: str, work: Callable[[Any], Any], order: Any) -> Any:
 
 
 def _done_here(name: str, work: Callable[[Order], R], order: Order) -> R:
-    with sealed(name):
-        result = work(order)
-    let_go()
-    return result
+    with sealed(name), piecework():
+        return work(order)
 
 
 @contextmanager

@@ -82,16 +82,16 @@ def test_parts_are_whole_row_groups_of_one_file_and_hold_every_row_once(tmp_path
         table = pa.table({"income": np.arange(rows) * 1.0, "age": np.arange(rows) % 90})
         pq.write_table(table, tmp_path / "source" / f"{place}.parquet", row_group_size=50)
     dataset = ds.dataset(tmp_path / "source")
-    per_row = left_for_data(10**8) // rows_at_once(10**8, 2)
+    per_row = left_for_data(10**8) // rows_at_once(10**8, DECLARED)
     kept = 10**8 - left_for_data(10**8)
-    parts = cut(dataset, tmp_path, kept + 100 * (per_row + 1))
+    parts = cut(dataset, DECLARED, tmp_path, kept + 100 * (per_row + 1))
     assert [(Path(part.file).name, part.row_groups, part.rows) for part in parts] == [
         ("0.parquet", (0, 1), 70),
         ("2.parquet", (0, 1), 100),
         ("2.parquet", (2,), 30),
     ]
     with pytest.raises(SourceTooLarge, match="row group"):
-        cut(dataset, tmp_path, kept + 49 * per_row)
+        cut(dataset, DECLARED, tmp_path, kept + 49 * per_row)
     part = parts[2]
     assert read_part(ReadOrder(str(tmp_path / "source"), DECLARED, part)) == 30
     assert load_columns(part.folder)["income"].tolist() == list(range(100, 130))
