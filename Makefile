@@ -36,6 +36,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.microaggregation
 	$(BIN)/python -m benchmarks.tables
 	$(BIN)/python -m benchmarks.closeness
+	$(BIN)/python -m benchmarks.scale
 
 docs: $(INSTALLED)
 	$(BIN)/python -m flows.reference > docs/spec.md
