@@ -12,8 +12,9 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
+from flows.plan import draw_up_plan
 from flows.release import Receipt, Waiting, release
-from flows.run_ends import told_by_code
+from flows.run_ends import before_a_run, told_by_code
 from flows.spec import ReleaseSpec, load_spec
 from mechanisms.refusal import SpecRefused
 
@@ -41,8 +42,11 @@ def release_by_reference(
         spec: A spec file in the folder of specs, relative to it, such as income.yaml.
         started_by: Who asks for the release. It goes on record, and this person cannot approve it.
     """
-    require_home()
-    return release.fn(kept_spec(spec), started_by=started_by)
+    with before_a_run(spec):
+        require_home()
+        found = kept_spec(spec)
+        draw_up_plan(found)
+    return release.fn(found, started_by=started_by)
 
 
 def require_home() -> None:

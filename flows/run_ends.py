@@ -1,16 +1,18 @@
-"""How a flow run that was refused looks: its state is named Refused, and its message begins with the code."""
+"""How a refused flow run ends: its state is named Refused, its message begins with the code, and others are told."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ParamSpec, TypeVar, cast
 
 from prefect.states import Failed
 
 from mechanisms.refusal import Refusal
+from tasks.tell import tell_unbegun
 
-__all__ = ["REFUSED", "told_by_code"]
+__all__ = ["REFUSED", "before_a_run", "told_by_code"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -30,3 +32,13 @@ def told_by_code(function: Callable[P, R]) -> Callable[P, R]:
             return cast(R, Failed(name=name, message=f"{refusal.code}: {refusal}", data=refusal))
 
     return run
+
+
+@contextmanager
+def before_a_run(name: str) -> Iterator[None]:
+    """Tell other platforms of a refusal that no run will tell, because none has begun. name: what was asked for."""
+    try:
+        yield
+    except Refusal as refusal:
+        tell_unbegun(name, refusal.code)
+        raise

@@ -17,7 +17,7 @@ from pydantic import Field
 from flows.deployed import LONGEST, kept_file, require_home
 from flows.plan import draw_up_plan
 from flows.release import release
-from flows.run_ends import told_by_code
+from flows.run_ends import before_a_run, told_by_code
 from flows.spec import ReleaseSpec, read_keys, resolve_spec
 from flows.table_protections import Protection
 from mechanisms.refusal import Fault, SpecRefused
@@ -92,13 +92,14 @@ def release_table(
         reviewer_names: Who may approve: names whose keys are trusted.
         started_by: Your own name. Whoever starts a run cannot approve it.
     """
-    require_home()
     asked: dict[str, Any] = {"dimensions": dimensions, "count": count, "sums": sums, "means": means}
     asked |= {"table": table, "margins": "summed" if totals else "none"}
     approve = {"reviewers": reviewers, "allowed": reviewer_names} if reviewers or reviewer_names else None
-    spec = spec_of_table(
-        kept_file(data, "data"), asked, protection, formats=list(formats), earlier=earlier_releases, approve=approve
-    )
+    with before_a_run(table):
+        require_home()
+        spec = spec_of_table(
+            kept_file(data, "data"), asked, protection, formats=list(formats), earlier=earlier_releases, approve=approve
+        )
     return release.fn(spec, started_by=started_by)
 
 

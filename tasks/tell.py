@@ -1,6 +1,7 @@
 """Events for other platforms: a courtesy copy of what the audit log says, through Prefect.
 
     penstock.release.planned | refused | waiting | published     resource penstock.release.<run>
+    penstock.release.refused, before a run began                  resource penstock.release.unbegun, run ""
     penstock.log.damaged                                          resource penstock.log
 
 They carry the name of the release, the digest of its spec and the code of a refusal: settings, never a value.
@@ -14,7 +15,7 @@ from prefect.settings import PREFECT_API_URL
 
 from records.log import Action
 
-__all__ = ["tell", "tell_damage"]
+__all__ = ["tell", "tell_damage", "tell_unbegun"]
 
 _TOLD = {Action.PLANNED, Action.REFUSED, Action.WAITING, Action.PUBLISHED}
 
@@ -24,6 +25,12 @@ def tell(action: Action, *, run: str, name: str, spec: str, code: str) -> None:
     if action in _TOLD:
         payload = {"run": run, "name": name, "spec": spec, "code": code}
         _emit(f"penstock.release.{action.value.lower()}", f"penstock.release.{run}", name, payload)
+
+
+def tell_unbegun(name: str, code: str) -> None:
+    """Emit that a release was refused before there was a run of it, and so anything on record. name: as asked for."""
+    payload = {"run": "", "name": name, "spec": "", "code": code}
+    _emit("penstock.release.refused", "penstock.release.unbegun", name, payload)
 
 
 def tell_damage(code: str) -> None:

@@ -104,11 +104,11 @@ class Soak:
     def go_on(self) -> list[int]:
         """Run each spec by hand until nothing is unfinished; exit codes."""
         codes = []
-        for spec in self.specs:
-            for _ in range(20):
+        for _ in range(20):
+            for spec in self.specs:
                 codes.append(subprocess.run([PENSTOCK, "run", str(spec)], capture_output=True).returncode)
-                if not unfinished(Home.located()):
-                    break
+            if not unfinished(Home.located()):
+                break
         return codes
 
     def faults(self, codes: list[int]) -> Iterator[tuple[str, bool]]:

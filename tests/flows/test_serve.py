@@ -169,6 +169,19 @@ def test_a_refused_release_is_told_with_its_code_and_no_value(agency: Agency) ->
     assert not [value for value in values if value in json.dumps([told, state])]
 
 
+def test_a_spec_that_is_refused_before_its_run_begins_is_told_too(agency: Agency) -> None:
+    (agency.place.folder / "broken.yaml").write_text("name: broken\nunknown: 1\n", encoding="utf-8")
+    state = agency.release("broken.yaml", "FAILED")
+    assert (state["name"], state["message"].partition(":")[0]) == ("Refused", "spec-refused")
+    assert agency.receiver.next() == {
+        "event": "penstock.release.refused",
+        "run": "",
+        "name": "broken.yaml",
+        "spec": "",
+        "code": "spec-refused",
+    }
+
+
 def test_reports_are_shown_to_who_knows_the_password(agency: Agency) -> None:
     run = agency.run_of("survey")
     file = Path(agency.ready["password_file"])
@@ -247,7 +260,12 @@ def test_a_killed_command_takes_everything_with_it_and_the_next_one_closes_its_r
     with take_turn(Home.open(), str(agency.place.source)):  # the release waits here, wherever it is killed
         flow_run = serving.trigger("release-spec/release", spec="spec.yaml", started_by="carl")
         serving.until(flow_run, "RUNNING")
-        assert len(processes(str(agency.place.home))) == 4
+        running = processes(str(agency.place.home))
+        assert len(running) == 4
+        # The server first, so that the flow run can tell nobody of its end.
+        os.kill(serving.process.pid, signal.SIGSTOP)
+        [server] = [pid for pid, line in running.items() if "server_process" in line]
+        os.kill(server, signal.SIGKILL)
         assert serving.stop(signal.SIGKILL) == -signal.SIGKILL
     before = len(agency.place.bundles())
     serving.start()
