@@ -45,7 +45,7 @@ def release_by_reference(
     with before_a_run(spec):
         require_home()
         found = kept_spec(spec)
-        draw_up_plan(found)
+        draw_up_plan(found)  # what it would refuse is told here; the release draws it up for itself
     return release.fn(found, started_by=started_by)
 
 

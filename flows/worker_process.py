@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -13,9 +14,10 @@ import psutil
 
 from flows.flow_process import WORKER
 
-__all__: list[str] = []
+__all__ = ["end_flow_runs"]
 
 _GRACE = 10.0
+_LOOK_AGAIN = 0.1
 
 
 def end_with_parent() -> None:
@@ -26,15 +28,29 @@ def end_with_parent() -> None:
 
     def watch() -> None:
         sys.stdin.buffer.read()
-        flow_runs = psutil.Process().children()
-        for each in flow_runs:
-            each.terminate()
-        psutil.wait_procs(flow_runs, _GRACE)
+        end_flow_runs(psutil.Process().children())
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(_GRACE)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def end_flow_runs(flow_runs: list[psutil.Process]) -> None:
+    """Ask every one to end, and wait until they have; how they ended is for Prefect to collect."""
+    for each in flow_runs:
+        with contextlib.suppress(psutil.NoSuchProcess):  # it ended by itself meanwhile
+            each.terminate()
+    deadline = time.monotonic() + _GRACE
+    while any(map(_lives, flow_runs)) and time.monotonic() < deadline:
+        time.sleep(_LOOK_AGAIN)
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def work(pool: str, name: str, limit: int) -> None:

@@ -116,10 +116,18 @@ class Serving:
 
 
 def ask(url: str, body: Any = None) -> Any:
+    """A server that is too busy with its database says 503 and has done nothing; then it is asked again."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
+    deadline = time.monotonic() + LONGEST_WAIT
+    while True:
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            if error.code != 503 or time.monotonic() > deadline:
+                raise
+            time.sleep(LOOK_AGAIN)
 
 
 def fetch(url: str, credentials: str | None, method: str = "GET") -> tuple[int, str, Any]:

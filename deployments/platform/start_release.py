@@ -12,24 +12,34 @@ import json
 import os
 import sys
 import time
+import urllib.error
 import urllib.request
+import uuid
 from typing import Any
 
 DEPLOYMENT = "release-spec/release"
 LOOK_AGAIN = 2.0
+PATIENCE = 60.0
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 
 
 def ask(path: str, body: object = None) -> Any:
-    """One request; a body makes it a POST."""
+    """One request; a body makes it a POST. A server that is too busy (503) is asked again."""
     headers = {"Content-Type": "application/json"}
     if "PREFECT_API_AUTH_STRING" in os.environ:
         credentials = base64.b64encode(os.environ["PREFECT_API_AUTH_STRING"].encode()).decode()
         headers["Authorization"] = f"Basic {credentials}"
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(os.environ["PREFECT_API_URL"].rstrip("/") + path, data=data, headers=headers)
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            if error.code != 503 or time.monotonic() > deadline:
+                raise
+            time.sleep(LOOK_AGAIN)
 
 
 def bundle_of(flow_run: str) -> str | None:
@@ -42,8 +52,9 @@ def bundle_of(flow_run: str) -> str | None:
 def main(spec: str, started_by: str) -> int:
     """Start, wait, tell."""
     deployment = ask(f"/deployments/name/{DEPLOYMENT}")["id"]
-    parameters = {"spec": spec, "started_by": started_by}
-    flow_run = ask(f"/deployments/{deployment}/create_flow_run", {"parameters": parameters})["id"]
+    # The key lets a request that is sent again start no second run.
+    wanted = {"parameters": {"spec": spec, "started_by": started_by}, "idempotency_key": str(uuid.uuid4())}
+    flow_run = ask(f"/deployments/{deployment}/create_flow_run", wanted)["id"]
     print(f"flow run {flow_run}", file=sys.stderr)
     while True:
         state = ask(f"/flow_runs/{flow_run}")["state"]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from living_processes import MARK, processes
 
@@ -14,6 +17,7 @@ from flows.child_process import child
 from flows.deployment_settings import REHEARSAL, DeploymentSettings
 from flows.local_server import ServerNotReady
 from flows.serve import deploy
+from flows.worker_process import end_flow_runs
 
 
 def pretend_python(folder: Path, script: str) -> str:
@@ -60,3 +64,12 @@ def test_deployments_that_the_server_does_not_take_are_refused(tmp_path: Path, m
     with pytest.raises(ServerNotReady, match=r"deployments refused: must be taken by the server. See .*deploy.log"):
         deploy(tmp_path, DeploymentSettings.read(REHEARSAL))
     assert (tmp_path / "deploy.log").read_text() == "why\n"
+
+
+def test_a_flow_run_that_ended_by_itself_keeps_no_worker_from_ending_the_others() -> None:
+    gone, living = (subprocess.Popen(["sleep", "1000"]) for _ in range(2))
+    known = [psutil.Process(each.pid) for each in (gone, living)]
+    gone.kill()
+    gone.wait()
+    end_flow_runs(known)
+    assert living.wait() == -signal.SIGTERM  # nobody else has collected it

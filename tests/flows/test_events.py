@@ -15,15 +15,19 @@ from serving import LOOK_AGAIN, ask
 from waiting_release import events, introduce, release
 from workplace import Workplace
 
+from flows.table_form import release_table
+from flows.table_protections import ExactWithThreshold
+from mechanisms.refusal import SpecRefused
 from records.log import Action
 from tasks.tell import tell, tell_damage
 
 pytestmark = pytest.mark.usefixtures("prefect_home")
 
 
-def told(resource: str, count: int) -> list[Any]:
+def told(resource: str, count: int, **labels: str) -> list[Any]:
     """Wait until the server has so many events about a resource; the oldest first."""
-    wanted = {"filter": {"resource": {"id": [resource]}, "event": {"prefix": ["penstock."]}}}
+    about = {"id": [resource], "labels": {f"prefect.resource.{key}": label for key, label in labels.items()}}
+    wanted = {"filter": {"resource": about, "event": {"prefix": ["penstock."]}}}
     deadline = time.monotonic() + LONGEST_WAIT
     while True:
         found = ask(f"{os.environ['PREFECT_API_URL']}/events/filter", wanted)["events"]
@@ -49,6 +53,20 @@ def test_a_waiting_release_is_told_once_however_often_it_is_asked_for(workplace:
     values = [repr(taken["value"]) for taken in assessed["measurements"] if len(repr(taken["value"])) > 3]
     assert values
     assert not [value for value in values if value in json.dumps(found)]
+
+
+def test_a_form_that_is_refused_before_a_run_begins_is_told_without_one(
+    workplace: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_SPECS", str(workplace.folder))
+    exact = ExactWithThreshold(k=3, smallest_frequency_at_least=3)
+    with pytest.raises(SpecRefused, match="must be a file in the folder"):
+        release_table(
+            data="nowhere.yaml", table="never_begun", dimensions=["region"], protection=exact, started_by="carl"
+        )
+    [found] = told("penstock.release.unbegun", 1, name="never_begun")
+    assert found["event"] == "penstock.release.refused"
+    assert found["payload"] == {"run": "", "name": "never_begun", "spec": "", "code": "spec-refused"}
 
 
 def test_damage_is_told_with_its_code() -> None:

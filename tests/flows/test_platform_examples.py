@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from workplace import Workplace
@@ -41,3 +45,45 @@ def test_the_script_tells_what_to_do_about_a_refusal(
     assert (done.returncode, done.stdout) == (code, "")
     assert told in done.stderr
     assert workplace.public_files() == []
+
+
+def test_a_server_that_is_too_busy_is_asked_again_for_the_same_run() -> None:
+    """The answers are those of Prefect, in the order in which it is asked; the first request for a run finds it busy."""
+    busy = (503, {"exception_message": "Service Unavailable"})
+    answers = [
+        (200, {"id": "d"}),
+        busy,
+        (201, {"id": "r"}),
+        (200, {"state": {"type": "FAILED", "message": "no"}}),
+        (200, []),
+    ]
+    asked: list[tuple[str, Any]] = []
+
+    class Prefect(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            asked.append((self.path, json.loads(body or b"null")))
+            status, answer = answers[len(asked) - 1]
+            content = json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_POST = do_GET  # names of the library
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Prefect)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    environment = {**os.environ, "PREFECT_API_URL": f"http://127.0.0.1:{server.server_port}/api"}
+    command = [sys.executable, str(PLATFORM / "start_release.py"), "survey.yaml", "carl"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    server.shutdown()
+    server.server_close()
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "flow run r\nno\n")
+    first, second = (body for path, body in asked if path == "/api/deployments/d/create_flow_run")
+    assert first == second
+    assert first["parameters"] == {"spec": "survey.yaml", "started_by": "carl"}
+    assert first["idempotency_key"]

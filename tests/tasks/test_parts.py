@@ -18,7 +18,17 @@ from mechanisms.randomness import seeded, system
 from mechanisms.refusal import TooFewRecords
 from tasks.drawn_once import DrawnBefore, draw_once
 from tasks.ingest_parts import ReadOrder, read_part
-from tasks.parts import Part, SourceTooLarge, StoredColumn, cut, left_for_data, rows_at_once, save_whole, slices
+from tasks.parts import (
+    Part,
+    SourceTooLarge,
+    StoredColumn,
+    cut,
+    left_for_data,
+    rows_at_once,
+    save_whole,
+    slices,
+    text_bytes,
+)
 from tasks.swap_parts import DrawDamaged, SwapOrder, swap_columns, swap_one
 from tasks.tables import load_columns
 
@@ -95,6 +105,14 @@ def test_parts_are_whole_row_groups_of_one_file_and_hold_every_row_once(tmp_path
     part = parts[2]
     assert read_part(ReadOrder(str(tmp_path / "source"), DECLARED, part)) == 30
     assert load_columns(part.folder)["income"].tolist() == list(range(100, 130))
+
+
+def test_long_names_of_categories_leave_room_for_fewer_rows():
+    short, long = (Column(role="quasi_identifier", type="nominal", categories=(name, "x")) for name in ("N", "ä" * 500))
+    assert text_bytes({"region": short, "age": AGE}) == 1
+    assert text_bytes({"region": long, "age": AGE}) == 1000
+    assert rows_at_once(10**9, {"region": short}) > 4 * rows_at_once(10**9, {"region": long})
+    assert rows_at_once(None, {"region": short}) == rows_at_once(None, {"region": long})
 
 
 def test_rows_are_cut_into_slices():

@@ -16,7 +16,7 @@ from mechanisms.refusal import ColumnMissing, ColumnTypeWrong, Refusal, ValueOut
 from records import store_access
 from records.object_store import StoreRefused, StoreUnreachable
 from records.store_access import AccessRefused
-from tasks.source import SourceUnreadable, count_rows, digest_source, open_source, read_source
+from tasks.source import SourceUnreadable, count_rows, digest_source, open_source, read_source, source_state
 from tasks.source_files import store_system
 
 DECLARED = {
@@ -180,3 +180,13 @@ def test_without_credentials_nothing_is_asked(bucket: Bucket, monkeypatch: pytes
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(AccessRefused, match="both must be set"):
         open_source(bucket.address("income"), DECLARED)
+
+
+def test_a_store_that_refuses_to_tell_of_its_files_is_no_fault_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    with answering(*DENIED) as endpoint:
+        use_store(monkeypatch, endpoint)
+        system, kind = store_system(), ds.ParquetFileFormat()
+        fragment = kind.make_fragment("bucket/income.parquet", filesystem=system)
+        with pytest.raises(StoreRefused) as caught:
+            source_state(ds.FileSystemDataset([fragment], TABLE.schema, kind, system))
+    assert KEY_ID not in str(caught.value)
