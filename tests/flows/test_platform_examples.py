@@ -48,7 +48,7 @@ def test_the_script_tells_what_to_do_about_a_refusal(
 
 
 def test_a_server_that_is_too_busy_is_asked_again_for_the_same_run() -> None:
-    """The answers are those of Prefect, in the order in which it is asked; the first request for a run finds it busy."""
+    """The answers are those of Prefect, in the order of the questions; the first request for a run finds it busy."""
     busy = (503, {"exception_message": "Service Unavailable"})
     answers = [
         (200, {"id": "d"}),
