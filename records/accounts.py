@@ -49,7 +49,9 @@ class LedgerAltered(Refusal):
 class Claim:
     """What a release asks of the ledger before it draws.
 
-    source: keyed digest of the records; the same records are recognised by it under any name.
+    source: keyed digest of the source's content; the same content is recognised by it under any name.
+    values: keyed digest of the records' values, whatever file holds them; None in claims of versions that did not say.
+    edition: the public name of this state of data that change; None where the records of a data set never do.
     column, part: the release uses only the records whose declared `column` is `part`.
     acknowledges: earlier releases of the same records that no common promise covers.
     about: the columns that the release is made from; None in claims of versions that did not say.
@@ -65,12 +67,19 @@ class Claim:
     part: str | None = None
     acknowledges: tuple[str, ...] = ()
     about: tuple[str, ...] | None = None
+    values: str | None = None
+    edition: str | None = None
 
     @property
     def subjects(self) -> tuple[str, ...]:
         """Under what this release is found again."""
         named = () if self.dataset is None else (dataset_subject(self.dataset),)
-        return (*named, source_subject(self.source))
+        valued = () if self.values is None else (values_subject(self.values),)
+        return (*named, source_subject(self.source), *valued)
+
+    def has_records_of(self, other: Claim) -> bool:
+        """Whether both are certainly about the same records: the same content, or the same values saved again."""
+        return self.source == other.source or (self.values is not None and self.values == other.values)
 
     def is_apart_from(self, other: Claim) -> bool:
         """Whether nobody is in both: rows of different parts of one partition. An individual may have rows in both."""
@@ -95,6 +104,8 @@ class Claim:
             "part": self.part,
             "acknowledges": list(self.acknowledges),
             "about": None if self.about is None else list(self.about),
+            "values": self.values,
+            "edition": self.edition,
         }
 
     @classmethod
@@ -112,6 +123,8 @@ class Claim:
             part=facts["part"],
             acknowledges=tuple(facts["acknowledges"]),
             about=None if facts.get("about") is None else tuple(facts["about"]),
+            values=facts.get("values"),
+            edition=facts.get("edition"),
         )
 
 
@@ -238,3 +251,7 @@ def dataset_subject(dataset: str) -> str:
 
 def source_subject(source: str) -> str:
     return f"source {source}"
+
+
+def values_subject(values: str) -> str:
+    return f"values {values}"

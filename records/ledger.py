@@ -14,7 +14,7 @@ from typing import Literal
 
 from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import Fault, Refusal
-from records.accounts import Book, Claim, Cost, LedgerAltered, dataset_subject
+from records.accounts import Book, Claim, Cost, LedgerAltered, dataset_subject, source_subject
 from records.limits import limit_faults
 from records.log import Action, Log
 from records.people import REGISTER
@@ -164,7 +164,7 @@ class Ledger:
                 book = sheet.book(subject)
                 if subject.startswith(named):
                     found[subject.removeprefix(named)] = book
-                else:
+                elif subject.startswith(source_subject("")):
                     unnamed += [cost for cost in book.costs if cost.claim.dataset is None]
         unnamed.sort(key=lambda cost: cost.occurred)
         return {**found, "": Book({}, tuple(unnamed))} if unnamed else found
@@ -210,7 +210,7 @@ def _require_countable(claim: Claim) -> None:
 def _require_one_dataset(claim: Claim, costs: Iterable[Cost]) -> None:
     """What was spent under one name binds the records to it, also if nothing came out."""
     binding = [cost for cost in costs if cost.blocks or cost.claim.epsilon is not None]
-    names = {cost.claim.dataset for cost in binding if cost.claim.source == claim.source} - {None, claim.dataset}
+    names = {cost.claim.dataset for cost in binding if claim.has_records_of(cost.claim)} - {None, claim.dataset}
     if claim.dataset is not None and names:
         raise SourceElsewhere.at(
             "budget.dataset",
