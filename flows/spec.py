@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -26,6 +25,8 @@ from mechanisms.columns import Column
 from mechanisms.refusal import Fault, SpecRefused
 from mechanisms.registry import MECHANISMS
 from records.addresses import is_address
+from records.outside_text import OutsideFile
+from records.outside_values import require_values
 
 __all__ = [
     "Approve",
@@ -105,6 +106,7 @@ class ReleaseSpec(Section):
 
 def parse_spec(raw: object) -> ReleaseSpec:
     """The spec, or a refusal that lists every fault."""
+    require_values("spec", raw, SpecRefused)
     try:
         return ReleaseSpec.model_validate(raw)
     except ValidationError as error:
@@ -118,15 +120,8 @@ def load_spec(path: Path, *, source: str | None = None, publish: str | None = No
 
 def read_keys(path: Path) -> dict[str, Any]:
     """What a YAML or JSON file says, as it stands."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        raw = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecRefused.at(
-            str(path), rule="must be a readable text file", got=type(error).__name__, remedy="Check the path."
-        ) from None
-    except (json.JSONDecodeError, yaml.YAMLError):
-        raise SpecRefused.at(str(path), rule="must be valid YAML or JSON", remedy="Correct the syntax.") from None
+    file = OutsideFile(path, str(path), SpecRefused)
+    raw = file.json() if path.suffix == ".json" else file.yaml()
     if not isinstance(raw, dict):
         raise SpecRefused.at(str(path), rule="must hold keys and values", remedy="See `penstock schema`.")
     return raw
