@@ -131,6 +131,7 @@ def resolve_spec(
     raw: dict[str, Any], folder: Path, *, source: str | None = None, publish: str | None = None
 ) -> ReleaseSpec:
     """The spec with these keys; paths in it are relative to the folder."""
+    require_values("spec", raw, SpecRefused)
     faults: list[Fault] = []
     for section, key, given in (("source", "path", source), ("validate", "suite", None), ("publish", "path", publish)):
         part = raw.get(section)
@@ -185,7 +186,7 @@ def _resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: b
         return text
     if is_address(expanded):
         return expanded  # whether it is a good one, the section says
-    return str((base / expanded).resolve())
+    return os.path.realpath(base / expanded)  # unlike Path.resolve, it is content with a circle of links
 
 
 def _read_taxonomies(raw: dict[str, Any], base: Path) -> list[Fault]:
