@@ -74,6 +74,7 @@ class Screen:
         self._paragraph("Does not promise", promise["not_promised"])
         self._paragraph("Stays secret", promise["secret"])
         self._paragraph("To expect", outlook["expect"])
+        self._paragraph("Validation", outlook["validation"])
         self._paragraph("Gates", outlook["gates"])
         self._paragraph("Cost", outlook["cost"])
         self._paragraph("Review", outlook["review"])

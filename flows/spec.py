@@ -73,7 +73,15 @@ class ReleaseSpec(Section):
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
         protect, gates = dict(enumerate(self.protect)), dict(enumerate(self.gates))
-        faults = disagreements(self.source.unit, self.columns, protect, gates, self.budget.part, self.publish.formats)
+        faults = disagreements(
+            self.source.unit,
+            self.columns,
+            protect,
+            gates,
+            self.budget.part,
+            self.publish.formats,
+            self.validation.suite,
+        )
         if self.run.engine != "local" or self.run.bytes is not None:
             asked = "engine" if self.run.engine != "local" else "memory"
             faults += run_faults(

@@ -30,6 +30,7 @@ __all__ = [
     "SuiteRefused",
     "ValidationFailed",
     "derived_suite",
+    "described",
     "suite_faults",
     "user_suite",
     "validate",
@@ -269,6 +270,18 @@ def whole_suite(declared: Mapping[str, Column], min_rows: int, suite: str | None
         expectations += user_suite(suite)
     SuiteRefused.raise_for(suite_faults(expectations, declared))
     return expectations
+
+
+def described(expectations: Sequence[Expectation]) -> Iterator[str]:
+    """What will be asked of the data, in short: the user's expectations one by one, the derived ones together."""
+    derived = [expectation for expectation in expectations if _is_derived(expectation)]
+    rows = next(each["description"] for each in derived if each["type"] == "expect_table_row_count_to_be_between")
+    columns = len({name for each in derived for name in _columns_of(each["kwargs"])})
+    yield f"What the spec declares: {rows}; type, domain, categories and missing values of {columns} columns."
+    for expectation in expectations:
+        if not _is_derived(expectation):
+            named = ", ".join(_columns_of(_without_condition(expectation["kwargs"]))) or "table"
+            yield f"From the suite, {named}: {_rule(expectation)}."
 
 
 def validate(frame: pd.DataFrame, expectations: Sequence[Expectation]) -> tuple[ExpectationResult, ...]:
