@@ -94,8 +94,15 @@ def _judged_records(job: Job, source: Ingested, staged: Staged) -> Judgement:
     checks = recheck(original, released, staged.declared, plan.guarantee, staged.masked, groups, staged.settled)
 
     def compared(columns: Columns) -> Comparison:
-        aligned = plan.guarantee.parameters.get("mode") != "marginals"
-        return compare(original, columns, staged.declared, groups, settled=staged.settled, aligned=aligned)
+        return compare(
+            original,
+            columns,
+            staged.declared,
+            groups,
+            settled=staged.settled,
+            aligned=plan.guarantee.parameters.get("mode") != "marginals",
+            permuted=plan.guarantee.model == "prob_k",
+        )
 
     everything, masked = compared(released), compared({name: released[name] for name in staged.masked})
     clamped = clamped_columns(original, plan.data_columns, staged.masked)
