@@ -58,8 +58,8 @@ class Validate(Section):
 
     suite: str | None = Field(
         default=None,
-        description="A Great Expectations suite as JSON, added to the derived one. Not where epsilon is spent: it decides "
-        "on the data whether a release appears.",
+        description="A Great Expectations suite as JSON, added to the derived one. Not where epsilon is spent: "
+        "it decides on the data whether a release appears.",
     )
     min_rows: int = Field(default=1, ge=1, le=2**53, strict=True, description="Fewest records the source may have.")
 
