@@ -32,6 +32,9 @@ Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
 
 _Part = TypeVar("_Part")
 
+# A person reads no more, and each takes time to be put in words.
+_MOST_TOLD = 100
+
 # Settings without a number of records for each unit.
 _OfRows = probabilistic_k_anonymity.Params | closeness.Params
 
@@ -47,7 +50,7 @@ def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) 
     """All faults of a refused spec; an unknown key is told the nearest of the known ones."""
     details = error.errors(include_url=False)
     found: list[Fault] = []
-    for detail in details:
+    for detail in details[:_MOST_TOLD]:
         # A list whose items are faulty is also called too short; the items say it better.
         if detail["type"] == "too_short" and any(_lies_in(detail["loc"], other["loc"]) for other in details):
             continue
@@ -56,6 +59,9 @@ def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) 
             found[-1] = replace(found[-1], rule=f"{found[-1].rule} or {detail['ctx']['expected']}")
             continue
         found += _faults_of(detail, known_keys)
+    if len(details) > _MOST_TOLD:
+        rule = f"has {len(details) - _MOST_TOLD:,} more faults"
+        return [*dict.fromkeys(found), Fault("spec", rule, "Correct these first.")]
     return list(dict.fromkeys([*found, *_faults_between(raw)]))
 
 
