@@ -29,6 +29,7 @@ from mechanisms.refusal import (
     ValueOutsideDomain,
 )
 from tasks.fingerprint import Fingerprint
+from tasks.room import require_room
 from tasks.source_files import SourceFiles, SourceUnreadable, partition_of, source_files, unreadable
 from tasks.tables import category_codes
 
@@ -66,7 +67,11 @@ def open_source(
         return ds.dataset(
             source.names,
             filesystem=source.system,
-            format=ds.ParquetFileFormat(dictionary_columns={name for name in wanted if wanted[name].categories}),
+            format=ds.ParquetFileFormat(
+                dictionary_columns={name for name in wanted if wanted[name].categories},
+                # A flipped bit is another value, not a damaged one, unless the file has sums of its pages.
+                default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True),
+            ),
             schema=pa.schema(
                 [(name, _read_type(next(iter(schemas)).field(name).type)) for name in wanted if name not in keys]
                 + [field for field in types if field[0] in by_folder]
@@ -129,6 +134,7 @@ def read_source(
     checked = {name for name in wanted if used is None or name in used or name == unit}
     if fingerprint is None:
         wanted = {name: column for name, column in wanted.items() if name in checked}
+    require_room(dataset, wanted, checked)
     try:
         table = dataset.to_table(columns=list(wanted))
     except (pa.ArrowException, OSError) as error:

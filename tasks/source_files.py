@@ -23,6 +23,7 @@ __all__ = [
     "unreadable",
 ]
 
+_LONGEST_SHOWN = 200
 # The value of a Hive folder whose records have none.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -57,8 +58,12 @@ def source_files(path: str, *, only: str | None = None) -> SourceFiles:
             raise store_refusal(place, str(error)) from None
     else:
         system, root = fs.LocalFileSystem(), root_of(path)
-        files = [place] if place.is_file() else place.rglob("*")
-        names = [str(file) for file in files if file.is_file()] if only is None else [only]
+        try:
+            # Only what is a plain file: a pipe or a device might never end.
+            files = [place] if place.is_file() else place.rglob("*")
+            names = [str(file) for file in files if file.is_file()] if only is None else [only]
+        except OSError as error:
+            raise unreadable(system, root[:_LONGEST_SHOWN], error) from None
     found = SourceFiles(system, root, sorted((name for name in names if _is_data(name, root)), key=PurePosixPath))
     if not found.names:
         raise SourceUnreadable.at(
