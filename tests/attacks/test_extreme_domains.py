@@ -11,7 +11,7 @@ from flows.plan import draw_up_plan
 from flows.spec import load_spec
 from mechanisms.refusal import SpecRefused
 
-EXTREME = [[0, 1e151], [-1e308, 1e308], [-1e151, 0], [0, 1e-151], [1, 1 + 2**-52 * 0.1], [0, 5e-324], [0, 10**400]]
+EXTREME = [[0, 1e151], [-1e308, 1e308], [-1e151, 0], [0, 1e-151], [1, 1 + 2**-52 * 0.1], [0, 5e-324]]
 
 
 def planned(workplace: Workplace) -> Any:
@@ -27,7 +27,7 @@ def test_a_domain_that_no_number_can_carry_is_refused(workplace: Workplace, make
         planned(workplace)
 
 
-@pytest.mark.parametrize("domain", [[0, 1e-160], [50_000, 50_000 + 1e-160], [0, 1e200], [-(10**400), 10**400]])
+@pytest.mark.parametrize("domain", [[0, 1e-160], [50_000, 50_000 + 1e-160], [0, 1e200]])
 def test_so_are_bounds_of_cells(workplace: Workplace, domain: list[float]) -> None:
     make_table(workplace, bounds={"income": [{"cells": {"region": ["North"]}, "domain": domain}]})
     with pytest.raises(SpecRefused, match=r"bounds\.income\.0\.domain"):
