@@ -85,6 +85,7 @@ class ConfidentialReport:
     measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
     weights, missing]. undefined: names of measures that have no value for these columns.
     validation: expectations, failed. steps: [name, seconds].
+    looks: how many other runs looked at the same data and published nothing, and how many may.
     """
 
     name: str
@@ -101,6 +102,7 @@ class ConfidentialReport:
     validation: Facts
     steps: Sequence[Facts]
     versions: Mapping[str, str]
+    looks: str
     rows_are: RowsAre = "records"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from mechanisms.refusal import TooFewRecords
 from tasks.ingest_parts import ingest_parts
 from tasks.job import Job
+from tasks.look import answered
 from tasks.parts import Part
 from tasks.source import changed, digest_source, open_source, read_source, source_state
 from tasks.step import step
@@ -46,7 +47,7 @@ def ingest(job: Job) -> Ingested:
     as_found = source_state(dataset)
     with ThreadPoolExecutor(1) as beside:
         hashing = beside.submit(digest_source, dataset, job.home.secret_key())
-        columns = read_source(dataset, job.plan.declared, unit=unit)
+        columns = answered(job, hashing.result, lambda: read_source(dataset, job.plan.declared, unit=unit))
         digest = hashing.result()
     if source_state(dataset) != as_found:
         raise changed(job.plan.source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow.dataset as ds
 
@@ -12,7 +13,9 @@ from mechanisms.columns import Column
 from mechanisms.refusal import TableEmpty
 from records import durable
 from tasks.job import Job
+from tasks.look import answered
 from tasks.parts import Part, SourceTooLarge, cut, left_for_data, save_whole
+from tasks.plan import Plan
 from tasks.source import changed, digest_source, open_source, read_source, source_state
 from tasks.spread import spread
 from tasks.swap_parts import BYTES_A_RECORD
@@ -44,6 +47,14 @@ def ingest_parts(job: Job) -> tuple[list[Part], str]:
     # A name of its own: a worker of an attempt that died may still be writing.
     folder = scratch / durable.fresh_name("parts")
     folder.mkdir(mode=0o700, parents=True)
+    parts, read = answered(job, lambda: digest, lambda: _read_parts(plan, dataset, folder))
+    if source_state(dataset) != before or read != [part.rows for part in parts]:
+        raise changed(plan.source)
+    return parts, digest
+
+
+def _read_parts(plan: Plan, dataset: ds.Dataset, folder: Path) -> tuple[list[Part], list[int]]:
+    """The parts, and how many rows were read of each."""
     parts = cut(dataset, plan.declared, folder, plan.memory)
     if not parts:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
@@ -56,10 +67,7 @@ def ingest_parts(job: Job) -> tuple[list[Part], str]:
             remedy="Allow more, or run where there is more.",
         )
     orders = [ReadOrder(plan.source, plan.declared, part) for part in parts]
-    read = spread("read a part", read_part, orders, plan.address)
-    if source_state(dataset) != before or read != [part.rows for part in parts]:
-        raise changed(plan.source)
-    return parts, digest
+    return parts, spread("read a part", read_part, orders, plan.address)
 
 
 def read_part(order: ReadOrder) -> int:
