@@ -92,8 +92,8 @@ def allow_looks(log: Log, dataset: str, most: int, officer: Officer, *, actor: s
         raise AccountRefused.at("dataset", rule="must be a name", got=dataset, remedy="Name the data set.")
     if most < 1:
         raise AccountRefused.at("most", rule="must be at least 1", got=most, remedy="Allow one look, or withdraw keys.")
-    log.verify()  # or a withdrawal that was taken out of the log would go unseen
     with log.transaction() as pen:
+        pen.verify()  # or a withdrawal that was taken out of the log would go unseen
         sheet = WritingSheet(pen, actor=actor, now=now)
         write_signed(sheet, pen, Action.LOOKS_LIMITED, dataset, {"looks": most}, officer)
 
@@ -124,7 +124,7 @@ def _counted(sheet: Sheet, page: Page, events: list[Event], dataset: str | None,
             event.action is Action.SETTLED and facts["outcome"] == "published"
         ):
             bounded.add(event.run)
-    # A table that came back without a new charge is known by its own event. One that is missing makes the count larger.
+    # A table that came back without a new charge is known by its own event only.
     left = [run for run in looked if run not in bounded and not _is_published(page, run)]
     limits = [_limit(sheet, name) for name in names if name is not None]
     return Looks(tuple(left), min(limits, default=ALLOWED))

@@ -145,12 +145,12 @@ def test_the_relaxations_can_be_chosen_by_who_says_to_know_them(form: Form, mode
 def test_exact_figures_pass_their_gates(form: Form) -> None:
     gates = {"largest_share": {"max": 0.9}, "two_largest_share": {"max": 0.95}, "p_percent": {"min": 1}}
     form.description["tables"]["k_anon"] = exact(**gates)
-    assert form.send(protection=EXACT, totals=False).promise == "k_anon, k = 2, exact figures"
+    assert form.send(protection=EXACT, totals=False).promise == "k_anon, k = 2, no noise"
 
 
 def test_gates_on_totals_are_those_of_tables_that_show_any(form: Form) -> None:
     form.description["tables"]["k_anon"] = exact(largest_share={"max": 0.0001})
-    assert form.send(protection=EXACT, sums=[]).promise == "k_anon, k = 2, exact figures"
+    assert form.send(protection=EXACT, sums=[]).promise == "k_anon, k = 2, no noise"
     form.description["tables"]["k_anon"]["gates"] = [{"measure": "largest_share", "max": 0.9}]
     assert form.refusal(protection=EXACT, sums=[]) == {
         "data.tables.k_anon.gates": "every gate judges totals, and the table shows none"

@@ -10,7 +10,7 @@ import pytest
 from database_faults import tamper
 from ledger_cases import HOW, account, claim, officer, released, uncounted, with_accounts
 
-from records import Action, Home, Records, open_records
+from records import Action, Home, LogAltered, Records, open_records
 from records.accounts import Claim, LedgerAltered
 from records.ledger import BudgetExceeded
 from records.limits import AccountRefused, OfficerNotTrusted, open_account
@@ -178,12 +178,14 @@ def test_looks_that_were_taken_out_of_the_tables_stop_every_further_one(
         counted(records)
 
 
-def test_a_publication_that_was_hidden_makes_the_count_larger(records: Records, either_home: Home) -> None:
+def test_a_publication_is_not_moved_to_another_run(records: Records, either_home: Home) -> None:
     looked(records, "repeated")
     records.log.append(Action.PUBLISHED, run="repeated", actor="a", facts={}, occurred=HOW["now"])
     assert counted(records) == ()
-    tamper(either_home, "UPDATE log_events SET run = 'hidden' WHERE action = 'PUBLISHED'")
-    assert counted(records) == ("repeated",)
+    looked(records, "refused")
+    tamper(either_home, "UPDATE log_events SET run = 'refused' WHERE action = 'PUBLISHED'")
+    with pytest.raises(LogAltered):
+        counted(records)
 
 
 def test_of_runs_that_start_together_no_more_may_look_than_allowed(either_home: Home) -> None:
