@@ -39,7 +39,11 @@ INDIVIDUAL = {
     "epsilon": "1",
     "acknowledged": True,
 }
-NOISY = {"gates": [{"measure": "privacy_loss", "max": 1}]}
+
+
+def noisy() -> dict[str, Any]:
+    """Limits of tables with noise."""
+    return {"gates": [{"measure": "privacy_loss", "max": 1}]}
 
 
 def exact(smallest: int = 2, **others: dict[str, float]) -> dict[str, Any]:
@@ -59,7 +63,7 @@ class Form:
             "source": workplace.raw["source"],
             "budget": {"dataset": "survey"},
             "publish": {"path": "published"},
-            "tables": {"dp": NOISY, "bdp": NOISY, "idp": NOISY, "k_anon": exact()},
+            "tables": {"dp": noisy(), "bdp": noisy(), "idp": noisy(), "k_anon": exact()},
         }
 
     def filled(self, **fields: Any) -> dict[str, Any]:
@@ -168,15 +172,15 @@ def test_a_protection_whose_limits_the_description_does_not_set_cannot_be_chosen
 @pytest.mark.parametrize(
     ("tables", "named"),
     [
-        ([NOISY], {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
-        ({"dp": NOISY, "exact": NOISY}, {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
-        ({"dp": {**NOISY, "k": 3}}, {"data.tables.dp": "has gates, no other key"}),
-        ({"dp": [NOISY]}, {"data.tables.dp": "has gates, no other key"}),
+        ([noisy()], {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
+        ({"dp": noisy(), "exact": noisy()}, {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
+        ({"dp": {**noisy(), "k": 3}}, {"data.tables.dp": "has gates, no other key"}),
+        ({"dp": [noisy()]}, {"data.tables.dp": "has gates, no other key"}),
         ({"dp": {}}, {"data.tables.dp.gates": "at least one gate"}),
         ({"dp": {"gates": []}}, {"data.tables.dp.gates": "at least one gate"}),
         (
-            {"dp": {"gates": [{"measure": "privacy_loss", "max": float("inf")}]}},
-            {"data.tables.dp.gates.0.max": "a finite number"},
+            {"dp": {"gates": [{"measure": "privacy_loss", "min": 2, "max": 1}]}},
+            {"data.tables.dp.gates.0.min": "not above max"},
         ),
         ({"dp": {"gates": [3]}}, {"data.tables.dp.gates.0": "must hold keys and values"}),
     ],
@@ -194,9 +198,9 @@ def test_the_threshold_stands_in_the_description(form: Form) -> None:
 
 
 def test_the_second_gate_of_the_description_is_named_by_its_own_place_where_the_first_is_left_out(form: Form) -> None:
-    gates = [{"measure": "largest_share", "max": 0.9}, {"measure": "smallest_frequency", "min": float("inf")}]
+    gates = [{"measure": "largest_share", "max": 0.9}, {"measure": "smallest_frequency"}]
     form.description["tables"]["k_anon"]["gates"] = gates
-    assert set(form.refusal(protection=EXACT, sums=[])) == {"data.tables.k_anon.gates.1.min"}
+    assert set(form.refusal(protection=EXACT, sums=[])) == {"data.tables.k_anon.gates.1.max"}
 
 
 def test_a_second_exact_table_of_the_same_records_names_the_first(form: Form) -> None:
