@@ -43,6 +43,7 @@ def outside(workplace: Workplace) -> None:
 
 
 def missing(workplace: Workplace) -> None:
+    workplace.raw["protect"][0]["sums"] = ["savings"]
     workplace.raw["source"]["columns"]["savings"] = {
         "role": "confidential",
         "type": "continuous",
