@@ -56,7 +56,8 @@ def ingest(job: Job, also: Collection[str] = ()) -> Ingested:
     plan = job.plan
     used = {**{name: plan.declared[name] for name in also}, **plan.used_columns}
     source = (_in_parts if plan.in_parts else _at_once)(job, {**plan.declared, **used}, used)
-    job.run.commit("source", {"digest": source.digest})
+    if job.run.committed("source") is None:  # else it is the same source, under this digest or its former one
+        job.run.commit("source", {"digest": source.digest})
     return source
 
 
