@@ -12,6 +12,7 @@ from mechanisms.refusal import TooFewRecords
 from tasks.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
 from tasks.ingest_parts import ingest_parts, start_over_if_changed
 from tasks.job import Job
+from tasks.look import answered
 from tasks.parts import Part
 from tasks.source import changed, open_source, read_source, source_state
 from tasks.source_digest import SourceDigest, digest_source
@@ -74,7 +75,11 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
     fingerprint = Fingerprint(key_of_values(key))
     with ThreadPoolExecutor(1) as beside:
         hashing = beside.submit(digest_source, dataset, root_of(plan.source), key)
-        columns = read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint)
+        columns = answered(
+            job,
+            lambda: hashing.result().content,
+            lambda: read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint),
+        )
         told = hashing.result()
     if source_state(dataset) != as_found:
         raise changed(plan.source)

@@ -43,6 +43,7 @@ OPENED = ["KEY_TRUSTED", "BUDGET_OPENED"]
 # The events of a run that nobody reviews and that passes.
 PASSED = [
     "PLANNED",
+    "LOOKED",
     "INGESTED",
     "VALIDATED",
     "RESERVED",
