@@ -121,10 +121,15 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
     spent = spends(params)
     measurable, _, output = _MEASURED[mechanism_of(params).judged]
     # Under the relaxations the size of the noise, and so the error to expect, is secret.
+    asked: set[str] = set()
     stated = public_measures() if getattr(params, "model", "dp") == "dp" else public_measures() - {"expected_error"}
     for place, gate in gates.items():
         field, got = f"gates.{place}.measure", repr(gate.measure)
         public = gate.measure in public_measures()
+        if gate.measure in asked:  # many limits of one measure would bracket its value in a single refusal
+            yield Fault(field, "one gate for each measure", "Set min and max in one gate.", got)
+            continue
+        asked.add(gate.measure)
         if spent and gate.measure not in stated:
             rule = "is not public, and whether a release appears would tell about the confidential data"
             remedy = f"Gate on {' or '.join(sorted(stated))}; read the confidential report for the others."
@@ -170,6 +175,9 @@ def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]
     if isinstance(part, str) and (part not in columns or len(columns[part].categories or ()) != 1):
         remedy = "Declare the column with the one category that this release is about."
         yield Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))
+    elif isinstance(part, str) and columns[part].missing != "refuse":
+        rule = "must be refuse: a record that belongs to no part would be counted in each"
+        yield Fault(f"source.columns.{part}.missing", rule, "Complete the data first.", columns[part].missing)
     yield from _single_category_faults(part, columns)
 
 
