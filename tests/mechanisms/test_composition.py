@@ -404,7 +404,7 @@ def test_no_name_given_to_a_part_makes_a_joint_release_cost_more_than_the_total(
 ) -> None:
     """Whoever names the part wrongly uses the records of the right one, and is known by them."""
     charges = [
-        charge(release.power, "add_remove", wrong if release.part else None, records=release.part or "all")
+        charge(release.power, "add_remove", wrong if release.part else None, records=release.part or "z")
         for release, wrong in named
     ]
     ratio = worst_ratio([release for release, _ in named], "add_remove", actual)
