@@ -9,9 +9,11 @@ from typing import Any
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
 from measures.foreseen import foretold
+from measures.gates import GateRefused
+from measures.possible import foreseen_faults, impossible
 from mechanisms import closeness, probabilistic_k_anonymity
 from mechanisms.guarantee import ADDS_UP
-from mechanisms.refusal import TableEmpty, TooFewRecords
+from mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from mechanisms.registry import mechanism_of
 from records.addresses import is_address
 from tasks.expectations import whole_suite
@@ -36,6 +38,7 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     if rows == 0:
         raise TableEmpty.at("source.path", rule="at least one record", remedy="Check the source.")
     settled = _settled(plan, rows)
+    GateRefused.raise_for(_refused(plan, rows, settled))
     return {
         "name": plan.name,
         "spec_digest": plan.spec_digest,
@@ -70,15 +73,22 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
 
 
 def _gates(plan: Plan, settled: Mapping[str, Any] | None) -> Iterator[str]:
-    """The limits; where a value follows from public facts, also whether it keeps them."""
+    """The limits; where a value follows from public facts, also the value."""
     known = {} if settled is None else foretold(settled)
     for gate in plan.gates:
-        if gate.measure not in known:
+        if gate.measure in known:
+            what, value = known[gate.measure]
+            yield f"{gate.rule}: it will be {value:.4g} ({what})"
+        else:
             yield gate.rule
-            continue
-        what, value = known[gate.measure]
-        verdict = "" if gate.holds(value) else ", so the release will be refused"
-        yield f"{gate.rule}: it will be {value:.4g} ({what}){verdict}"
+
+
+def _refused(plan: Plan, rows: int | None, settled: Mapping[str, Any] | None) -> Iterator[Fault]:
+    """Gates that a run would refuse whatever the records say, as far as it can be seen from here."""
+    if rows is not None:
+        yield from impossible(dict(enumerate(plan.gates)), plan.params, plan.declared, rows)
+    if settled is not None:
+        yield from foreseen_faults(plan.gates, settled)
 
 
 def _cost(plan: Plan) -> Iterator[str]:

@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 
 from measures.bucket_measures import bucket_measure_names
 from measures.gates import Gate
+from measures.possible import impossible
 from measures.registry import public_measures, record_measure_names
 from measures.table_measures import table_measure_names
 from mechanisms import closeness, probabilistic_k_anonymity
@@ -68,10 +69,14 @@ def disagreements(
     """Faults between sections: what each mechanism says of the columns, its unit, gates and formats, and the part."""
     faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats)]
     for place, chosen in params.items():
-        for fault in mechanism_of(chosen).faults(chosen, columns):
+        found = mechanism_of(chosen).faults(chosen, columns)
+        for fault in found:
             room = "source" if fault.field.startswith("columns") else f"protect.{place}"
             faults.append(replace(fault, field=f"{room}.{fault.field}"))
-        faults += _gate_faults(chosen, gates)
+        misplaced = list(_gate_faults(chosen, gates))
+        faults += misplaced
+        if not found and not misplaced:  # else it cannot be told what is possible
+            faults += impossible(gates, chosen, columns)
     if len(params) > 1:
         rule = "one mechanism per spec in this version"
         faults.append(Fault("protect", rule, "Keep one of them.", f"{len(params)} mechanisms"))

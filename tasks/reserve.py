@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from measures.foreseen import foretold
 from measures.gates import GateRefused
+from measures.possible import foreseen_faults
 from mechanisms.guarantee import ADDS_UP
-from mechanisms.refusal import Fault
 from mechanisms.registry import mechanism_of
 from records.log import Action
 from tasks.ingest import Ingested
@@ -22,11 +21,6 @@ from tasks.step import step
 from tasks.tables import load_columns
 
 __all__ = ["reserve"]
-
-_REMEDY = {
-    "expected_error": "Allow more for {}, or spend more epsilon.",
-    "privacy_loss": "Spend less, or allow more.",
-}
 
 
 @step("reserve")
@@ -53,16 +47,7 @@ def _require_foreseen(job: Job, source: Ingested) -> None:
     if plan.guarantee.model not in ADDS_UP:
         return  # their gates are judged on the output
     settled = mechanism_of(plan.params).settled_facts(plan.params, plan.declared, _records_used(job, source))
-    known = foretold(settled)
-    GateRefused.raise_for(
-        Fault(f"gates.{gate.measure}", gate.rule, _REMEDY[gate.measure].format(known[gate.measure][0]), _figure(value))
-        for gate in plan.gates
-        if gate.measure in known and not gate.holds(value := known[gate.measure][1])
-    )
-
-
-def _figure(value: float) -> str:
-    return f"{value:.4g}"
+    GateRefused.raise_for(foreseen_faults(plan.gates, settled))
 
 
 def _records_used(job: Job, source: Ingested) -> int:

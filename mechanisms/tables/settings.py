@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from mechanisms.clamping import may_be_clamped
 from mechanisms.columns import Declared
 from mechanisms.exact import ExactNumber
 from mechanisms.layout import TOTAL, Figure, Layout, error_of
@@ -17,7 +18,7 @@ from mechanisms.shares import share_faults
 from mechanisms.tables.bounds import CellBounds, bound_faults, table_grid
 from mechanisms.tables.cells import MOST_CELLS
 
-__all__ = ["COUNT", "Params", "TableModel", "faults", "layout", "levels", "measures"]
+__all__ = ["COUNT", "Params", "TableModel", "clamped", "faults", "layout", "levels", "measures"]
 
 TableModel = Literal["dp", "bdp", "idp", "k_anon"]
 COUNT = "count"
@@ -132,6 +133,11 @@ def measures(params: Params) -> tuple[str, ...]:
     """What is counted and added up: the figures are made from these."""
     summed = tuple(dict.fromkeys((*params.sums, *params.means)))
     return (COUNT, *summed) if params.count or params.means else summed
+
+
+def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
+    """The columns whose values may count as a bound."""
+    return may_be_clamped(declared, (*params.sums, *params.means), params.bounds)
 
 
 def levels(params: Params) -> tuple[tuple[str, ...], ...]:
