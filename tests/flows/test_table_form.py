@@ -146,9 +146,15 @@ def test_a_second_exact_table_of_the_same_records_names_the_first(form: Form) ->
     first = form.send(protection=EXACT).run
     with pytest.raises(SecondRelease, match=first):
         form.send(protection=EXACT, dimensions=["region"])
+    with pytest.raises(GateRefused, match="Name reviewers"):
+        form.send(protection=EXACT, dimensions=["region"], earlier_releases=[first])
     with pytest.raises(GateRefused, match="smallest_frequency at least 300"):  # it came as far as its gates
         form.send(
-            protection={**EXACT, "smallest_frequency_at_least": 300}, dimensions=["region"], earlier_releases=[first]
+            protection={**EXACT, "smallest_frequency_at_least": 300},
+            dimensions=["region"],
+            earlier_releases=[first],
+            reviewers=1,
+            reviewer_names=["anna"],
         )
 
 
