@@ -16,7 +16,7 @@ from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from mechanisms.registry import mechanism_of
 from records.addresses import is_address
-from tasks.expectations import whole_suite
+from tasks.expectations import described, whole_suite
 from tasks.plan import Plan
 from tasks.source import count_rows, open_source
 
@@ -26,7 +26,8 @@ __all__ = ["look_ahead"]
 def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records."""
     plan = draw_up_plan(spec)
-    whole_suite(plan.declared, plan.min_rows, plan.suite)  # a suite that cannot run is refused here already
+    # One that cannot run is refused here already.
+    expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
     rows = None
     source = "The source does not exist yet; its columns were not checked."
     if is_address(plan.source) and not count:
@@ -46,6 +47,7 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
         "records": rows,
         "settled": settled,
         "expect": [*_used(plan, rows), *mechanism_of(plan.params).foresee(plan.params, plan.declared, rows)],
+        "validation": list(described(expectations)),
         "gates": list(_gates(plan, settled)),
         "cost": [*_cost(plan), source],
         "review": list(_review(plan)),

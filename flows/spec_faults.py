@@ -65,9 +65,10 @@ def disagreements(
     gates: Mapping[int, Gate],
     part: object,
     formats: object = (),
+    suite: object = None,
 ) -> list[Fault]:
     """Faults between sections: what each mechanism says of the columns, its unit, gates and formats, and the part."""
-    faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats)]
+    faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats), *_suite_faults(params, suite)]
     for place, chosen in params.items():
         found = mechanism_of(chosen).faults(chosen, columns)
         for fault in found:
@@ -127,6 +128,13 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
             yield Fault(field, rule, f"Choose one of {', '.join(measurable)}.", got)
 
 
+def _suite_faults(params: Mapping[int, AnyParams], suite: object) -> Iterator[Fault]:
+    """A suite decides on the data whether a release appears; what the columns declare is assumed of every data set."""
+    if suite is not None and any(map(spends, params.values())):
+        rule = "asks the data whether a release appears; where epsilon is spent, that tells about them for nothing"
+        yield Fault("validate.suite", rule, "Remove it; declare domains, categories and missing values instead.")
+
+
 def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator[Fault]:
     records = [chosen for chosen in params.values() if mechanism_of(chosen).layout is None]
     if isinstance(formats, list | tuple) and "sdmx" in formats and records:
@@ -138,6 +146,9 @@ def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]
     if isinstance(part, str) and (part not in columns or len(columns[part].categories or ()) != 1):
         remedy = "Declare the column with the one category that this release is about."
         yield Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))
+    elif isinstance(part, str) and columns[part].missing != "refuse":
+        rule = "must be refuse: a record that belongs to no part would be counted in each"
+        yield Fault(f"source.columns.{part}.missing", rule, "Complete the data first.", columns[part].missing)
     yield from _single_category_faults(part, columns)
 
 
@@ -156,11 +167,12 @@ def _faults_between(raw: object) -> list[Fault]:
     declared = _mapping(source, "columns")
     columns = _valid_parts(TypeAdapter(Column), declared)
     part, formats = _mapping(raw, "budget").get("part"), _mapping(raw, "publish").get("formats")
+    suite = _mapping(raw, "validate").get("suite")
     if not columns or len(columns) < len(declared):
         return [*_single_category_faults(part, columns)]
     params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), _places(raw, "protect"))
     gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates"))
-    return disagreements(source.get("unit"), columns, params, gates, part, formats)
+    return disagreements(source.get("unit"), columns, params, gates, part, formats, suite)
 
 
 def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault]:

@@ -32,23 +32,30 @@ def not_promised(columns: tuple[str, ...], pulled: str) -> tuple[str, ...]:
     )
 
 
-def advised(columns: tuple[str, ...], pulled: str, *, errors: bool) -> tuple[str, ...]:
+def advised(columns: tuple[str, ...], declared: Declared, pulled: str, *, errors: bool) -> tuple[str, ...]:
     """For readers; errors: whether standard errors are published."""
     if not columns:
         return ()
     cover = " Standard errors do not cover it." if errors else ""
     return (
-        f"A value of {', '.join(columns)} beyond its bounds counts as the nearest of them, so {pulled} are pulled "
-        f"towards the bounds. Whether any was, and how far, is not stated, because it depends on the data.{cover}",
+        f"A value of {_bounded(columns, declared)} beyond its bounds counts as the nearest of them, so {pulled} are "
+        "pulled towards the bounds. Whether any was, and how far, is not stated, because it depends on the data."
+        + cover,
     )
 
 
-def foreseen(columns: tuple[str, ...], pulled: str) -> tuple[str, ...]:
+def foreseen(columns: tuple[str, ...], declared: Declared, pulled: str) -> tuple[str, ...]:
     """For a person who decides about the settings."""
     if not columns:
         return ()
     return (
-        f"A value of {', '.join(columns)} beyond its bounds counts as the nearest of them, so {pulled} are pulled "
-        "towards the bounds. No error stated here has that in it; the confidential report will. Choose bounds that few "
-        "values leave.",
+        f"A value of {_bounded(columns, declared)} beyond its bounds counts as the nearest of them, so {pulled} are "
+        "pulled towards the bounds. No error stated here has that in it; the confidential report will. Choose bounds "
+        "that few values leave.",
     )
+
+
+def _bounded(columns: tuple[str, ...], declared: Declared) -> str:
+    """The columns with their domains; those of single cells are parameters of the promise."""
+    domains = ((name, declared[name].domain or declared[name].bounds) for name in columns)
+    return ", ".join(f"{name} ({low} to {high})" for name, (low, high) in domains)

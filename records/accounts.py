@@ -51,6 +51,8 @@ class Claim:
 
     source: keyed digest of the source's content; the same content is recognised by it under any name.
     values: keyed digest of the records' values, whatever file holds them; None in claims of versions that did not say.
+    formerly: the digest that versions before `values` gave the same source, under which their claims are found; the
+    names of partitions are not in it, so of two claims of this version it says nothing.
     edition: the public name of this state of data that change; None where the records of a data set never do.
     column, part: the release uses only the records whose declared `column` is `part`.
     acknowledges: earlier releases of the same records that no common promise covers.
@@ -71,6 +73,7 @@ class Claim:
     about: tuple[str, ...] | None = None
     values: str | None = None
     edition: str | None = None
+    formerly: str | None = None
     table: bool | None = None
     repeats: str | None = None
 
@@ -79,6 +82,13 @@ class Claim:
         """By what these records are found again, under whatever name."""
         valued = () if self.values is None else (values_subject(self.values),)
         return frozenset((source_subject(self.source), *valued))
+
+    @property
+    def known_by(self) -> frozenset[str]:
+        """The same, and by what versions before `values` knew them. Of two claims of this version that says only that
+        they differ by the names of partitions at most: enough to count both together, not to call them one."""
+        former = () if self.formerly is None else (source_subject(self.formerly),)
+        return self.records.union(former)
 
     @property
     def may_be_table(self) -> bool:
@@ -93,7 +103,9 @@ class Claim:
 
     def has_records_of(self, other: Claim) -> bool:
         """Whether both are certainly about the same records: the same content, or the same values saved again."""
-        return not self.records.isdisjoint(other.records)
+        if self.values is not None and self.values == other.values:
+            return True
+        return self.source in (other.source, other.formerly) or other.source == self.formerly
 
     def is_known_to_be_of_data_of(self, other: Claim) -> bool:
         """Whether both are about one actual data set: the same records in the same edition, or parts of one edition.
@@ -128,6 +140,7 @@ class Claim:
             "about": None if self.about is None else list(self.about),
             "values": self.values,
             "edition": self.edition,
+            "formerly": self.formerly,
             "table": self.table,
             "repeats": self.repeats,
         }
@@ -149,6 +162,7 @@ class Claim:
             about=None if facts.get("about") is None else tuple(facts["about"]),
             values=facts.get("values"),
             edition=facts.get("edition"),
+            formerly=facts.get("formerly"),
             table=facts.get("table"),
             repeats=facts.get("repeats"),
         )
@@ -221,7 +235,7 @@ class Cost:
             unit=claim.unit,
             part=claim.part if claim.column is not None and claim.column == partition else None,
             edition=claim.edition,
-            records=claim.records,
+            records=claim.known_by,
         )
 
 

@@ -108,7 +108,7 @@ class Ledger:
                 facts = {"attempt": waiting.attempt}
                 sheet.write(Action.RETURNED, run=run, facts=facts, subjects=waiting.claim.subjects)
             related, records = _related(sheet, claim)
-            _require_one_dataset(claim, [cost for cost in related if cost.claim.records <= records])
+            _require_one_dataset(claim, [cost for cost in related if not records.isdisjoint(cost.claim.known_by)])
             _require_acknowledged(claim, [cost for cost in related if cost.run != run], records)
             attempt = 1 + max((cost.attempt for cost in mine), default=0)
             cost = Cost(
@@ -234,17 +234,18 @@ def _related(sheet: Sheet, claim: Claim) -> tuple[list[Cost], frozenset[str]]:
     A release of the same content with other columns knows the records by other values, and leads further.
     """
     found: dict[tuple[str, int], Cost] = {}
-    records, asked = claim.records, list(claim.subjects)
+    records, asked = claim.known_by, sorted({*claim.subjects, *claim.known_by})
     while asked:
         found |= {(cost.run, cost.attempt): cost for subject in asked for cost in sheet.book(subject).costs}
-        same = frozenset().union(*(c.claim.records for c in found.values() if not records.isdisjoint(c.claim.records)))
+        known = [cost.claim.known_by for cost in found.values()]
+        same = frozenset().union(*(each for each in known if not records.isdisjoint(each)))
         asked, records = sorted(same - records), records | same
     return list(found.values()), records
 
 
 def _are_apart(claim: Claim, other: Claim, records: frozenset[str]) -> bool:
     """Whether nobody is in both; records: by what those of the claim are known."""
-    return claim.is_apart_from(other) and records.isdisjoint(other.records)
+    return claim.is_apart_from(other) and records.isdisjoint(other.known_by)
 
 
 def _require_one_dataset(claim: Claim, of_its_records: Iterable[Cost]) -> None:

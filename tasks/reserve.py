@@ -30,8 +30,8 @@ def reserve(job: Job, source: Ingested) -> None:
     if staged_before(job) is not None:
         return
     _require_foreseen(job, source)
-    claim = job.plan.claim(source.digest)
-    answer = drawn_before(job, source.digest)
+    claim = job.plan.claim(source.digest, source.values, source.formerly)
+    answer = drawn_before(job, *source.digests)
     if answer is not None:
         claim = replace(claim, epsilon=None, repeats=answer.run)
     job.ledger.reserve(claim, run=job.run.id, actor=job.actor, now=datetime.now(UTC))

@@ -27,7 +27,7 @@ def foresee(params: Params, declared: Declared, records: int | None) -> tuple[st
     """Sentences for a person who decides about the settings; errors need the number of records."""
     sentences = ["Every protected value is noisy; the noise is drawn once, and its size is public."]
     may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))
-    sentences += clamping.foreseen(may_be, "values and means")
+    sentences += clamping.foreseen(may_be, declared, "values and means")
     if params.k != "auto" and records is not None and records < params.k:
         return (*sentences, f"The release will be refused: {records:,} records are fewer than k = {params.k:,}.")
     if records is None:

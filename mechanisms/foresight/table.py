@@ -51,7 +51,7 @@ def foresee(params: Params, declared: Declared, records: int | None) -> tuple[st
         sentences += _alternatives(params, declared)
     else:
         sentences += _at_most(params, declared)
-    sentences += clamping.foreseen(clamped(params, declared), "totals and means")
+    sentences += clamping.foreseen(clamped(params, declared), declared, "totals and means")
     return (*sentences, "Work: one pass over the records for counts and one for each summed column.")
 
 

@@ -57,7 +57,7 @@ class Params(BaseModel):
     )
     model: TableModel = Field(
         description="dp: differential privacy. bdp, idp: bootstrap and individual differential privacy, two "
-        "relaxations that must be acknowledged. k_anon: exact figures, no noise; every cell that is not empty has at "
+        "relaxations that must be acknowledged. k_anon: no noise; every cell that is not empty has at "
         "least k records, and gates should look at dominance."
     )
     epsilon: ExactNumber | None = Field(
@@ -251,7 +251,7 @@ def _model_faults(params: Params) -> Iterator[Fault]:
     elif params.noise == "box" and params.shares:
         yield Fault("shares", "box noise draws all measures together", "Remove them.")
     if model == "k_anon" and params.bounds:
-        yield Fault("bounds", "exact figures are not clamped", "Remove them.")
+        yield Fault("bounds", "bounds of cells limit noise, and exact figures have none", "Remove them.")
 
 
 def _bootstrap_faults(params: Params) -> Iterator[Fault]:

@@ -44,4 +44,4 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
 def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     """How to use data released under this mechanism."""
     may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))
-    return (*_ADVICE[params.mode], *clamping.advised(may_be, "values and means", errors=False), *_EVERY)
+    return (*_ADVICE[params.mode], *clamping.advised(may_be, declared, "values and means", errors=False), *_EVERY)

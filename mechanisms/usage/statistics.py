@@ -63,5 +63,5 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     """How to use the statistics."""
     may_be = clamped(params, declared)
     unbiased = ("Counts and sums are unbiased.",) if params.model == "dp" and not may_be else ()
-    pulled = clamping.advised(may_be, "figures", errors=params.model == "dp")
+    pulled = clamping.advised(may_be, declared, "figures", errors=params.model == "dp")
     return (*_ADVICE[params.model], *unbiased, *pulled)

@@ -62,6 +62,6 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     # Least squares keep figures from falling below 0, which moves small ones; a mean is a quotient in any case.
     straight = params.model == "dp" and params.margins != "measured" and not may_be
     unbiased = ("Counts and totals are unbiased.",) if straight else ()
-    pulled = clamping.advised(may_be, "totals and means", errors=params.model == "dp")
+    pulled = clamping.advised(may_be, declared, "totals and means", errors=params.model == "dp")
     zero = ("Zeros of empty cells are exact.",) if params.empty_cells == "zero" else ()
     return (*_ADVICE[params.model], *unbiased, *pulled, _MARGINS[params.margins], *zero)

@@ -5,6 +5,7 @@ Rows only, and parts only where a record comes or goes, so that one change touch
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -50,10 +51,16 @@ def share_a_digest(one: Claim, other: Claim) -> bool:
     return one.source == other.source or (one.values is not None and one.values == other.values)
 
 
-def copies_of(claim: Claim, others: list[Claim]) -> list[Claim]:
+def may_share_a_digest(one: Claim, other: Claim) -> bool:
+    """Also as earlier versions knew the records."""
+    former = {one.source, one.formerly} & {other.source, other.formerly}
+    return share_a_digest(one, other) or bool(former - {None})
+
+
+def copies_of(claim: Claim, others: list[Claim], alike: Callable[[Claim, Claim], bool]) -> list[Claim]:
     """All that are of the same records, one step after the other."""
     found = [claim]
-    while more := [other for other in others if other not in found and any(share_a_digest(other, f) for f in found)]:
+    while more := [other for other in others if other not in found and any(alike(other, each) for each in found)]:
         found += more
     return found[1:]
 
@@ -79,7 +86,7 @@ class Rules:
             if self.part(account, claim):
                 parts.setdefault(str(claim.part), {str(claim.part)})
         for one in claims:
-            same = {str(c.part) for c in (one, *copies_of(one, claims)) if self.part(account, c)}
+            same = {str(c.part) for c in (one, *copies_of(one, claims, may_share_a_digest)) if self.part(account, c)}
             together = set().union(*(parts[part] for part in same))
             parts |= dict.fromkeys(together, together)
         total = Fraction(0)
@@ -106,7 +113,7 @@ class Rules:
             or (
                 (one.column, one.part) == (other.column, other.part)
                 and one != other
-                and other not in copies_of(one, claims)
+                and other not in copies_of(one, claims, share_a_digest)
             )
             for one in claims
             for other in claims
@@ -129,7 +136,7 @@ class Rules:
             return set()
         lines = [line for line in self.lines if line not in self.of_run(run, "reserved")]
         reasons = set()
-        copies = copies_of(claim, [line.claim for line in lines])
+        copies = copies_of(claim, [line.claim for line in lines], may_share_a_digest)
         acknowledged = {
             line.table
             for line in lines

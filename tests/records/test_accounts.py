@@ -31,10 +31,11 @@ CLAIMS = st.builds(
     edition=st.none() | WORDS,
     table=st.none() | st.booleans(),
     repeats=st.none() | WORDS,
+    formerly=st.none() | WORDS,
 )
 
 
-SAID_SINCE = ("values", "edition", "table", "repeats")
+SAID_SINCE = ("values", "edition", "formerly", "table", "repeats")
 
 
 def happened(*lines: tuple[Action, str, dict[str, Any]]) -> list[Event]:
@@ -101,6 +102,7 @@ def test_only_rows_of_two_parts_of_one_column_are_apart(
     [
         ({"source": "s1"}, {"source": "s1"}),
         ({"source": "s1", "values": "v"}, {"source": "s2", "values": "v"}),
+        ({"source": "s1"}, {"source": "s2", "formerly": "s1"}),
         ({"source": "s1", "edition": "2026-10"}, {"source": "s2", "edition": "2026-11"}),
         ({"source": "s1"}, {"source": "s2", "edition": "2026-11"}),
     ],
@@ -261,6 +263,18 @@ def test_one_data_set_is_known_by_way_of_a_third_release() -> None:
     idp = account(model="idp", adjacency="from_D")
     assert idp.is_of_one_data_set(costs)
     assert not idp.is_of_one_data_set([costs[0], costs[2]])
+
+
+def test_what_an_earlier_version_charged_for_the_same_source_is_one_part_with_it() -> None:
+    old = claim(source="former", column="region", part="N")
+    new = claim(source="s1", values="v", formerly="former", column="region", part="S")
+    renamed = claim(source="s2", values="w", formerly="former", column="region", part="E")  # names of partitions only
+    book = read_book(
+        happened(*(reserved(run, wanted=one) for run, one in zip("abc", (old, new, renamed), strict=True)))
+    )
+    by_region = account(partition="region")
+    assert [by_region.spent(book.costs[:2]), by_region.spent(book.costs[1:]), by_region.spent(book.costs)] == [2, 2, 3]
+    assert not new.has_records_of(renamed)
 
 
 def test_a_repeat_costs_nothing_and_is_of_the_run_that_drew_it() -> None:

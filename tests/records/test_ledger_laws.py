@@ -52,6 +52,7 @@ def claims(draw: st.DrawFn) -> Claim:
         dataset=dataset,
         source=draw(st.sampled_from([f"{dataset}1", f"{dataset}2", f"{dataset}3", "a1"])),
         values=draw(st.sampled_from([None, None, f"{dataset}v", f"{dataset}w"])),
+        formerly=draw(st.sampled_from([None, None, None, f"{dataset}1"])),
         edition=draw(st.sampled_from([None, None, None, "2026-10"])),
         model=model,
         epsilon=draw(EPSILONS) if counted and repeats is None else None,
@@ -78,6 +79,7 @@ class LedgerMachine(RuleBasedStateMachine):
             **{
                 **{name: getattr(wanted, name) for name in KEPT},
                 "values": None if wanted.values is None else self.prefix + wanted.values,
+                "formerly": None if wanted.formerly is None else self.prefix + wanted.formerly,
                 "repeats": None if wanted.repeats is None else self.prefix + wanted.repeats,
                 "dataset": None if wanted.dataset is None else self.prefix + wanted.dataset,
                 "source": self.prefix + wanted.source,
