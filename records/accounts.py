@@ -99,7 +99,7 @@ class Claim:
     def subjects(self) -> tuple[str, ...]:
         """Under what this release is found again."""
         named = () if self.dataset is None else (dataset_subject(self.dataset),)
-        return (*named, *sorted(self.records))
+        return (*named, *sorted(self.known_by))
 
     def has_records_of(self, other: Claim) -> bool:
         """Whether both are certainly about the same records: the same content, or the same values saved again."""

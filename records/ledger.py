@@ -173,7 +173,7 @@ class Ledger:
 
     def books(self) -> dict[str, Book]:
         """Every data set by name, and under "" what was released without one."""
-        named, unnamed = dataset_subject(""), []
+        named, unnamed = dataset_subject(""), dict[tuple[str, int], Cost]()
         found: dict[str, Book] = {}
         with self._log.page() as page:
             sheet = Sheet(page)
@@ -182,9 +182,9 @@ class Ledger:
                 if subject.startswith(named):
                     found[subject.removeprefix(named)] = book
                 elif subject.startswith(source_subject("")):
-                    unnamed += [cost for cost in book.costs if cost.claim.dataset is None]
-        unnamed.sort(key=lambda cost: cost.occurred)
-        return {**found, "": Book({}, tuple(unnamed))} if unnamed else found
+                    unnamed |= {(c.run, c.attempt): c for c in book.costs if c.claim.dataset is None}
+        costs = tuple(sorted(unnamed.values(), key=lambda cost: cost.occurred))
+        return {**found, "": Book({}, costs)} if costs else found
 
     def verify(self, page: Page | None = None) -> int:
         """Check every event of the ledger, its signatures, and that no limit is exceeded; return how many events."""
@@ -234,7 +234,7 @@ def _related(sheet: Sheet, claim: Claim) -> tuple[list[Cost], frozenset[str]]:
     A release of the same content with other columns knows the records by other values, and leads further.
     """
     found: dict[tuple[str, int], Cost] = {}
-    records, asked = claim.known_by, sorted({*claim.subjects, *claim.known_by})
+    records, asked = claim.known_by, list(claim.subjects)
     while asked:
         found |= {(cost.run, cost.attempt): cost for subject in asked for cost in sheet.book(subject).costs}
         known = [cost.claim.known_by for cost in found.values()]

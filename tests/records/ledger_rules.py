@@ -137,18 +137,20 @@ class Rules:
         lines = [line for line in self.lines if line not in self.of_run(run, "reserved")]
         reasons = set()
         copies = copies_of(claim, [line.claim for line in lines], may_share_a_digest)
+        of_records = [line for line in lines if line.claim in copies or line.claim == claim]
+        of_name = [line for line in lines if claim.dataset is not None and line.claim.dataset == claim.dataset]
         acknowledged = {
             line.table
-            for line in lines
+            for line in (*of_records, *of_name)
             if line.run in claim.acknowledges and line.state != "refused" and line.run != run
         }
         for line in lines:
-            same_records = line.claim in copies or line.claim == claim
+            same_records = line in of_records
             out = line.state != "refused"
             named_otherwise = None not in (line.claim.dataset, claim.dataset) and line.claim.dataset != claim.dataset
             if same_records and named_otherwise and (out or line.claim.epsilon is not None):
                 reasons.add("source-elsewhere")
-            related = same_records or (claim.dataset is not None and line.claim.dataset == claim.dataset)
+            related = same_records or line in of_name
             adds_up = claim.model in COUNTED and line.claim.model in COUNTED
             other_parts = (
                 claim.column is not None

@@ -72,6 +72,7 @@ def test_a_release_is_found_by_its_records_and_by_its_data_set_if_it_has_one() -
     assert claim().subjects == ("dataset income", "source s1")
     assert uncounted().subjects == ("source s1",)
     assert claim(values="v").subjects == ("dataset income", "source s1", "values v")
+    assert uncounted(formerly="s0", values="v").subjects == ("source s0", "source s1", "values v")
 
 
 def test_no_name_of_a_data_set_can_pass_as_records() -> None:

@@ -372,7 +372,11 @@ def test_a_moment_without_time_zone_reserves_nothing(records: Records) -> None:
 def test_books_show_every_data_set_and_what_had_none(records: Records) -> None:
     reserve(records, "r1")
     records.ledger.reserve(uncounted(source="s9"), run="r2", **HOW)
+    records.ledger.reserve(uncounted(source="s7", formerly="s8"), run="r3", **HOW)
     books = records.ledger.books()
-    assert {name: [cost.run for cost in book.costs] for name, book in books.items()} == {"income": ["r1"], "": ["r2"]}
+    assert {name: [cost.run for cost in book.costs] for name, book in books.items()} == {
+        "income": ["r1"],
+        "": ["r2", "r3"],
+    }
     assert books["income"] == records.ledger.book("income")
     assert records.ledger.book("unknown").costs == ()
