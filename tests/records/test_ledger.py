@@ -372,7 +372,7 @@ def test_a_moment_without_time_zone_reserves_nothing(records: Records) -> None:
 def test_books_show_every_data_set_and_what_had_none(records: Records) -> None:
     reserve(records, "r1")
     records.ledger.reserve(uncounted(source="s9"), run="r2", **HOW)
-    records.ledger.reserve(uncounted(source="s7", formerly="s8"), run="r3", **HOW)
+    records.ledger.reserve(uncounted(source="t1", formerly="t0"), run="r3", **HOW)
     books = records.ledger.books()
     assert {name: [cost.run for cost in book.costs] for name, book in books.items()} == {
         "income": ["r1"],
