@@ -27,6 +27,7 @@ class Plan:
     layout: what the output looks like, where it is a table.
     unit: the column that tells whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
+    escape: whether texts that a spreadsheet would run are escaped in CSV files.
     rule: what reviewers are asked; None where nobody is.
     edition: the public name of this state of data that change; None where they do not.
     address: the cluster that does the work; None for this machine. memory: the most bytes of data in each process.
@@ -51,6 +52,7 @@ class Plan:
     rule: Rule | None
     spec: Mapping[str, Any]
     spec_digest: str
+    escape: bool = False
     address: str | None = None
     memory: int | None = None
     edition: str | None = None
