@@ -26,7 +26,8 @@ __all__ = ["look_ahead"]
 def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records."""
     plan = draw_up_plan(spec)
-    expectations = whole_suite(plan.declared, plan.min_rows, plan.suite)  # one that cannot run is refused here already
+    # One that cannot run is refused here already.
+    expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
     rows = None
     source = "The source does not exist yet; its columns were not checked."
     if is_address(plan.source) and not count:

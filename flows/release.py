@@ -12,6 +12,7 @@ from records.log import Action
 from records.turn import take_turn
 from tasks.approve import Waiting, ask_reviewers, awaits_review, require_no_end, waiting_state
 from tasks.assess import assess
+from tasks.expectations import asked_about
 from tasks.ingest import ingest
 from tasks.job import Job, begin
 from tasks.protect import protect
@@ -58,7 +59,8 @@ def release(spec: ReleaseSpec, run: str | None = None, started_by: str | None = 
 def prepare(job: Job) -> None:
     """From the source to a bundle that is staged on the confidential side, its report ready."""
     expectations = draw_up_expectations(job)  # derived from the columns, and the user's own
-    source = ingest(job)  # a reference: folder, digest, number of records
+    # A reference: folder, digests, number of records; only the columns that something depends on are kept.
+    source = ingest(job, asked_about(expectations, job.plan.declared))
     job.record(Action.INGESTED, source=source.digest, records=source.rows)
 
     validated = validate(job, source, expectations)

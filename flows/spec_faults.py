@@ -146,6 +146,9 @@ def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]
     if isinstance(part, str) and (part not in columns or len(columns[part].categories or ()) != 1):
         remedy = "Declare the column with the one category that this release is about."
         yield Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))
+    elif isinstance(part, str) and columns[part].missing != "refuse":
+        rule = "must be refuse: a record that belongs to no part would be counted in each"
+        yield Fault(f"source.columns.{part}.missing", rule, "Complete the data first.", columns[part].missing)
     yield from _single_category_faults(part, columns)
 
 

@@ -59,6 +59,22 @@ class Plan:
         return {name: column for name, column in self.declared.items() if column.role != "identifier"}
 
     @property
+    def used_columns(self) -> dict[str, Column]:
+        """The columns whose values may decide whether there is a release: those that it is made from, and its part's.
+
+        A refusal because of any other column would answer a question about the data for nothing. Which part a record
+        belongs to must be known, whatever is declared: one that belongs to none would be counted in each.
+        """
+        part = None if self.part is None else self.part[0]
+        # A count of all records is made from no column; the first one tells how many there are.
+        used = self.about or tuple(self.data_columns)[:1]
+        return {
+            name: column.model_copy(update={"missing": "refuse"}) if name == part else column
+            for name, column in self.data_columns.items()
+            if name in used or name == part
+        }
+
+    @property
     def in_parts(self) -> bool:
         """Whether the records are never held together."""
         return self.address is not None or self.memory is not None
@@ -70,8 +86,8 @@ class Plan:
             raise ValueError("a release of records has no layout")
         return self.layout
 
-    def claim(self, source: str) -> Claim:
-        """What the release asks of the ledger, for the records with this digest."""
+    def claim(self, source: str, values: str | None = None, formerly: str | None = None) -> Claim:
+        """What the release asks of the ledger, for the records with these digests."""
         guarantee = self.guarantee
         column, part = self.part if self.part is not None else (None, None)
         return Claim(
@@ -85,6 +101,8 @@ class Plan:
             part=part,
             acknowledges=self.acknowledges,
             about=self.about,
+            values=values,
+            formerly=formerly,
         )
 
     @property
