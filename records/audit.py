@@ -49,9 +49,7 @@ class PublishedMissing(Refusal):
     kind = "integrity"
 
 
-def verify_everything(
-    bundles: Iterable[Place] = (), *, files: bool = False, restoring: bool = False
-) -> dict[str, Any]:
+def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, restoring: bool = False) -> dict[str, Any]:
     """Check all of it; what was checked, or a refusal with all that is wrong.
 
     files: read every published file too, and refuse if one is gone. restoring: asked by the restoration itself, which
@@ -81,16 +79,16 @@ def verify_everything(
     key = signing.public_key(home.public_key_path)
     read, altered, missing = _files_of(found, key, _of_the_first_version(published)) if files else (0, [], [])
     faults = [
-            *([] if restoring else unfinished_restoration(home)),
-            *_decision_faults(events),
-            *(fault for place, head in seen.items() for fault in _head_faults(place, head.seq, head.digest, digests)),
-            *unlisted,
-            *(
-                fault
-                for place, content in reached.items()
-                for fault in _manifest_faults(place, content, destinations.get(place), key, digests, known, published)
-            ),
-            *altered,
+        *([] if restoring else unfinished_restoration(home)),
+        *_decision_faults(events),
+        *(fault for place, head in seen.items() for fault in _head_faults(place, head.seq, head.digest, digests)),
+        *unlisted,
+        *(
+            fault
+            for place, content in reached.items()
+            for fault in _manifest_faults(place, content, destinations.get(place), key, digests, known, published)
+        ),
+        *altered,
     ]
     # What is gone is said beside what is wrong; by itself it has a refusal of its own.
     RecordsDisagree.raise_for(dict.fromkeys([*faults, *missing]) if faults else [])

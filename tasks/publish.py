@@ -17,8 +17,8 @@ from typing import Any
 from measures.gates import Decision
 from mechanisms.columns import Column
 from mechanisms.guarantee import ADDS_UP, Guarantee
-from mechanisms.registry import mechanism_of
 from mechanisms.refusal import Fault
+from mechanisms.registry import mechanism_of
 from records import bundle
 from records.digest import keyed_file
 from records.log import Action

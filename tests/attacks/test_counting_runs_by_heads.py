@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from private_release import Line
-from published_home import publish, sealed_by
+from published_home import NOW, publish, sealed_by
 from workplace import Workplace, files_of
 
 from flows.plan import draw_up_plan
@@ -16,14 +16,12 @@ from records.audit import RecordsDisagree, verify_everything
 from records.bundle import statement_of
 from tasks.job import begin
 
-MANY = 31_557  # events; a number that is nowhere else
-
 
 def test_no_public_file_tells_how_many_events_there_were(workplace: Workplace) -> None:
     log = open_records().log
     with log.transaction() as pen:
         for _ in range(300):
-            pen.append(Action.PLANNED, run="r", actor="a", facts={}, occurred=_now())
+            pen.append(Action.PLANNED, run="r", actor="a", facts={}, occurred=NOW)
     with begin(draw_up_plan(load_spec(workplace.write_spec()))) as job:
         line = Line(job)
         before = log.head().seq
@@ -38,12 +36,6 @@ def test_no_public_file_tells_how_many_events_there_were(workplace: Workplace) -
             found = [number for number in numbers if f"{number}:{log.events()[number - 1].digest}".encode() in content]
             assert not found, name
     assert verify_everything()["manifests"] == 1
-
-
-def _now() -> object:
-    from datetime import UTC, datetime
-
-    return datetime.now(UTC)
 
 
 def test_a_digest_that_the_log_never_had_is_found(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

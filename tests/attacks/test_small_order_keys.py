@@ -78,7 +78,7 @@ def forged(key: bytes, message: bytes) -> bytes | None:
         signature = point + bytes(32)
         try:
             loaded.verify(signature, message)
-        except Exception:  # noqa: BLE001, S112 - the library's own class, whatever it is called
+        except Exception:  # noqa: BLE001 - the library's own class, whatever it is called
             continue
         return signature
     return None
