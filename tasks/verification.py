@@ -157,7 +157,7 @@ def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -
         field = f"approval {place}"
         key = _raw_key(decision["public_key"])
         if key is None or not is_sound_key(key.public_bytes_raw()) or signing.key_id(key) != decision["key_id"]:
-            faults.append(fault(field, "must name a sound Ed25519 public key and its id"))
+            faults.append(fault(field, "must name an Ed25519 public key and its id"))
         elif key.public_bytes_raw() in held:
             faults.append(fault(field, "is made with a key that approved before; each reviewer counts once"))
         elif not _holds(key, decision, content):
