@@ -111,10 +111,15 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
     spent = spends(params)
     measurable, _, output = _MEASURED[mechanism_of(params).judged]
     # Under the relaxations the size of the noise, and so the error to expect, is secret.
+    asked: set[str] = set()
     stated = public_measures() if getattr(params, "model", "dp") == "dp" else public_measures() - {"expected_error"}
     for place, gate in gates.items():
         field, got = f"gates.{place}.measure", repr(gate.measure)
         public = gate.measure in public_measures()
+        if gate.measure in asked:  # many limits of one measure would bracket its value in a single refusal
+            yield Fault(field, "one gate for each measure", "Set min and max in one gate.", got)
+            continue
+        asked.add(gate.measure)
         if spent and gate.measure not in stated:
             rule = "is not public, and whether a release appears would tell about the confidential data"
             remedy = f"Gate on {' or '.join(sorted(stated))}; read the confidential report for the others."

@@ -71,6 +71,8 @@ class Action(StrEnum):
     DECISION_REFUSED = "DECISION_REFUSED"
     REPEATED = "REPEATED"
     OVERLAPS = "OVERLAPS"
+    LOOKED = "LOOKED"
+    LOOKS_LIMITED = "LOOKS_LIMITED"
 
 
 # What ends a run or was decided by a person is signed at once; the checkpoint covers all before it.
@@ -80,6 +82,7 @@ _SIGNED = frozenset(
         Action.REFUSED,
         Action.BUDGET_OPENED,
         Action.BUDGET_RAISED,
+        Action.LOOKS_LIMITED,
         Action.KEY_TRUSTED,
         Action.KEY_WITHDRAWN,
         Action.WAITING,

@@ -12,6 +12,7 @@ from mechanisms.refusal import TooFewRecords
 from tasks.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
 from tasks.ingest_parts import ingest_parts, start_over_if_changed
 from tasks.job import Job
+from tasks.look import answered
 from tasks.parts import Part
 from tasks.source import changed, open_source, read_source, source_state
 from tasks.source_digest import SourceDigest, digest_source
@@ -55,7 +56,8 @@ def ingest(job: Job, also: Collection[str] = ()) -> Ingested:
     plan = job.plan
     used = {**{name: plan.declared[name] for name in also}, **plan.used_columns}
     source = (_in_parts if plan.in_parts else _at_once)(job, {**plan.declared, **used}, used)
-    job.run.commit("source", {"digest": source.digest})
+    if job.run.committed("source") is None:  # else it is the same source, under this digest or its former one
+        job.run.commit("source", {"digest": source.digest})
     return source
 
 
@@ -73,7 +75,11 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
     fingerprint = Fingerprint(key_of_values(key))
     with ThreadPoolExecutor(1) as beside:
         hashing = beside.submit(digest_source, dataset, root_of(plan.source), key)
-        columns = read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint)
+        columns = answered(
+            job,
+            lambda: hashing.result().content,
+            lambda: read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint),
+        )
         told = hashing.result()
     if source_state(dataset) != as_found:
         raise changed(plan.source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow.dataset as ds
 
@@ -13,7 +14,9 @@ from mechanisms.refusal import TableEmpty
 from records import durable
 from tasks.fingerprint import Fingerprint, Sums, key_of_values
 from tasks.job import Job
+from tasks.look import answered
 from tasks.parts import Part, SourceTooLarge, cut, left_for_data, save_whole
+from tasks.plan import Plan
 from tasks.source import changed, open_source, read_source, source_state
 from tasks.source_digest import SourceDigest, digest_source
 from tasks.source_files import root_of
@@ -59,6 +62,19 @@ def ingest_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]
     # A name of its own: a worker of an attempt that died may still be writing.
     folder = scratch / durable.fresh_name("parts")
     folder.mkdir(mode=0o700, parents=True)
+    values = key_of_values(key)
+    parts, sums = answered(
+        job, lambda: told.content, lambda: _read_parts(plan, dataset, declared, used, folder, values)
+    )
+    if source_state(dataset) != before or [each.records for each in sums] != [part.rows for part in parts]:
+        raise changed(plan.source)
+    return PartsRead(parts, told, sums)
+
+
+def _read_parts(
+    plan: Plan, dataset: ds.Dataset, declared: Mapping[str, Column], used: Collection[str], folder: Path, key: bytes
+) -> tuple[list[Part], list[Sums]]:
+    """The parts, each read by itself, and what the values of each add to the digest of all."""
     parts = cut(dataset, declared, folder, plan.memory)
     if not parts:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
@@ -70,11 +86,8 @@ def ingest_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]
             got=plan.memory,
             remedy="Allow more, or run where there is more.",
         )
-    orders = [ReadOrder(plan.source, declared, tuple(used), part, key_of_values(key)) for part in parts]
-    sums = spread("read a part", read_part, orders, plan.address)
-    if source_state(dataset) != before or [each.records for each in sums] != [part.rows for part in parts]:
-        raise changed(plan.source)
-    return PartsRead(parts, told, sums)
+    orders = [ReadOrder(plan.source, declared, tuple(used), part, key) for part in parts]
+    return parts, spread("read a part", read_part, orders, plan.address)
 
 
 def start_over_if_changed(job: Job, told: SourceDigest) -> None:
