@@ -318,3 +318,25 @@ def test_an_export_is_made_and_verified_far_from_home(released: Workplace, tmp_p
     assert penstock("audit", "verify", "--export", export, "--key", key, **nowhere).returncode == 7
     assert list(empty.iterdir()) == []
     assert not (tmp_path / "nothing").exists()
+
+
+def test_published_files_are_read_on_request_and_one_that_is_gone_exits_with_7(
+    released: Workplace, typed: Typed
+) -> None:
+    found = typed("audit", "verify", "--files", "--json").document()
+    assert found["files"] == sum(len(list(path.rglob("*"))) for path in released.bundles()) - _folders(released) - 2
+    assert "published files are as their manifests say" in typed("audit", "verify", "--files").out
+    (released.bundles()[0] / "report.html").unlink()
+    assert typed("audit", "verify").code == 0
+    ended = typed("audit", "verify", "--files", "--json")
+    assert (ended.code, ended.document()["refused"]) == (7, "published-missing")
+
+
+def _folders(place: Workplace) -> int:
+    return sum(path.is_dir() for bundle in place.bundles() for path in bundle.rglob("*"))
+
+
+def test_an_export_has_no_published_files(released: Workplace, typed: Typed) -> None:
+    ended = typed("audit", "verify", "--export", "log.jsonl", "--files")
+    assert ended.code == 2
+    assert "--files" in ended.err
