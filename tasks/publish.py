@@ -90,11 +90,13 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "release": job.run.id,
         "created": job.started.isoformat(timespec="seconds"),
         "records": staged.records,
+        **({} if plan.edition is None else {"edition": plan.edition}),
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "settled": dict(staged.settled),
         "columns": columns,
         **({} if plan.layout is None else {"layout": stated_layout(plan.layout)}),
         **({"linked": linked} if linked else {}),
+        **({"spreadsheet": "escape"} if plan.escape else {}),
         "gates": decision.public(),
         "reviewers": plan.rule.reviewers if plan.rule is not None else 0,
         "spec_sha256": plan.spec_digest,
@@ -115,7 +117,7 @@ def _write_records(job: Job, staged: Staged) -> None:
         if "parquet" in job.plan.formats:
             os.link(data, path.with_suffix(".parquet"))
         if "csv" in job.plan.formats:
-            write_csv(data, path.with_suffix(".csv"))
+            write_csv(data, path.with_suffix(".csv"), escape=job.plan.escape)
 
 
 def staged_content(job: Job) -> dict[str, Any] | None:

@@ -47,6 +47,6 @@ def test_without_sums_nobody_can_tell(tmp_path: Path) -> None:
 
 def test_a_pipe_or_a_device_is_no_source(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero"), tmp_path / ("x" * 300)):
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
         with pytest.raises(SourceUnreadable):
             open_source(str(path), DECLARED)

@@ -221,6 +221,15 @@ def test_columns_that_are_not_used_refuse_nothing_and_are_not_kept(file: Path) -
     assert seen.sums() == every.sums()
 
 
+def test_a_folder_that_may_not_be_looked_into_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    with pytest.raises(SourceUnreadable, match="Check the path"):
+        open_source(str(file), DECLARED)
+
+
 def test_escaped_names_of_hive_folders_are_decoded(tmp_path: Path) -> None:
     folder = tmp_path / "re%67ion=%30%31" / "grade=2"
     folder.mkdir(parents=True)
