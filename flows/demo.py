@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -82,13 +83,15 @@ def run_demo(folder: Path, screen: Screen) -> None:
     spec.with_name("panel-data.yaml").write_text(DATA_DESCRIPTION, encoding="utf-8")
     os.environ["PENSTOCK_HOME"] = str(folder / "confidential" / "penstock")
     home = Home.open()
-    with screen.progress(), prefect_server(home.root):
-        from flows.release import release
+    with ExitStack() as server:
+        with screen.progress():
+            server.enter_context(prefect_server(home.root))
+            from flows.release import release
 
-        receipt = release(load_spec(spec)).as_dict()
-    events = open_records(home=home).log.verify().count
-    verify_bundle(Path(receipt["path"]), home.public_key_path)
-    screen.show_demo(receipt, spec, events)
+            receipt = release(load_spec(spec)).as_dict()
+        events = open_records(home=home).log.verify().count
+        verify_bundle(Path(receipt["path"]), home.public_key_path)
+        screen.show_demo(receipt, spec, events)
 
 
 def synthetic_survey(rows: int, randomness: Randomness) -> pa.Table:

@@ -35,6 +35,7 @@ class Screen:
         """One sentence, or one document."""
         if self._as_json:
             sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+            sys.stdout.flush()
         else:
             self._out.print(escape(text))
 
@@ -78,7 +79,11 @@ class Screen:
             self.show("", receipt)
             return
         rows = f"{receipt['records']:,} {receipt['rows_are']}"
-        self._out.print(f"[bold green]Published[/bold green] {escape(receipt['name'])}, {rows}")
+        word = "Published before" if receipt["earlier"] else "Published"
+        self._out.print(f"[bold green]{word}[/bold green] {escape(receipt['name'])}, {rows}")
+        if receipt["earlier"]:
+            self._out.print(f"  By run {escape(receipt['run'])}, from the same spec and source; nothing was spent now.")
+            self._out.print("  For another release: penstock run SPEC --again")
         if receipt["repeats"] is not None:
             self._out.print(f"  The same table as run {escape(receipt['repeats'])} drew; nothing was spent.")
         for label, value in (

@@ -70,6 +70,7 @@ def release_table(
     reviewers: Annotated[int, Field(ge=0, le=2)] = 0,
     reviewer_names: list[Name] = [],  # noqa: B006
     started_by: Name,
+    again: bool = False,
 ) -> Receipt | Waiting:
     """Release one table of counts, totals and means. The run publishes it, waits for its reviewers, or is refused.
 
@@ -91,6 +92,8 @@ def release_table(
             description says it.
         reviewer_names: Who may approve: names whose keys are trusted.
         started_by: Your own name. Whoever starts a run cannot approve it.
+        again: Publish once more what was published of the same table and the same records before. Otherwise the receipt
+            of that comes back.
     """
     asked: dict[str, Any] = {"dimensions": dimensions, "count": count, "sums": sums, "means": means}
     asked |= {"table": table, "margins": "summed" if totals else "none"}
@@ -100,7 +103,7 @@ def release_table(
         spec = spec_of_table(
             kept_file(data, "data"), asked, protection, formats=list(formats), earlier=earlier_releases, approve=approve
         )
-    return release.fn(spec, started_by=started_by)
+    return release.fn(spec, started_by=started_by, again=again)
 
 
 def spec_of_table(

@@ -16,9 +16,10 @@ from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import Fault, Refusal
 from records.accounts import Book, Claim, Cost, LedgerAltered, dataset_subject, source_subject
 from records.limits import limit_faults
-from records.log import Action, Log
+from records.log import Action, Log, Page
 from records.people import REGISTER
 from records.sheet import Sheet, WritingSheet
+from records.standing import standing
 
 __all__ = [
     "AccountMissing",
@@ -28,11 +29,15 @@ __all__ = [
     "ReservationMissing",
     "SecondRelease",
     "SourceElsewhere",
+    "require_countable",
+    "unacknowledged",
 ]
 
 
 # Elsewhere the number of records of a part would be taken as public, and a record that moves would show in it.
 _PARTS_APART = ("add_remove", "presence", "bootstrap_add_remove")
+# What reviewers have not approved does not come out before a decision that asks the ledger again (`unacknowledged`).
+_HELD_BACK = ("waiting", "expired", "declined")
 
 
 class ClaimRefused(Refusal):
@@ -89,7 +94,7 @@ class Ledger:
         A run that was killed before its draw finds its reservation again. A run whose draw was lost
         reserves anew: what was drawn is spent.
         """
-        _require_countable(claim)
+        require_countable(claim)
         with self._log.transaction() as pen:
             sheet = WritingSheet(pen, actor=actor, now=now)
             mine = sheet.costs_of(run)
@@ -102,7 +107,7 @@ class Ledger:
             books = [sheet.book(subject) for subject in claim.subjects]
             costs = {(cost.run, cost.attempt): cost for book in books for cost in book.costs}.values()
             _require_one_dataset(claim, costs)
-            _require_acknowledged(claim, [cost for cost in costs if cost.run != run])
+            _require_acknowledged(pen, claim, [cost for cost in costs if cost.run != run], now)
             attempt = 1 + max((cost.attempt for cost in mine), default=0)
             cost = Cost(
                 run=run, attempt=attempt, claim=claim, state="reserved", occurred=now.astimezone(UTC).isoformat()
@@ -178,7 +183,23 @@ class Ledger:
         return len({event.seq for events in histories.values() for event in events})
 
 
-def _require_countable(claim: Claim) -> None:
+def unacknowledged(page: Page, run: str, now: datetime) -> list[str]:
+    """Which other releases of the same records are out, or may be, and are not acknowledged by what this run drew.
+
+    A release that only waits is not among them, so several may wait; whoever approves one asks this, and the approval
+    of the next is refused.
+    """
+    sheet = Sheet(page)
+    missing = set[str]()
+    for claim in [cost.claim for cost in sheet.costs_of(run) if cost.blocks]:
+        costs = {(cost.run, cost.attempt): cost for each in claim.subjects for cost in sheet.book(each).costs}
+        others = [cost for cost in costs.values() if cost.run != run]
+        missing |= _not_acknowledged(page, claim, others, now)
+    return sorted(missing)
+
+
+def require_countable(claim: Claim) -> None:
+    """Refuse what no account can count, whatever it holds."""
     if claim.model not in ADDS_UP:
         if claim.epsilon is not None:
             raise ClaimRefused.at(
@@ -220,13 +241,22 @@ def _require_one_dataset(claim: Claim, costs: Iterable[Cost]) -> None:
         )
 
 
-def _require_acknowledged(claim: Claim, others: Iterable[Cost]) -> None:
-    blocking = {
+def _not_acknowledged(page: Page, claim: Claim, others: Iterable[Cost], now: datetime) -> set[str]:
+    """Of others that no theorem covers together with this claim: those that are out, or may come out without asking
+    anybody again, and that it does not acknowledge."""
+    return {
         other.run
         for other in others
-        if other.blocks and not {claim.model, other.claim.model} <= ADDS_UP and not claim.is_apart_from(other.claim)
+        if other.blocks
+        and not {claim.model, other.claim.model} <= ADDS_UP
+        and not claim.is_apart_from(other.claim)
+        and other.run not in claim.acknowledges
+        and not (other.state == "spent" and standing(page, other.run, now).state in _HELD_BACK)
     }
-    missing = sorted(blocking - set(claim.acknowledges))
+
+
+def _require_acknowledged(page: Page, claim: Claim, others: Iterable[Cost], now: datetime) -> None:
+    missing = sorted(_not_acknowledged(page, claim, others, now))
     if missing:
         raise SecondRelease.at(
             "budget.acknowledges",

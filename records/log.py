@@ -94,6 +94,7 @@ class Action(StrEnum):
     DECISION_REFUSED = "DECISION_REFUSED"
     REPEATED = "REPEATED"
     OVERLAPS = "OVERLAPS"
+    FOUND_PUBLISHED = "FOUND_PUBLISHED"
 
 
 # What ends a run or was decided by a person is signed at once; the checkpoint covers all before it.
@@ -101,6 +102,7 @@ _SIGNED = frozenset(
     {
         Action.PUBLISHED,
         Action.REFUSED,
+        Action.FOUND_PUBLISHED,
         Action.BUDGET_OPENED,
         Action.BUDGET_RAISED,
         Action.KEY_TRUSTED,

@@ -37,7 +37,17 @@ from tasks.table_bundle import described_table, stated_layout, write_table_files
 from tasks.tables import write_csv
 from tasks.verification import FORMAT, ClaimBroken, approval_faults
 
-__all__ = ["Receipt", "already_published", "conclude", "install", "is_leaving", "seal", "stage", "staged_content"]
+__all__ = [
+    "Receipt",
+    "already_published",
+    "conclude",
+    "in_short",
+    "install",
+    "is_leaving",
+    "seal",
+    "stage",
+    "staged_content",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +55,8 @@ class Receipt:
     """Where the release is and what it promises.
 
     records: the rows of the output, which are records or, in a table, cells. repeats: the run that drew this table, if
-    it was drawn before; then nothing was spent.
+    it was drawn before; then nothing was spent. earlier: an earlier run of the same spec from the same source published
+    this; nothing was drawn, spent or published now.
     """
 
     name: str
@@ -59,6 +70,7 @@ class Receipt:
     public_report: str
     confidential_report: str
     seconds: dict[str, float]
+    earlier: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -176,15 +188,16 @@ def conclude(job: Job) -> Receipt:
     """Record the publication, remove the working files, hand out the receipt."""
     sealed = job.run.committed("sealed") or {}
     job.settle("published")
-    job.record(Action.PUBLISHED, manifest=sealed["manifest"], destination=str(job.destination))
+    if not any(event.action is Action.PUBLISHED for event in job.log.events(job.run.id)):  # or it died right after it
+        job.record(Action.PUBLISHED, manifest=sealed["manifest"], destination=str(job.destination))
     head = job.log.head()
     receipt = Receipt(
         name=job.plan.name,
         run=job.run.id,
         records=sealed["records"],
         rows_are="records" if job.plan.layout is None else "cells",
-        repeats=repeated(job),
-        promise=_in_short(job.plan.guarantee),
+        repeats=repeated(job, job.run.id),
+        promise=in_short(job.plan.guarantee),
         path=str(job.destination),
         manifest=sealed["manifest"],
         public_report=str(job.destination / "report.html"),
@@ -201,7 +214,7 @@ def conclude(job: Job) -> Receipt:
     return receipt
 
 
-def _in_short(guarantee: Guarantee) -> str:
+def in_short(guarantee: Guarantee) -> str:
     """The promise on one line."""
     parameters = guarantee.parameters
     if guarantee.model in ADDS_UP:
