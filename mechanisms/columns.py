@@ -77,8 +77,8 @@ class Column(BaseModel):
     )
     outside: OutsideRule = Field(
         default="refuse",
-        description="refuse: a number outside the domain stops the release. clamp: it is read as the nearest bound "
-        "(top and bottom coding), so that bounds can be tight.",
+        description="refuse: a number outside the domain stops the release. clamp: it counts as the nearest bound "
+        "(top and bottom coding), so that bounds can be tight; totals and means are then pulled towards the bounds.",
     )
     taxonomy: Parents | None = Field(
         default=None,
@@ -199,6 +199,15 @@ class Column(BaseModel):
         if self.categories is not None:
             return 0.0, float(len(self.categories) - 1)
         raise ValueError("a column without domain or categories has no bounds")
+
+    def clamped(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Numbers outside the domain moved to its nearest bound, where that is declared; missing ones stay missing."""
+        if self.outside != "clamp":
+            return values
+        low, high = self.bounds
+        if values.dtype.kind == "i":
+            return np.clip(values.astype(np.int64, copy=False), int(low), int(high))
+        return np.clip(values.astype(np.float64, copy=False), low, high)
 
     def codes(self, values: NDArray[Any], name: str) -> NDArray[np.int64]:
         """Category codes 0..C-1, -1 where missing, of an array of codes or of category values."""

@@ -157,8 +157,8 @@ def decide(
     """Put a reviewer's decision on record if it counts, else put on record that it was refused, and refuse."""
     refused: DecisionRefused | None = None
     place = run if _RUN.fullmatch(run) else REGISTER  # where nothing ever waits
-    log.verify()  # or a withdrawal or a refusal that was taken out of the log would go unseen
     with log.transaction() as pen:
+        pen.verify()  # or a withdrawal or a refusal that was taken out of the log would go unseen
         stood = standing(pen, place, now)
         try:
             person = _trusted(pen, reviewer)

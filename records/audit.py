@@ -45,9 +45,8 @@ def verify_everything(bundles: Iterable[Place] = ()) -> dict[str, Any]:
     bundles = list(bundles)
     seen = seen_heads(home)
     listed, unlisted = _bundles_in(bundles)
-    verified = records.log.verify()
-    ledger_events = records.ledger.verify()
-    events = records.log.events()
+    with records.log.page() as page:
+        verified, ledger_events, events = page.verify(), records.ledger.verify(page), page.events()
     digests = {0: GENESIS, **{event.seq: event.digest for event in events}}
     published = [event for event in events if event.action is Action.PUBLISHED]
     destinations = {

@@ -38,9 +38,9 @@ class ExportAltered(Refusal):
 
 def write_export(log: Log, stream: BinaryIO) -> int:
     """Write all events and the signed last line; return how many events. Refused if the log is not sound."""
-    log.verify()  # or the signature would make a log whole that was cut short
     with log.page() as page:
-        head, events = page.head(), page.events()
+        head = page.verify().head  # or the signature would make a log whole that was cut short
+        events = page.events()
     whole = hashlib.sha256()
     for event in events:
         line = canonical({name: getattr(event, name) for name in Entry._fields}) + b"\n"

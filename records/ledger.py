@@ -174,10 +174,12 @@ class Ledger:
         unnamed.sort(key=lambda cost: cost.occurred)
         return {**found, "": Book({}, tuple(unnamed))} if unnamed else found
 
-    def verify(self) -> int:
+    def verify(self, page: Page | None = None) -> int:
         """Check every event of the ledger, its signatures, and that no limit is exceeded; return how many events."""
-        with self._log.page() as page:
-            histories, register = Sheet(page).histories(), page.events(REGISTER)
+        if page is None:
+            with self._log.page() as page:
+                return self.verify(page)
+        histories, register = Sheet(page).histories(), page.events(REGISTER)
         faults = [fault for events in histories.values() for fault in limit_faults(events, register)]
         LedgerAltered.raise_for(dict.fromkeys(faults))
         return len({event.seq for events in histories.values() for event in events})

@@ -60,8 +60,8 @@ class Officer:
 def open_account(log: Log, account: Account, officer: Officer, *, actor: str, now: datetime) -> None:
     """Open an account; earlier dp releases count in it at once."""
     AccountRefused.raise_for([*_account_faults(account), *reason_faults(officer.reason, needed=True)])
-    log.verify()  # or a withdrawal that was taken out of the log would go unseen
     with log.transaction() as pen:
+        pen.verify()  # or a withdrawal that was taken out of the log would go unseen
         sheet = WritingSheet(pen, actor=actor, now=now)
         book = sheet.book(dataset_subject(account.dataset))
         if account.model in book.accounts:
@@ -78,8 +78,8 @@ def raise_limit(
 ) -> Account:
     """Raise the limit of an account; return it as it is then."""
     AccountRefused.raise_for(reason_faults(officer.reason, needed=True))
-    log.verify()
     with log.transaction() as pen:
+        pen.verify()
         sheet = WritingSheet(pen, actor=actor, now=now)
         accounts = {str(found.model): found for found in sheet.book(dataset_subject(dataset)).accounts.values()}
         account = accounts.get(model)

@@ -15,16 +15,18 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from sqlalchemy import CheckConstraint, Column, Connection, Engine, Index, Integer, Table, Text, insert, select, update
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from mechanisms.refusal import Refusal
-from records.chain import GENESIS, Entry, SealedHead, digest_of, find_faults, head_holds, is_genuine, seal
+from records import log_rows
+from records.chain import GENESIS, Entry, SealedHead, digest_of, head_holds, is_genuine, seal
 from records.checkpoint import checkpoint, checkpoint_faults, removed_checkpoint
-from records.database import SCHEMA, reading, writing
+from records.database import reading, writing
 from records.digest import canonical
 from records.envelope import sealed
+from records.scan import Known, LogAltered, altered, scan
 
 __all__ = [
     "Action",
@@ -39,31 +41,6 @@ __all__ = [
     "Verified",
     "first_rows",
 ]
-
-_EVENTS = Table(
-    "log_events",
-    SCHEMA,
-    Column("seq", Integer, primary_key=True, autoincrement=False),
-    *(Column(name, Text, nullable=False) for name in Entry._fields[1:]),
-    Index("log_events_by_run", "run"),
-)
-# SQLite takes at most some tens of thousands of values in one statement.
-_AT_ONCE = 1000
-_HEAD = Table(
-    "log_head",
-    SCHEMA,
-    Column("id", Integer, CheckConstraint("id = 1"), primary_key=True, autoincrement=False),
-    Column("seq", Integer, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("seal", Text, nullable=False),
-    Column("ledger", Text, nullable=False, server_default=""),
-)
-_CHECKPOINTS = Table(
-    "log_checkpoints",
-    SCHEMA,
-    Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("envelope", Text, nullable=False),
-)
 
 
 class Action(StrEnum):
@@ -125,13 +102,6 @@ class LogAppendFailed(Refusal):
     kind = "failure"
 
 
-class LogAltered(Refusal):
-    """The log is not what was written."""
-
-    code = "log-altered"
-    kind = "integrity"
-
-
 class EventRefused(Refusal):
     """The event is not one that the log can hold."""
 
@@ -173,7 +143,7 @@ class Verified:
 
 def first_rows(key: bytes) -> dict[str, list[dict[str, Any]]]:
     """What new tables of the log hold: the sealed head of no events."""
-    return {_HEAD.name: [{"id": 1, "seq": 0, "digest": GENESIS, "seal": seal(key, 0, GENESIS, "")}]}
+    return {log_rows.HEAD.name: [{"id": 1, "seq": 0, "digest": GENESIS, "seal": seal(key, 0, GENESIS, "")}]}
 
 
 class Log:
@@ -184,13 +154,14 @@ class Log:
         self._key = key
         self._signing_key = signing_key
         self._code = code
+        self._known = Known()
 
     @contextmanager
     def transaction(self) -> Iterator[Pen]:
         """Read and append alone among all writers of all processes; on leaving all of it is on disk, or none."""
         try:
             with writing(self._engine) as connection:
-                yield Pen(connection, self._key, self._signing_key, self._code)
+                yield Pen(connection, self._key, self._known, self._signing_key, self._code)
         except SQLAlchemyError:
             # The database's message can quote the facts, so it is left out.
             raise LogAppendFailed.at(
@@ -203,7 +174,7 @@ class Log:
     def page(self) -> Iterator[Page]:
         """Read, while others may write."""
         with reading(self._engine) as connection:
-            yield Page(connection, self._key)
+            yield Page(connection, self._key, self._known, self._signing_key.public_key())
 
     def append(self, action: Action, *, run: str, actor: str, facts: Mapping[str, Any], occurred: datetime) -> Event:
         """Write one event. When this returns, the event is on disk."""
@@ -232,22 +203,8 @@ class Log:
 
     def verify(self) -> Verified:
         """Check every event and the head; raise LogAltered with all that is wrong."""
-        with reading(self._engine) as connection:
-            entries, head = _entries(connection), _stored_head(connection)
-            signed = [
-                (seq, text) for seq, text in connection.execute(select(_CHECKPOINTS).order_by(_CHECKPOINTS.c.seq))
-            ]
-        digests = {entry.seq: entry.digest for entry in entries}
-        due = {e.seq for e in entries if e.action in _SIGNED and (e.code, e.action) not in _UNSIGNED_THEN}
-        LogAltered.raise_for(
-            [
-                *find_faults(self._key, entries, head),
-                *checkpoint_faults(signed, digests, self._signing_key.public_key()),
-                *(removed_checkpoint(seq) for seq in sorted(due - dict(signed).keys())),
-            ]
-        )
-        last = entries[-1].digest if entries else GENESIS
-        return Verified(len(entries), Head(len(entries), last, head.ledger if head is not None else ""), len(signed))
+        with self.page() as page:
+            return page.verify()
 
     def sealed(self, payload: bytes, kind: str) -> dict[str, Any]:
         """What is said of this log to others, signed with its signing key."""
@@ -255,40 +212,79 @@ class Log:
 
 
 class Page:
-    """The log as one transaction sees it; every event it gives out was checked."""
+    """The log as one transaction sees it; every event it gives out was checked, and none is left out (scan.py)."""
 
-    def __init__(self, connection: Connection, key: bytes) -> None:
+    def __init__(self, connection: Connection, key: bytes, known: Known, public_key: Ed25519PublicKey) -> None:
         self.connection = connection
         self.key = key
+        self._known = known
+        self._public_key = public_key
+        self._whole: list[Entry] | None = None  # once this transaction has scanned the log
+        self._caught_up = False
+        self._written: list[Entry] = []  # by this transaction, so not for others to know before it ends
 
     def head(self) -> Head:
         """Where the log stands."""
         return _sound_head(self.connection, self.key)
 
+    def verify(self) -> Verified:
+        """Check every event, the head and every checkpoint; raise LogAltered with all that is wrong.
+
+        Whatever is asked of this page afterwards is answered from what was checked.
+        """
+        entries, faults = scan(self.connection, self.key)
+        signed = log_rows.checkpoints(self.connection)
+        digests = {entry.seq: entry.digest for entry in entries}
+        due = {e.seq for e in entries if e.action in _SIGNED and (e.code, e.action) not in _UNSIGNED_THEN}
+        LogAltered.raise_for(
+            [
+                *faults,
+                *checkpoint_faults(signed, digests, self._public_key),
+                *(removed_checkpoint(seq) for seq in sorted(due - dict(signed).keys())),
+            ]
+        )
+        self._believe(entries)
+        return Verified(len(entries), self.head(), len(signed))
+
     def events(self, run: str | None = None) -> list[Event]:
-        """All events, or those of one run, in order."""
-        return self._authentic(_entries(self.connection, run))
+        """All events, or those of one run, in order; refused if the log is not sound as a whole."""
+        if self._whole is None and run is None:
+            entries, faults = scan(self.connection, self.key)
+            LogAltered.raise_for(faults)
+            self._believe(entries)
+        if self._whole is not None:
+            return [_event(entry) for entry in self._whole if run in (None, entry.run)]
+        if not self._caught_up:
+            self._known.catch_up(self.connection, self.key, self._first_written)
+            self._caught_up = True
+        kept = self._known.entries(self.connection, self.key, str(run))
+        return [_event(entry) for entry in [*kept, *(entry for entry in self._written if entry.run == run)]]
 
     def numbered(self, numbers: Sequence[int]) -> list[Event]:
-        """The events with these numbers, in order."""
-        found: list[Entry] = []
-        for start in range(0, len(numbers), _AT_ONCE):
-            some = _EVENTS.c.seq.in_(numbers[start : start + _AT_ONCE])
-            found += [Entry(*row) for row in self.connection.execute(select(_EVENTS).where(some))]
-        return self._authentic(sorted(found))
-
-    def _authentic(self, entries: list[Entry]) -> list[Event]:
-        for entry in entries:
+        """The events with these numbers, in order; whether one is missing is for the caller to see."""
+        found = log_rows.entries_numbered(self.connection, numbers)
+        for entry in found:
             if not is_genuine(self.key, entry):
-                raise _altered(entry.seq)
-        return [_event(entry) for entry in entries]
+                raise altered(entry.seq)
+        return [_event(entry) for entry in found]
+
+    @property
+    def _first_written(self) -> int | None:
+        return self._written[0].seq if self._written else None
+
+    def _believe(self, entries: list[Entry]) -> None:
+        """From here on questions are answered from this scan."""
+        self._known.learn(entries, self._first_written)
+        self._whole = entries
 
 
 class Pen(Page):
     """A page that can be written on: alone among all writers of all processes."""
 
-    def __init__(self, connection: Connection, key: bytes, signing_key: Ed25519PrivateKey, code: str) -> None:
-        super().__init__(connection, key)
+    def __init__(
+        self, connection: Connection, key: bytes, known: Known, signing_key: Ed25519PrivateKey, code: str
+    ) -> None:
+        super().__init__(connection, key, known, signing_key.public_key())
         self._signing_key = signing_key
         self._code = code
 
@@ -315,23 +311,19 @@ class Pen(Page):
         numbered = draft._replace(seq=head.seq + 1, previous=head.digest)
         entry = numbered._replace(digest=digest_of(self.key, numbered, numbered.seq))
         standing = head.ledger if ledger is None else ledger(entry.seq)
-        under_seal = seal(self.key, entry.seq, entry.digest, standing)
-        self.connection.execute(insert(_EVENTS).values(entry._asdict()))
-        self.connection.execute(
-            update(_HEAD).values(seq=entry.seq, digest=entry.digest, seal=under_seal, ledger=standing)
-        )
-        if action in _SIGNED:
-            signed = checkpoint(entry.seq, entry.digest, self._signing_key)
-            self.connection.execute(insert(_CHECKPOINTS).values(seq=entry.seq, envelope=signed))
+        sealed_head = SealedHead(entry.seq, entry.digest, standing, seal(self.key, entry.seq, entry.digest, standing))
+        signed = checkpoint(entry.seq, entry.digest, self._signing_key) if action in _SIGNED else None
+        log_rows.add(self.connection, entry, sealed_head, signed)
+        self._written.append(entry)
+        if self._whole is not None:
+            self._whole.append(entry)
         return _event(entry)
 
 
 def _sound_head(connection: Connection, key: bytes) -> Head:
     """The head, if its seal holds and it belongs to the last event; nothing is added to a broken log."""
-    head = _stored_head(connection)
-    newest = select(_EVENTS.c.seq, _EVENTS.c.digest).order_by(_EVENTS.c.seq.desc()).limit(1)
-    last = tuple(connection.execute(newest).first() or (0, GENESIS))
-    if head is None or not head_holds(key, head) or (head.seq, head.digest) != last:
+    head = log_rows.head(connection)
+    if head is None or not head_holds(key, head) or (head.seq, head.digest) != log_rows.last_link(connection):
         raise LogAltered.at(
             "head",
             rule="its seal must hold under this key, and it must belong to the last event",
@@ -340,33 +332,11 @@ def _sound_head(connection: Connection, key: bytes) -> Head:
     return Head(head.seq, head.digest, head.ledger)
 
 
-def _stored_head(connection: Connection) -> SealedHead | None:
-    row = connection.execute(
-        select(_HEAD.c.seq, _HEAD.c.digest, _HEAD.c.ledger, _HEAD.c.seal).where(_HEAD.c.id == 1)
-    ).first()
-    return None if row is None else SealedHead(*row)
-
-
-def _entries(connection: Connection, run: str | None = None) -> list[Entry]:
-    query = select(_EVENTS).order_by(_EVENTS.c.seq)
-    if run is not None:
-        query = query.where(_EVENTS.c.run == run)
-    return [Entry(*row) for row in connection.execute(query)]
-
-
 def _event(entry: Entry) -> Event:
     try:
         action, facts = Action(entry.action), json.loads(entry.facts)
     except (ValueError, TypeError):
         facts = None
     if not isinstance(facts, dict):
-        raise _altered(entry.seq)
+        raise altered(entry.seq)
     return Event(**{**entry._asdict(), "action": action, "facts": facts})
-
-
-def _altered(seq: int) -> LogAltered:
-    return LogAltered.at(
-        f"event {seq}",
-        rule="altered: it is not as it was written",
-        remedy="Run `penstock audit verify` to see all that is wrong.",
-    )

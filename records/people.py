@@ -84,8 +84,8 @@ def trust(log: Log, name: str, public_key: Ed25519PublicKey, *, actor: str, reas
     _require_name(name)
     PersonRefused.raise_for(reason_faults(reason, needed=True))
     identity = key_id(public_key)
-    log.verify()  # or a key that was trusted before could be hidden
     with log.transaction() as pen:
+        pen.verify()  # or a key that was trusted before could be hidden
         events = pen.events(REGISTER)
         if name.casefold() in {known.casefold() for known in _folded(events)}:
             raise NameTaken.at(

@@ -25,7 +25,7 @@ from measures.gates import Verdict
 from mechanisms.refusal import Refusal
 from records.approval import DecisionRefused, NothingWaits, Standing, approval_record, decide, standing, wait
 from records.decision import reason_faults
-from records.log import Action
+from records.log import Action, Page
 from tasks.job import Job, end_refused
 from tasks.publish import staged_content
 from tasks.run_page import confidential_report
@@ -201,11 +201,12 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
     for name in _NOT_NEEDED_ANY_MORE:
         shutil.rmtree(job.run.path(name), ignore_errors=not job.run.path(name).exists())
     while True:
-        stands = _standing(job)
-        _require_no_refusal(stands)
-        require_no_end(job)
+        with job.log.page() as page:
+            page.verify()  # a refusal that was taken out of the log would show here, and nothing is published
+            stands = standing(page, job.run.id, datetime.now(UTC))
+            _require_no_refusal(stands)
+            require_no_end(job, page)
         if stands.state == "approved":
-            job.log.verify()  # a refusal that was taken out of the log would show here, and nothing is published
             return approval_record(stands)
         if not _can_be_suspended():
             return None
@@ -275,9 +276,9 @@ def _require_no_refusal(stands: Standing) -> None:
         )
 
 
-def require_no_end(job: Job) -> None:
+def require_no_end(job: Job, page: Page | None = None) -> None:
     """Once the ledger or the log calls a run refused, it is; the ledger would not count what it published."""
-    for event in job.log.events(job.run.id):
+    for event in (job.log if page is None else page).events(job.run.id):
         if event.action is Action.REFUSED or (event.action is Action.SETTLED and event.facts["outcome"] == "refused"):
             raise RefusedBefore.at(
                 "run", rule="was refused before, and its end was interrupted", got=job.run.id, remedy="Run anew."

@@ -125,10 +125,11 @@ def derived_suite(declared: Mapping[str, Column], min_rows: int) -> list[Expecta
             )
         if column.domain is not None:
             low, high = column.domain
+            clamped = ", once those outside count as the nearest bound" if column.outside == "clamp" else ""
             suite.append(
                 expect(
                     "expect_column_values_to_be_between",
-                    f"every value lies from {low} to {high}",
+                    f"every value lies from {low} to {high}{clamped}",
                     column=name,
                     min_value=low,
                     max_value=high,

@@ -199,15 +199,12 @@ def _read_units(stored: pa.ChunkedArray) -> _Read:
 
 
 def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
+    """Values as they are stored, those outside the domain too: a mechanism clamps its own copy, measures compare."""
     if pa.types.is_integer(stored.type) and column.type == "integer" and stored.null_count == 0:
         values = stored.to_numpy()
         low, high = column.bounds
-        outside = bool(values.min() < low or values.max() > high)
-        if outside and column.outside == "clamp":
-            if values.dtype == np.uint64:
-                values = np.minimum(values, np.uint64(2**63 - 1))
-            return _Read(np.clip(values.astype(np.int64), int(low), int(high)), False, False)
-        return _Read(values.astype(np.int64, copy=False), False, outside)
+        outside = bool(values.min() < low or values.max() > high) and column.outside == "refuse"
+        return _Read(_whole(values), False, outside)
     if not pa.types.is_float64(stored.type):
         stored = stored.cast(pa.float64(), safe=False)
     numbers = pc.fill_null(stored, float("nan")).to_numpy() if stored.null_count else stored.to_numpy()
@@ -219,14 +216,18 @@ def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
     if column.role == "weight":
         return _Read(numbers, has_missing, bool((known <= 0).any()))
     low, high = column.bounds
-    outside = bool(known.size and (known.min() < low or known.max() > high))
-    if outside and column.outside == "clamp":
-        outside, numbers = False, np.clip(numbers, low, high)
+    outside = column.outside == "refuse" and bool(known.size and (known.min() < low or known.max() > high))
     if column.type == "integer":
         outside = outside or bool((known != np.floor(known)).any())
         if not has_missing:
-            numbers = numbers.astype(np.int64)
+            numbers = _whole(numbers)
     return _Read(numbers, has_missing, outside)
+
+
+def _whole(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers as int64; as float64 where one is beyond its range, and so beyond every domain."""
+    fits = values.dtype.kind == "i" or not len(values) or (values.min() >= -(2**63) and values.max() < 2**63)
+    return values.astype(np.int64 if fits else np.float64, copy=False)
 
 
 def _read_categories(stored: pa.ChunkedArray, column: Column) -> _Read:

@@ -89,12 +89,12 @@ def validate_part(order: ValidateOrder) -> None:
 
 
 def frame_of(columns: Mapping[str, NDArray[Any]], declared: Mapping[str, Column]) -> pd.DataFrame:
-    """The columns as a person would see them: categories by name, missing values as missing."""
+    """The columns as a person would see them, and as they count: categories by name, clamped numbers at their bound."""
     shown = {}
     for name, values in columns.items():
         categories = declared[name].categories
         if categories is None:
-            shown[name] = pd.Series(values)
+            shown[name] = pd.Series(declared[name].clamped(values))
         else:
             codes = pa.array(np.asarray(values), mask=np.asarray(values) < 0)
             shown[name] = pa.DictionaryArray.from_arrays(codes, pa.array(categories)).dictionary_decode().to_pandas()

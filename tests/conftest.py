@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from homes import HOMES
 from hypothesis import HealthCheck, settings
 from lineage_receiver import Receiver, receiving
 from postgres import PostgresServer, running_server
@@ -16,6 +17,7 @@ from s3_server import running_server as running_store
 from workplace import Workplace
 
 from flows.local_server import prefect_server
+from records.home import Home
 
 # No test is about speed, and a busy machine is no defect.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -77,3 +79,27 @@ def data_folder() -> Path:
     if not (DATA / "adult.parquet").exists():
         pytest.skip(f"reference data not found in {DATA}; set PENSTOCK_DATA to their folder")
     return DATA
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """A new home with its default database, an SQLite file."""
+    monkeypatch.delenv("PENSTOCK_DB", raising=False)
+    monkeypatch.delenv("PENSTOCK_HOME", raising=False)
+    return Home.open(tmp_path / "home")
+
+
+@pytest.fixture
+def postgres_home(home: Home, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    """A new home whose database is a new one on the PostgreSQL server."""
+    url = postgres.new_database()
+    monkeypatch.setenv("PENSTOCK_DB", url)
+    yield home
+    postgres.give_back(url)
+
+
+@pytest.fixture(params=HOMES)
+def either_home(request: pytest.FixtureRequest) -> Home:
+    """A new home, once on SQLite and once on PostgreSQL."""
+    chosen: Home = request.getfixturevalue(HOMES[request.param])
+    return chosen

@@ -18,10 +18,10 @@ from records.database import SCHEMA, reading, unavailable, writing
 
 __all__ = ["NEWEST", "VERSION_TABLE", "SchemaRefused", "bring_up_to_date", "is_empty"]
 
-NEWEST = "0002"
+NEWEST = "0003"
 # Not Alembic's usual name: in a shared database that one can be another program's.
 VERSION_TABLE = "penstock_schema"
-_KNOWN = ("0001", NEWEST)
+_KNOWN = ("0001", "0002", NEWEST)
 _FIRST_TABLES = ("log_events", "log_head")
 _RESTORE = "Find out who could write to the database; restore it from its backup."
 
@@ -61,7 +61,8 @@ def _is_current(connection: Connection) -> bool:
     version = _version(connection, there)
     if version is not None and version not in _KNOWN:
         raise _refused(f"its schema is {version}, newer than this version of Penstock knows", "Update Penstock.")
-    missing = {"0001": set(_FIRST_TABLES), NEWEST: set(SCHEMA.tables)}.get(version or "", set()) - there
+    made = {"0001": set(_FIRST_TABLES)}.get(version or "", set(SCHEMA.tables) if version is not None else set())
+    missing = made - there
     if missing:
         raise _refused(f"{', '.join(sorted(missing))} was removed", _RESTORE)
     return version == NEWEST

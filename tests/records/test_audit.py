@@ -6,7 +6,8 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from records.audit import RecordsDisagree, verify_everything
 from records.database import SCHEMA
 from records.decision import sign_decision
 from records.digest import plain_file
+from records.log import Page
 from records.migrations import VERSION_TABLE
 from records.people import withdraw
 from records.run import RunDamaged
@@ -300,19 +302,20 @@ def test_a_run_that_ends_during_the_check_contradicts_nothing(
 ) -> None:
     """One before each look at the log, and one after it."""
     publish(small, public_folder)
-    verify, read = Log.verify, Log.events
+    page = Log.page
 
-    def between(look: Callable[[Log], Any]) -> Callable[[Log], Any]:
-        def with_others(log: Log) -> Any:
+    @contextmanager
+    def with_others(log: Log) -> Iterator[Page]:
+        with monkeypatch.context() as themselves:
+            themselves.setattr(Log, "page", page)
             publish(small, public_folder)
-            found = look(log)
+        with page(log) as opened:
+            yield opened
+        with monkeypatch.context() as themselves:
+            themselves.setattr(Log, "page", page)
             publish(small, public_folder)
-            return found
 
-        return with_others
-
-    monkeypatch.setattr(Log, "verify", between(verify))
-    monkeypatch.setattr(Log, "events", between(read))
+    monkeypatch.setattr(Log, "page", with_others)
     assert verify_everything([public_folder])["manifests"] == 4
 
 

@@ -233,7 +233,7 @@ def test_what_was_given_back_is_not_drawn_because_the_return_was_taken_out(recor
         lambda: records.ledger.spend("r4", **HOW),
         lambda: records.ledger.settle("r4", "refused", **HOW),
     ):
-        with pytest.raises(LedgerAltered):
+        with pytest.raises(LogAltered):
             act()
 
 

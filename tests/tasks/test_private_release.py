@@ -201,12 +201,15 @@ def test_the_number_of_records_is_public(workplace: Workplace, tmp_path: Path, m
     assert public_side(other) != first
 
 
-def test_values_beyond_a_clamped_domain_are_read_as_its_bounds(workplace: Workplace) -> None:
+def test_values_beyond_a_clamped_domain_are_kept_for_measures_and_released_inside_it(workplace: Workplace) -> None:
     make_private(workplace)
     workplace.raw["source"]["columns"]["income"]["domain"] = [20_000, 30_000]
     with begun(workplace) as line:
-        incomes = load_columns(line.ingest().folder)["income"]
-    assert (incomes.min(), incomes.max()) == (20_000, 30_000)
+        source, staged = line.protect()
+        incomes = load_columns(source.folder)["income"]
+        released = pq.read_table(staged.data)["income"].to_numpy()
+    assert incomes.min() < 20_000 < 30_000 < incomes.max()
+    assert 20_000 <= released.min() <= released.max() <= 30_000
     workplace.raw["source"]["columns"]["income"]["outside"] = "refuse"
     with begun(workplace, account=False) as line, pytest.raises(ValueOutsideDomain, match="income"):
         line.ingest()

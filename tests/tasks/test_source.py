@@ -239,22 +239,33 @@ def clamped(**changes: Any) -> dict[str, Column]:
 
 
 @pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.float64()])
-def test_numbers_outside_the_domain_are_moved_to_the_nearest_bound_where_that_is_declared(
+def test_numbers_outside_the_domain_are_read_as_they_are_where_they_will_be_clamped(
     kind: pa.DataType, file: Path
 ) -> None:
     pq.write_table(table(age=pa.array([-7, 40, 127], kind), income=[-1.0, 2.5, 1e300]), file)
     columns = read(file, clamped())
-    assert columns["age"].tolist() == [0, 40, 120]
+    assert columns["age"].tolist() == [-7, 40, 127]
     assert columns["age"].dtype == np.int64
-    assert columns["income"].tolist() == [0.0, 2.5, 1e6]
+    assert columns["income"].tolist() == [-1.0, 2.5, 1e300]
+    assert AGE.clamped(columns["age"]) is columns["age"]
+    assert clamped()["age"].clamped(columns["age"]).tolist() == [0, 40, 120]
+    assert clamped()["income"].clamped(columns["income"]).tolist() == [0.0, 2.5, 1e6]
 
 
-def test_numbers_beyond_the_range_of_the_declared_type_are_clamped_too(file: Path) -> None:
-    pq.write_table(table(age=pa.array([0, 120, 2**64 - 1], pa.uint64()), income=[1, 2, 3]), file)
-    assert read(file, clamped())["age"].tolist() == [0, 120, 120]
-    below = AGE.model_copy(update={"domain": (-9, -2)})
+@pytest.mark.parametrize("far", [pa.array([0, 120, 2**64 - 1], pa.uint64()), pa.array([0.0, 120.0, 1e300])])
+def test_whole_numbers_beyond_64_bits_are_read_as_floats_and_clamped_exactly(far: pa.Array, file: Path) -> None:
+    pq.write_table(table(age=far, income=[1, 2, 3]), file)
+    found = read(file, clamped())["age"]
+    assert found.tolist() == [0, 120, float(far[2].as_py())]
+    assert clamped()["age"].clamped(found).tolist() == [0, 120, 120]
+
+
+def test_numbers_of_a_type_without_a_sign_are_clamped_to_a_bound_below_zero(file: Path) -> None:
+    below = clamped(age=AGE.model_copy(update={"domain": (-9, -2)}))
     pq.write_table(table(age=pa.array([0, 200, 7], pa.uint8()), income=[1, 2, 3]), file)
-    assert read(file, clamped(age=below))["age"].tolist() == [-2, -2, -2]
+    found = read(file, below)["age"]
+    assert found.tolist() == [0, 200, 7]
+    assert below["age"].clamped(found).tolist() == [-2, -2, -2]
 
 
 @pytest.mark.parametrize("bad", [None, float("nan"), float("inf")])
@@ -263,7 +274,9 @@ def test_clamping_makes_no_value_of_a_missing_one(bad: float | None, file: Path)
     with pytest.raises(ValueMissing, match="income"):
         read(file, clamped())
     lenient = INCOME.model_copy(update={"missing": "category", "outside": "clamp"})
-    assert np.array_equal(read(file, {"income": lenient})["income"], [1.0, np.nan, 1e6], equal_nan=True)
+    found = read(file, {"income": lenient})["income"]
+    assert np.array_equal(found, [1.0, np.nan, 1e9], equal_nan=True)
+    assert np.array_equal(lenient.clamped(found), [1.0, np.nan, 1e6], equal_nan=True)
 
 
 def test_clamping_does_not_round(file: Path) -> None:

@@ -1,0 +1,111 @@
+"""The log is believed as a whole or not at all: which events a run has is found by reading every one.
+
+    scan     all events, checked together against chain, head and seal                              (1)
+    known    of a log that passed (1): the digest of each event, and the numbers of each run's       (2)
+
+A question to the database ("the events of this run") is answered from an index, and an index is whatever
+its administrator made of it: events can be kept out of the answer although none was touched. So (2) is
+drawn up here from (1), kept in the memory of this process, and extended by what was written since; rows
+that it names are fetched by number, and refused if one is missing or is not the one that was scanned.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from threading import Lock
+
+from sqlalchemy import Connection
+
+from mechanisms.refusal import Fault, Refusal
+from records import log_rows
+from records.chain import GENESIS, Entry, SealedHead, find_faults, head_holds, is_genuine
+
+__all__ = ["Known", "LogAltered", "altered", "scan"]
+
+
+class LogAltered(Refusal):
+    """The log is not what was written."""
+
+    code = "log-altered"
+    kind = "integrity"
+
+
+def scan(connection: Connection, key: bytes) -> tuple[list[Entry], list[Fault]]:
+    """(1): every event, each in its place, or all that is wrong."""
+    entries = log_rows.entries_after(connection, None)
+    return entries, find_faults(key, entries, log_rows.head(connection))
+
+
+def altered(seq: int) -> LogAltered:
+    """The refusal to believe one event."""
+    return LogAltered.at(
+        f"event {seq}",
+        rule="altered: it is not as it was written",
+        remedy="Run `penstock audit verify` to see all that is wrong.",
+    )
+
+
+class Known:
+    """(2), for one log in one process. It only ever grows."""
+
+    def __init__(self) -> None:
+        self._digests: list[str] = []
+        self._numbers: defaultdict[str, list[int]] = defaultdict(list)
+        self._lock = Lock()  # steps of one release may ask from several threads
+
+    def catch_up(self, connection: Connection, key: bytes, before: int | None) -> None:
+        """Read what was written since; events from number `before` on are not committed yet, and not kept."""
+        with self._lock:
+            later = log_rows.entries_after(connection, len(self._digests))
+            if not self._follows(key, later, log_rows.head(connection)):
+                later = self._scanned(connection, key)
+            self._keep([entry for entry in later if before is None or entry.seq < before])
+
+    def learn(self, entries: Sequence[Entry], before: int | None) -> None:
+        """Take over a scan that was just made."""
+        with self._lock:
+            self._keep(self._later(entries, before))
+
+    def entries(self, connection: Connection, key: bytes, run: str) -> list[Entry]:
+        """The events of one run; refused if one of them is not there as it was scanned."""
+        with self._lock:
+            wanted = {number: self._digests[number - 1] for number in self._numbers.get(run, ())}
+        found = log_rows.entries_numbered(connection, list(wanted))
+        genuine = {entry.seq: entry.digest for entry in found if is_genuine(key, entry)}
+        for number, digest in wanted.items():
+            if genuine.get(number) != digest:
+                raise altered(number)
+        return found
+
+    def _follows(self, key: bytes, later: Sequence[Entry], head: SealedHead | None) -> bool:
+        """Whether these events continue what is known, up to the head."""
+        seq, digest = len(self._digests), self._digests[-1] if self._digests else GENESIS
+        for entry in later:
+            if entry.seq != seq + 1 or entry.previous != digest or not is_genuine(key, entry):
+                return False
+            seq, digest = entry.seq, entry.digest
+        return head is not None and head_holds(key, head) and (head.seq, head.digest) == (seq, digest)
+
+    def _scanned(self, connection: Connection, key: bytes) -> list[Entry]:
+        """The whole log says better what is wrong; where it is sound by itself, it is another log."""
+        entries, faults = scan(connection, key)
+        LogAltered.raise_for(faults)
+        return self._later(entries, None)
+
+    def _later(self, entries: Sequence[Entry], before: int | None) -> list[Entry]:
+        known = len(self._digests)
+        if [entry.digest for entry in entries[:known]] != self._digests:
+            raise LogAltered(
+                Fault(
+                    f"event {known}",
+                    "is not the one that was there a moment ago: the log was cut short or replaced",
+                    "Restore the newest backup of the database; nothing is spent or published until then.",
+                )
+            )
+        return [entry for entry in entries[known:] if before is None or entry.seq < before]
+
+    def _keep(self, later: Sequence[Entry]) -> None:
+        for entry in later:
+            self._digests.append(entry.digest)
+            self._numbers[entry.run].append(entry.seq)
