@@ -139,11 +139,15 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Release: read, validate, protect, check, and publish if every gate passes and the reviewers approve."""
+    from flows.ended import end_in_time
     from flows.local_server import prefect_server
+    from flows.outlook import examine
     from records.home import Home
 
     screen = Screen(as_json)
     chosen = load_spec(spec, source=source, publish=publish)
+    end_in_time()
+    examine(chosen)  # a spec is refused before a server is started for it
     with ExitStack() as server:
         with screen.progress():
             server.enter_context(prefect_server(Home.open().root))

@@ -67,11 +67,13 @@ publish: {path: ../published}
 
 def run_demo(folder: Path, screen: Screen) -> None:
     """Write survey and spec into `folder`, release them, verify what was published; leave data for the form."""
+    from flows.ended import end_in_time
     from flows.local_server import prefect_server
     from records import open_records
     from records.home import Home
     from tasks.verification import verify_bundle
 
+    end_in_time()
     source = folder / "confidential" / "survey.parquet"
     source.parent.mkdir(parents=True, exist_ok=True)
     # A new survey each time: a second release of the same records would be refused.

@@ -12,7 +12,7 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
-from flows.plan import draw_up_plan
+from flows.outlook import examine
 from flows.release import Receipt, Waiting, release
 from flows.run_ends import before_a_run, told_by_code
 from flows.spec import ReleaseSpec, load_spec
@@ -47,7 +47,7 @@ def release_by_reference(
     with before_a_run(spec):
         require_home()
         found = kept_spec(spec)
-        draw_up_plan(found)  # what it would refuse is told here; the release draws it up for itself
+        examine(found)  # what it would refuse is told here; the release draws up its plan for itself
     return release.fn(found, started_by=started_by, again=again)
 
 

@@ -12,6 +12,7 @@ from mechanisms.refusal import Fault, SpecRefused
 from mechanisms.registry import mechanism_of
 from records.addresses import place_of
 from records.digest import canonical
+from records.ledger import require_countable
 from tasks.plan import Plan
 
 __all__ = ["beside", "budget_faults", "draw_up_plan"]
@@ -27,7 +28,7 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
     params = spec.protect[0]  # a spec with more than one is refused
     mechanism = mechanism_of(params)
-    return Plan(
+    plan = Plan(
         name=spec.name,
         source=spec.source.path,
         declared=spec.columns,
@@ -50,6 +51,8 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
         address=spec.run.address,
         memory=spec.run.bytes,
     )
+    require_countable(plan.claim(""))  # whatever the records are
+    return plan
 
 
 def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:

@@ -17,7 +17,16 @@ from tasks.earlier import asked_again, give_back, published_before
 from tasks.ingest import ingest
 from tasks.job import Job, begin
 from tasks.protect import protect
-from tasks.publish import Receipt, already_published, conclude, install, is_leaving, seal, stage
+from tasks.publish import (
+    Receipt,
+    already_published,
+    conclude,
+    install,
+    is_leaving,
+    require_destination,
+    seal,
+    stage,
+)
 from tasks.report import report, require_pass
 from tasks.reserve import reserve
 from tasks.run_page import show_begun, show_gates, show_published
@@ -79,6 +88,7 @@ def prepare(job: Job) -> Event | None:
     validated = validate(job, source, expectations)
     job.record(Action.VALIDATED, expectations=len(validated))
 
+    require_destination(job)
     reserve(job, source)  # on record before the draw, never refunded after it
     staged = protect(job, source)  # the only step that draws
     job.record(Action.PROTECTED, **staged.digests)

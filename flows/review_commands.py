@@ -125,7 +125,10 @@ def _decide(
     from records.home import Home
 
     be_quiet(Home.located().root)
+    from flows.ended import end_in_time
     from flows.review import review
+
+    end_in_time()
 
     screen = Screen(as_json)
     with ExitStack() as server:

@@ -21,7 +21,7 @@ from mechanisms.registry import mechanism_of
 from records import bundle
 from records.log import Action
 from records.pages import PublicReport, public_report
-from records.places import appears_at_once, manifest_at
+from records.places import appears_at_once, manifest_at, require_writable
 from records.places import install as publish_at
 from records.run import RunDamaged, RunRefused
 from records.table_sheet import sheet_of
@@ -44,6 +44,7 @@ __all__ = [
     "in_short",
     "install",
     "is_leaving",
+    "require_destination",
     "seal",
     "stage",
     "staged_content",
@@ -182,6 +183,12 @@ def already_published(job: Job) -> bool:
     sealed = job.run.committed("sealed")
     manifest = manifest_at(job.destination)
     return sealed is not None and manifest is not None and hashlib.sha256(manifest).hexdigest() == sealed["manifest"]
+
+
+def require_destination(job: Job) -> None:
+    """What is drawn could be published; else refused before it is. What has left already needs no more asking."""
+    if job.run.committed("protected") is None:
+        require_writable(job.destination.parent)
 
 
 def conclude(job: Job) -> Receipt:

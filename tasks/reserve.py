@@ -6,12 +6,9 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from measures.foreseen import foretold
 from measures.gates import GateRefused
-from mechanisms.guarantee import ADDS_UP
-from mechanisms.refusal import Fault
-from mechanisms.registry import mechanism_of
 from records.log import Action
+from tasks.foreseen import foreseen_faults
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.protect import staged_before
@@ -21,18 +18,13 @@ from tasks.tables import load_columns
 
 __all__ = ["reserve"]
 
-_REMEDY = {
-    "expected_error": "Allow more for {}, or spend more epsilon.",
-    "privacy_loss": "Spend less, or allow more.",
-}
-
 
 @step("reserve")
 def reserve(job: Job, source: Ingested) -> None:
     """Reserve the cost, or refuse. What was drawn before, by this run or for the same question, is charged already."""
     if staged_before(job) is not None:
         return
-    _require_foreseen(job, source)
+    GateRefused.raise_for(foreseen_faults(job.plan, _records_used(job, source)))
     answer = drawn_before(job, source.digest)
     if answer is not None:
         job.record(Action.REPEATED, of=answer.run)
@@ -42,24 +34,6 @@ def reserve(job: Job, source: Ingested) -> None:
     overlaps = job.ledger.overlapping(claim, run=job.run.id)
     if overlaps:
         job.record(Action.OVERLAPS, releases={cost.run: list(claim.shares_with(cost.claim)) for cost in overlaps})
-
-
-def _require_foreseen(job: Job, source: Ingested) -> None:
-    """A gate that public facts decide refuses before anything is spent."""
-    plan = job.plan
-    if plan.guarantee.model not in ADDS_UP:
-        return  # their gates are judged on the output
-    settled = mechanism_of(plan.params).settled_facts(plan.params, plan.declared, _records_used(job, source))
-    known = foretold(settled)
-    GateRefused.raise_for(
-        Fault(f"gates.{gate.measure}", gate.rule, _REMEDY[gate.measure].format(known[gate.measure][0]), _figure(value))
-        for gate in plan.gates
-        if gate.measure in known and not gate.holds(value := known[gate.measure][1])
-    )
-
-
-def _figure(value: float) -> str:
-    return f"{value:.4g}"
 
 
 def _records_used(job: Job, source: Ingested) -> int:
