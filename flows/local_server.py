@@ -28,11 +28,12 @@ __all__ = [
     "be_quiet",
     "prefect_server",
     "quiet_settings",
+    "require_address_space",
     "require_answer",
     "stop_child",
 ]
 
-ADDRESS_SPACE = 3 << 30  # libraries and their threads reserve it whether they use it or not
+ADDRESS_SPACE = 4 << 30  # libraries and their threads reserve it whether they use it or not
 _START_SECONDS = 120
 _STOP_SECONDS = 10
 
@@ -74,7 +75,7 @@ def be_quiet(home: Path) -> None:
 @contextmanager
 def prefect_server(home: Path) -> Iterator[None]:
     """Have a Prefect API to speak to. Call before prefect is imported, or `be_quiet` before."""
-    _require_address_space()
+    require_address_space()
     be_quiet(home)
     if "PREFECT_API_URL" in os.environ:
         require_answer(os.environ["PREFECT_API_URL"])
@@ -107,7 +108,7 @@ def prefect_server(home: Path) -> Iterator[None]:
         stop_child(server, _STOP_SECONDS)
 
 
-def _require_address_space() -> None:
+def require_address_space() -> None:
     """Threads that cannot start leave others waiting for them without end, here and in the server."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE:

@@ -15,9 +15,10 @@ from waiting_release import actions, costs, introduce, release
 from workplace import Workplace
 
 from flows.review import review, withdraw
-from records.approval import ApprovalClosed, SecondApproval
+from records.approval import ApprovalClosed, DecisionRefused, NothingWaits, SecondApproval
 from records.home import login
-from tasks.approve import NobodyToReview, NotTheStarter, Withdrawn
+from tasks.approve import NobodyToReview, NotTheStarter, ResumedByReviewer, Withdrawn
+from tasks.step import StepFailed
 
 pytestmark = pytest.mark.usefixtures("prefect_home")
 
@@ -33,6 +34,10 @@ def approve(place: Workplace, run: str, reviewer: str = "anna") -> Any:
     with ExitStack() as server:
         key = place.folder / f"{reviewer}.pem"
         return review(run, reviewer=reviewer, decision="approve", reason="", key=key, server=server)
+
+
+def stop(*_: Any) -> None:
+    raise StepFailed.at("assess", rule="must run to its end", remedy="Run again.")
 
 
 @pytest.mark.parametrize(
@@ -92,3 +97,31 @@ def test_a_withdrawal_is_on_record_with_its_reason(place: Workplace) -> None:
     assert last.facts["code"] == Withdrawn.code
     assert "the wrong year" in last.facts["reasons"][0]
     assert Path(place.home / "runs" / waiting.run / "outcome.json").exists()
+
+
+def test_whoever_may_review_a_run_that_has_drawn_cannot_take_it_over_and_it_waits_for_others(
+    place: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.raw["approve"]["allowed"] = ["anna"]
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr("flows.release.assess", stop)
+        with pytest.raises(StepFailed):
+            release(place, "carl")
+    assert costs() == ["spent"]
+    with pytest.raises(ResumedByReviewer, match="anna"):
+        release(place, "anna")
+    assert costs() == ["spent"]
+    approve(place, release(place, "carl").run)
+    assert costs() == ["published"]
+
+
+def test_only_what_waits_can_be_withdrawn(place: Workplace) -> None:
+    with pytest.raises(NothingWaits):
+        withdraw("20261116T101500Z-1a2b3c4d", reason="never heard of it")
+    waiting = release(place, "carl")
+    with pytest.raises(DecisionRefused, match="reason"):
+        withdraw(waiting.run, reason=" ")
+    approve(place, waiting.run)
+    with pytest.raises(NothingWaits):
+        withdraw(waiting.run, reason="too late")
+    assert costs() == ["published"]

@@ -7,16 +7,21 @@ kills are real, at points and at random moments after PUBLISHED, and with both d
 from __future__ import annotations
 
 import random
+import shutil
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from forked_releases import Zygote
 from postgres import PostgresServer
-from workplace import Workplace, budget_of, make_private, make_table, open_dp_account
+from workplace import ROWS, Workplace, budget_of, make_private, make_table, open_dp_account
 
+from flows import cli, local_server
 from flows.spec import load_spec
 from records import open_records
+from tasks.earlier import PublicationGone
 
 POINTS = ["after rename", "before PUBLISHED", "after PUBLISHED", "before outcome", "after outcome"]
 LATEST = 0.4  # seconds after PUBLISHED; some processes are winding up by then, and some have ended
@@ -125,3 +130,37 @@ def test_a_table_is_not_published_again_either(workplace: Workplace, zygote: Zyg
     assert zygote.run(workplace, "after outcome") < 0
     assert zygote.run(workplace) == 0
     require_published_once(workplace)
+
+
+def test_a_bundle_that_was_taken_away_is_not_published_again_without_asking(
+    workplace: Workplace, zygote: Zygote
+) -> None:
+    from flows.release import release
+
+    make_private(workplace)
+    spec = load_spec(workplace.write_spec())
+    open_dp_account(4)
+    first = release(spec)
+    shutil.rmtree(first.path)
+    with pytest.raises(PublicationGone, match="--again"):
+        release(spec)
+    assert budget_of() == ("1", "3", ["published"])
+    assert workplace.working_files() == []
+    assert not release(spec, again=True).earlier
+    assert budget_of() == ("2", "2", ["published", "published"])
+
+
+def test_who_is_killed_while_prefect_is_wound_up_has_seen_the_receipt(
+    prefect_home: Path, workplace: Workplace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workplace.write_spec()
+
+    @contextmanager
+    def dying_server(_: Path) -> Iterator[None]:
+        yield
+        assert f"Published survey, {ROWS} records" in capsys.readouterr().out, "nothing was shown before the end"
+
+    monkeypatch.setattr(local_server, "prefect_server", dying_server)
+    monkeypatch.setattr(sys, "argv", ["penstock", "run", str(workplace.spec_file)])
+    with pytest.raises(SystemExit):
+        cli.main()
