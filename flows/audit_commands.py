@@ -25,7 +25,7 @@ def show(
     """The events of the log, oldest first."""
     from records import existing_records
 
-    Screen(as_json).show_events([asdict(event) for event in existing_records().log.events(run_id)])
+    Screen(as_json).show_events([asdict(event) for event in existing_records(looking=True).log.events(run_id)])
 
 
 @audit.command("verify")
@@ -65,7 +65,7 @@ def export(output: OutputFile = None, as_json: AsJson = False) -> None:
     from records import existing_records
     from records.export import write_export
 
-    log, screen = existing_records().log, Screen(as_json)
+    log, screen = existing_records(looking=True).log, Screen(as_json)
     if output is not None:
         with new_file(output) as file:
             write_export(log, file.buffer)

@@ -18,6 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from mechanisms.refusal import Fault, SpecRefused
+from records.outside_text import OutsideFile
 
 __all__ = ["DEPLOYMENTS", "REHEARSAL", "DeploymentSettings", "Schedule", "merged_deployments"]
 
@@ -56,14 +57,9 @@ class DeploymentSettings(_Section):
     @classmethod
     def read(cls, path: Path) -> Self:
         """The settings of a file, with paths relative to it; refused with every fault."""
+        raw = OutsideFile(path, str(path), SpecRefused).yaml()
         try:
-            settings = cls.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError) as error:
-            raise SpecRefused.at(
-                str(path), rule="must be a readable text file", got=type(error).__name__, remedy="Check the path."
-            ) from None
-        except yaml.YAMLError:
-            raise SpecRefused.at(str(path), rule="must be valid YAML", remedy="Correct the syntax.") from None
+            settings = cls.model_validate(raw)
         except ValidationError as error:
             raise SpecRefused(
                 *(

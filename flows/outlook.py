@@ -10,14 +10,14 @@ from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
 from measures.foreseen import foretold
 from measures.gates import GateRefused
+from measures.possible import foreseen_faults, impossible
 from mechanisms import closeness, probabilistic_k_anonymity
 from mechanisms.guarantee import ADDS_UP
-from mechanisms.refusal import TableEmpty, TooFewRecords
+from mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from mechanisms.registry import mechanism_of
 from records.addresses import is_address
 from records.home import login
-from tasks.expectations import whole_suite
-from tasks.foreseen import foreseen_faults
+from tasks.expectations import described, whole_suite
 from tasks.plan import Plan
 from tasks.source import count_rows, open_source
 
@@ -27,15 +27,15 @@ __all__ = ["examine", "look_ahead"]
 def examine(spec: ReleaseSpec) -> Plan:
     """The plan of a spec; refused is everything that a run would refuse for what the spec says, before it starts."""
     plan = draw_up_plan(spec)
-    whole_suite(plan.declared, plan.min_rows, plan.suite)  # a suite that cannot run
-    if plan.layout is not None:  # elsewhere it takes the number of records to know
-        GateRefused.raise_for(foreseen_faults(plan, 0))
+    whole_suite(plan.declared, plan.min_rows, plan.suite)  # one that cannot run
+    GateRefused.raise_for(_refused(plan, None, _settled(plan, None)))
     return plan
 
 
 def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records."""
     plan = examine(spec)
+    expectations = whole_suite(plan.declared, plan.min_rows, plan.suite)
     rows = None
     source = "The source does not exist yet; its columns were not checked."
     if is_address(plan.source) and not count:
@@ -47,6 +47,7 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     if rows == 0:
         raise TableEmpty.at("source.path", rule="at least one record", remedy="Check the source.")
     settled = _settled(plan, rows)
+    GateRefused.raise_for(_refused(plan, rows, settled))
     return {
         "name": plan.name,
         "spec_digest": plan.spec_digest,
@@ -54,6 +55,7 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
         "records": rows,
         "settled": settled,
         "expect": [*_used(plan, rows), *mechanism_of(plan.params).foresee(plan.params, plan.declared, rows)],
+        "validation": list(described(expectations)),
         "gates": list(_gates(plan, settled)),
         "cost": [*_cost(plan), source],
         "review": list(_review(plan)),
@@ -81,15 +83,22 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
 
 
 def _gates(plan: Plan, settled: Mapping[str, Any] | None) -> Iterator[str]:
-    """The limits; where a value follows from public facts, also whether it keeps them."""
+    """The limits; where a value follows from public facts, also the value."""
     known = {} if settled is None else foretold(settled)
     for gate in plan.gates:
-        if gate.measure not in known:
+        if gate.measure in known:
+            what, value = known[gate.measure]
+            yield f"{gate.rule}: it will be {value:.4g} ({what})"
+        else:
             yield gate.rule
-            continue
-        what, value = known[gate.measure]
-        verdict = "" if gate.holds(value) else ", so the release will be refused"
-        yield f"{gate.rule}: it will be {value:.4g} ({what}){verdict}"
+
+
+def _refused(plan: Plan, rows: int | None, settled: Mapping[str, Any] | None) -> Iterator[Fault]:
+    """Gates that a run would refuse whatever the records say, as far as it can be seen from here."""
+    if rows is not None:
+        yield from impossible(dict(enumerate(plan.gates)), plan.params, plan.declared, rows)
+    if settled is not None:
+        yield from foreseen_faults(plan.gates, settled)
 
 
 def _cost(plan: Plan) -> Iterator[str]:

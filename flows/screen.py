@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ from tasks.steps import STEPS
 __all__ = ["Screen"]
 
 WAITING_EXIT_CODE = 6
+# Control characters but for tab and end of line, those that turn the direction of text, and halves of characters.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _ACCOUNT_FIELDS = ("model", "adjacency", "unit", "partition", "limit", "spent", "left")
 _RELEASE_FIELDS = ("run", "occurred", "model", "epsilon", "part", "state")
 
@@ -34,10 +37,12 @@ class Screen:
     def show(self, text: str, document: Mapping[str, Any]) -> None:
         """One sentence, or one document."""
         if self._as_json:
-            sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+            # Only what is obeyed is escaped, as JSON does it, so that the document says the same.
+            text = json.dumps(document, indent=2, ensure_ascii=False)
+            sys.stdout.write(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
             sys.stdout.flush()
         else:
-            self._out.print(escape(text))
+            self._out.print(shown(text))
 
     @contextmanager
     def progress(self) -> Iterator[None]:
@@ -64,12 +69,13 @@ class Screen:
             self.show("", outlook)
             return
         promise = outlook["guarantee"]
-        self._out.print(f"[bold]{escape(outlook['name'])}[/bold]\n")
+        self._out.print(f"[bold]{shown(outlook['name'])}[/bold]\n")
         self._paragraph("Promise", [promise["statement"]])
         self._paragraph("Assumes", promise["assumptions"])
         self._paragraph("Does not promise", promise["not_promised"])
         self._paragraph("Stays secret", promise["secret"])
         self._paragraph("To expect", outlook["expect"])
+        self._paragraph("Validation", outlook["validation"])
         self._paragraph("Gates", outlook["gates"])
         self._paragraph("Cost", outlook["cost"])
         self._paragraph("Review", outlook["review"])
@@ -80,19 +86,19 @@ class Screen:
             return
         rows = f"{receipt['records']:,} {receipt['rows_are']}"
         word = "Published before" if receipt["earlier"] else "Published"
-        self._out.print(f"[bold green]{word}[/bold green] {escape(receipt['name'])}, {rows}")
+        self._out.print(f"[bold green]{word}[/bold green] {shown(receipt['name'])}, {rows}")
         if receipt["earlier"]:
-            self._out.print(f"  By run {escape(receipt['run'])}, from the same spec and source; nothing was spent now.")
+            self._out.print(f"  By run {shown(receipt['run'])}, from the same spec and source; nothing was spent now.")
             self._out.print("  For another release: penstock run SPEC --again")
         if receipt["repeats"] is not None:
-            self._out.print(f"  The same table as run {escape(receipt['repeats'])} drew; nothing was spent.")
+            self._out.print(f"  The same table as run {shown(receipt['repeats'])} drew; nothing was spent.")
         for label, value in (
             ("promise", receipt["promise"]),
             ("bundle", receipt["path"]),
             ("public report", receipt["public_report"]),
             ("confidential report", receipt["confidential_report"]),
         ):
-            self._out.print(f"  {label:20}{escape(value)}")
+            self._out.print(f"  {label:20}{shown(value)}")
 
     def show_result(self, result: Any) -> int:
         """A receipt, or what the run waits for; the exit code."""
@@ -103,7 +109,7 @@ class Screen:
         if self._as_json:
             self.show("", {"waiting": document})
         else:
-            self._out.print(f"[bold yellow]Waiting for approval[/bold yellow] {escape(document['name'])}")
+            self._out.print(f"[bold yellow]Waiting for approval[/bold yellow] {shown(document['name'])}")
             for label, value in (
                 ("run", document["run"]),
                 ("content", document["content"]),
@@ -113,11 +119,11 @@ class Screen:
                 ("confidential report", document["confidential_report"]),
                 ("decide", f"penstock approve {document['run']} --reviewer NAME --key FILE"),
             ):
-                self._out.print(f"  {label:20}{escape(value)}")
+                self._out.print(f"  {label:20}{shown(value)}")
         return WAITING_EXIT_CODE
 
     def show_served(self, ready: Mapping[str, Any]) -> None:
-        self._out.print(f"[bold green]Ready[/bold green] {escape(ready['address'])}")
+        self._out.print(f"[bold green]Ready[/bold green] {shown(ready['address'])}")
         for label, value in (
             ("deployments", ", ".join(ready["deployments"])),
             ("folder of specs", ready["specs"]),
@@ -126,7 +132,7 @@ class Screen:
             ("stop", "Ctrl-C"),
         ):
             if value is not None:
-                self._out.print(f"  {label:20}{escape(value)}")
+                self._out.print(f"  {label:20}{shown(value)}")
 
     def show_demo(self, receipt: Mapping[str, Any], spec: Path, events: int) -> None:
         if self._as_json:
@@ -143,7 +149,7 @@ class Screen:
             f"penstock verify {receipt['path']} --key {home / 'keys' / 'signing.pub'}",
             f"PENSTOCK_HOME={home} PENSTOCK_SPECS={spec.parent} penstock serve",
         ):
-            self._out.print(f"  {escape(line)}")
+            self._out.print(f"  {shown(line)}")
 
     def show_findings(self, bundle: str, findings: Sequence[Mapping[str, Any]]) -> None:
         if self._as_json:
@@ -151,7 +157,7 @@ class Screen:
             return
         for finding in findings:
             mark = "[green]checked[/green]    " if finding["checked"] else "[yellow]not checked[/yellow]"
-            self._out.print(f"{mark} {escape(finding['text'])}")
+            self._out.print(f"{mark} {shown(finding['text'])}")
 
     def show_events(self, events: Sequence[Mapping[str, Any]]) -> None:
         if self._as_json:
@@ -160,7 +166,7 @@ class Screen:
         table = _table("", "when", "run", "what", "who")
         for event in events:
             when = event["occurred"][:19].replace("T", " ")
-            table.add_row(str(event["seq"]), when, escape(event["run"]), event["action"], escape(event["actor"]))
+            table.add_row(str(event["seq"]), when, shown(event["run"]), event["action"], shown(event["actor"]))
         self._out.print(table)
 
     def show_audit(self, found: Mapping[str, Any]) -> None:
@@ -177,22 +183,22 @@ class Screen:
             if name in found:
                 self._out.print(f"{found[name]} {text}.")
         for place in found.get("not_reached", []):
-            self._out.print(f"[yellow]not reached[/yellow] {escape(place)}")
+            self._out.print(f"[yellow]not reached[/yellow] {shown(place)}")
 
     def show_budgets(self, books: Sequence[Mapping[str, Any]]) -> None:
         if self._as_json:
             self.show("", {"datasets": list(books)})
             return
         for book in books:
-            self._out.print(f"[bold]{escape(book['dataset'] or 'no data set named')}[/bold]")
+            self._out.print(f"[bold]{shown(book['dataset'] or 'no data set named')}[/bold]")
             accounts = _table(*_ACCOUNT_FIELDS)
             for account in book["accounts"]:
-                accounts.add_row(*(escape(account[name] or "") for name in _ACCOUNT_FIELDS))
+                accounts.add_row(*(shown(account[name] or "") for name in _ACCOUNT_FIELDS))
             releases = _table(*_RELEASE_FIELDS)
             for cost in book["releases"]:
                 when = cost["occurred"][:19].replace("T", " ")
-                shown = {**cost, "occurred": when, "epsilon": cost["epsilon"] or "none", "part": cost["part"] or ""}
-                releases.add_row(*(escape(shown[name]) for name in _RELEASE_FIELDS))
+                row = {**cost, "occurred": when, "epsilon": cost["epsilon"] or "none", "part": cost["part"] or ""}
+                releases.add_row(*(shown(row[name]) for name in _RELEASE_FIELDS))
             if book["accounts"]:
                 self._out.print(accounts)
             if book["releases"]:
@@ -205,7 +211,7 @@ class Screen:
             return
         table = _table("name", "key", "since")
         for person in people:
-            table.add_row(escape(person["name"]), person["key_id"], person["since"][:19].replace("T", " "))
+            table.add_row(shown(person["name"]), person["key_id"], person["since"][:19].replace("T", " "))
         self._out.print(table)
 
     def show_refusal(self, refusal: Mapping[str, Any]) -> None:
@@ -215,14 +221,19 @@ class Screen:
         self._err.print(f"[bold red]Refused[/bold red] ({refusal['refused']})")
         for fault in refusal["faults"]:
             got = f", got {fault['got']}" if fault["got"] else ""
-            self._err.print(f"  [bold]{escape(fault['field'])}[/bold]: {escape(fault['rule'] + got)}.")
-            self._err.print(f"    {escape(fault['remedy'])}")
+            self._err.print(f"  [bold]{shown(fault['field'])}[/bold]: {shown(fault['rule'] + got)}.")
+            self._err.print(f"    {shown(fault['remedy'])}")
 
     def _paragraph(self, title: str, lines: Sequence[str]) -> None:
         self._out.print(f"[bold]{title}[/bold]")
         for line in lines:
-            self._out.print(f"  {escape(line)}")
+            self._out.print(f"  {shown(line)}")
         self._out.print()
+
+
+def shown(text: str) -> str:
+    """Text that a terminal shows and does not obey: names come from files, and may hold what moves its cursor."""
+    return escape(_OBEYED.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text))
 
 
 def _table(*titles: str) -> Table:

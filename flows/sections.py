@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from mechanisms.columns import Column
+from mechanisms.columns import MOST_COLUMNS, Column
 from mechanisms.exact import ExactNumber
 from mechanisms.refusal import Fault
 from records.addresses import AddressRefused, place_of
@@ -43,7 +43,9 @@ class Source(Section):
         description="What is protected: row, or the column of role identifier that tells whose record it is; then "
         "protect says how many records of each are used (rows_per_unit)."
     )
-    columns: dict[str, Column] = Field(min_length=1, description="Every column to read. Others are never read.")
+    columns: dict[str, Column] = Field(
+        min_length=1, max_length=MOST_COLUMNS, description="Every column to read. Others are never read."
+    )
 
     @model_validator(mode="after")
     def _lies_somewhere(self) -> Self:
@@ -54,8 +56,12 @@ class Source(Section):
 class Validate(Section):
     """What the data must satisfy beyond what the columns imply."""
 
-    suite: str | None = Field(default=None, description="A Great Expectations suite as JSON, added to the derived one.")
-    min_rows: int = Field(default=1, ge=1, strict=True, description="Fewest records the source may have.")
+    suite: str | None = Field(
+        default=None,
+        description="A Great Expectations suite as JSON, added to the derived one. Not where epsilon is spent: "
+        "it decides on the data whether a release appears.",
+    )
+    min_rows: int = Field(default=1, ge=1, le=2**53, strict=True, description="Fewest records the source may have.")
 
 
 class Budget(Section):

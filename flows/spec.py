@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -26,6 +25,8 @@ from mechanisms.columns import Column
 from mechanisms.refusal import Fault, SpecRefused
 from mechanisms.registry import MECHANISMS
 from records.addresses import is_address
+from records.outside_text import OutsideFile
+from records.outside_values import require_values
 
 __all__ = [
     "Approve",
@@ -72,7 +73,15 @@ class ReleaseSpec(Section):
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
         protect, gates = dict(enumerate(self.protect)), dict(enumerate(self.gates))
-        faults = disagreements(self.source.unit, self.columns, protect, gates, self.budget.part, self.publish.formats)
+        faults = disagreements(
+            self.source.unit,
+            self.columns,
+            protect,
+            gates,
+            self.budget.part,
+            self.publish.formats,
+            self.validation.suite,
+        )
         if self.run.engine != "local" or self.run.bytes is not None:
             asked = "engine" if self.run.engine != "local" else "memory"
             faults += run_faults(
@@ -105,6 +114,7 @@ class ReleaseSpec(Section):
 
 def parse_spec(raw: object) -> ReleaseSpec:
     """The spec, or a refusal that lists every fault."""
+    require_values("spec", raw, SpecRefused)
     try:
         return ReleaseSpec.model_validate(raw)
     except ValidationError as error:
@@ -118,15 +128,8 @@ def load_spec(path: Path, *, source: str | None = None, publish: str | None = No
 
 def read_keys(path: Path) -> dict[str, Any]:
     """What a YAML or JSON file says, as it stands."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        raw = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecRefused.at(
-            str(path), rule="must be a readable text file", got=type(error).__name__, remedy="Check the path."
-        ) from None
-    except (json.JSONDecodeError, yaml.YAMLError):
-        raise SpecRefused.at(str(path), rule="must be valid YAML or JSON", remedy="Correct the syntax.") from None
+    file = OutsideFile(path, str(path), SpecRefused)
+    raw = file.json() if path.suffix == ".json" else file.yaml()
     if not isinstance(raw, dict):
         raise SpecRefused.at(str(path), rule="must hold keys and values", remedy="See `penstock schema`.")
     return raw
@@ -136,6 +139,7 @@ def resolve_spec(
     raw: dict[str, Any], folder: Path, *, source: str | None = None, publish: str | None = None
 ) -> ReleaseSpec:
     """The spec with these keys; paths in it are relative to the folder."""
+    require_values("spec", raw, SpecRefused)
     faults: list[Fault] = []
     for section, key, given in (("source", "path", source), ("validate", "suite", None), ("publish", "path", publish)):
         part = raw.get(section)
@@ -190,7 +194,7 @@ def _resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: b
         return text
     if is_address(expanded):
         return expanded  # whether it is a good one, the section says
-    return str((base / expanded).resolve())
+    return os.path.realpath(base / expanded)  # unlike Path.resolve, it is content with a circle of links
 
 
 def _read_taxonomies(raw: dict[str, Any], base: Path) -> list[Fault]:

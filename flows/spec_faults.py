@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 
 from measures.bucket_measures import bucket_measure_names
 from measures.gates import Gate
+from measures.possible import impossible
 from measures.registry import public_measures, record_measure_names
 from measures.table_measures import table_measure_names
 from mechanisms import closeness, probabilistic_k_anonymity
@@ -64,14 +65,19 @@ def disagreements(
     gates: Mapping[int, Gate],
     part: object,
     formats: object = (),
+    suite: object = None,
 ) -> list[Fault]:
     """Faults between sections: what each mechanism says of the columns, its unit, gates and formats, and the part."""
-    faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats)]
+    faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats), *_suite_faults(params, suite)]
     for place, chosen in params.items():
-        for fault in mechanism_of(chosen).faults(chosen, columns):
+        found = mechanism_of(chosen).faults(chosen, columns)
+        for fault in found:
             room = "source" if fault.field.startswith("columns") else f"protect.{place}"
             faults.append(replace(fault, field=f"{room}.{fault.field}"))
-        faults += _gate_faults(chosen, gates)
+        misplaced = list(_gate_faults(chosen, gates))
+        faults += misplaced
+        if not found and not misplaced:  # else it cannot be told what is possible
+            faults += impossible(gates, chosen, columns)
     if len(params) > 1:
         rule = "one mechanism per spec in this version"
         faults.append(Fault("protect", rule, "Keep one of them.", f"{len(params)} mechanisms"))
@@ -122,6 +128,13 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
             yield Fault(field, rule, f"Choose one of {', '.join(measurable)}.", got)
 
 
+def _suite_faults(params: Mapping[int, AnyParams], suite: object) -> Iterator[Fault]:
+    """A suite decides on the data whether a release appears; what the columns declare is assumed of every data set."""
+    if suite is not None and any(map(spends, params.values())):
+        rule = "asks the data whether a release appears; where epsilon is spent, that tells about them for nothing"
+        yield Fault("validate.suite", rule, "Remove it; declare domains, categories and missing values instead.")
+
+
 def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator[Fault]:
     records = [chosen for chosen in params.values() if mechanism_of(chosen).layout is None]
     if isinstance(formats, list | tuple) and "sdmx" in formats and records:
@@ -151,11 +164,12 @@ def _faults_between(raw: object) -> list[Fault]:
     declared = _mapping(source, "columns")
     columns = _valid_parts(TypeAdapter(Column), declared)
     part, formats = _mapping(raw, "budget").get("part"), _mapping(raw, "publish").get("formats")
+    suite = _mapping(raw, "validate").get("suite")
     if not columns or len(columns) < len(declared):
         return [*_single_category_faults(part, columns)]
     params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), _places(raw, "protect"))
     gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates"))
-    return disagreements(source.get("unit"), columns, params, gates, part, formats)
+    return disagreements(source.get("unit"), columns, params, gates, part, formats, suite)
 
 
 def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault]:

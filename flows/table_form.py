@@ -83,7 +83,7 @@ def release_table(
         means: Columns of numbers whose means are shown, by name.
         totals: Whether totals and sub-totals are shown too. They are the sums of the protected cells.
         protection: Choose a tab. DifferentialPrivacy: noise that hides any one record; it spends epsilon of the data
-            set's account. ExactWithThreshold: exact figures, refused where a cell has fewer than k records. The other
+            set's account. ExactWithThreshold: no noise, refused where a cell has fewer than k records. The other
             two relax differential privacy: they promise less, and the size of their noise is secret.
         formats: Formats of the files. sdmx stands beside parquet or csv.
         earlier_releases: Only where a run was refused as a second release and you accept that: the earlier releases

@@ -10,43 +10,33 @@ taxonomy is for the column to say.
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from flows.argus_hierarchy import parse_argus_hierarchy
 from flows.arx_hierarchy import parse_arx_hierarchy
 from mechanisms.refusal import SpecRefused
+from records.outside_text import OutsideFile
 
 __all__ = ["read_taxonomy"]
 
 
 def read_taxonomy(path: Path) -> dict[str, list[str]]:
     """{child: [parents]} in the order of the file."""
-    parsers = {".json": _from_json, ".csv": parse_arx_hierarchy, ".hrc": parse_argus_hierarchy}
+    file = OutsideFile(path, "taxonomy", SpecRefused, got=repr(str(path)))
+    parsers = {".csv": parse_arx_hierarchy, ".hrc": parse_argus_hierarchy}
     try:
+        if path.suffix.lower() == ".json":
+            return _of_lists(file.json())
         if path.suffix.lower() not in parsers:
             _refuse("must be a .json, .csv or .hrc file", "Convert it.")
-        text = path.read_text(encoding="utf-8-sig")
-        return parsers[path.suffix.lower()](text)
-    except (OSError, UnicodeDecodeError) as error:
-        rule = f"must be a readable text file ({type(error).__name__})"
-        raise SpecRefused.at("taxonomy", rule=rule, got=str(path), remedy="Check the path; save it as UTF-8.") from None
+        return parsers[path.suffix.lower()](file.text())
     except SpecRefused as refusal:
-        raise SpecRefused(*(replace(fault, got=repr(str(path))) for fault in refusal.faults)) from None
+        raise SpecRefused(*(replace(fault, got=file.got) for fault in refusal.faults)) from None
 
 
-def _from_json(text: str) -> dict[str, list[str]]:
-    def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            _refuse("no key twice", "Give each concept one list with all its parents.")
-        return dict(pairs)
-
-    try:
-        read = json.loads(text, object_pairs_hook=without_repetition)
-    except json.JSONDecodeError as error:
-        _refuse(f"line {error.lineno}: must be valid JSON", "Correct the syntax.")
+def _of_lists(read: object) -> dict[str, list[str]]:
     if not isinstance(read, dict) or not all(_is_list_of_text(parents) for parents in read.values()):
         _refuse("must be an object of lists of text", 'Write {"child": ["parent"]}; the root has [].')
     return read

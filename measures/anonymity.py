@@ -61,9 +61,15 @@ def own_value_probability(pair: Comparison) -> Measurement:
     shares one value, whatever the size of the group.
 
     Attacker: knows the group of the record they look for, and that values were permuted uniformly
-    inside groups. Limits: meaningful for swapped columns; for averaged ones it only tells how alike
-    the members of a group are.
+    inside groups. Limits: of swapped columns only. Where values are averaged or noisy nothing is
+    handed to anybody, and it is undefined.
     """
+    if not pair.permuted:
+        raise MeasureUndefined.at(
+            "own_value_probability",
+            rule="needs values that were permuted inside groups",
+            remedy="Use it with a mechanism that swaps.",
+        )
     names = _grouped_names(pair, "own_value_probability")
 
     def share(name: str) -> tuple[float, int]:

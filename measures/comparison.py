@@ -31,6 +31,7 @@ class Comparison:
 
     settled: public facts that the mechanism chose; empty where it chooses none.
     aligned: whether rows mean anything; if not, only single columns can be compared.
+    permuted: whether values were dealt out inside groups by a uniform permutation.
     known: what one measure has computed and another may use.
     """
 
@@ -42,6 +43,7 @@ class Comparison:
     records: int
     settled: Settled
     aligned: bool
+    permuted: bool
     known: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def of_type(self, *types: ColumnType) -> tuple[str, ...]:
@@ -73,6 +75,7 @@ def compare(
     *,
     settled: Settled | None = None,
     aligned: bool = True,
+    permuted: bool = False,
 ) -> Comparison:
     """Judge the released quasi-identifiers and confidential columns; refuse what cannot be compared."""
     faults = [
@@ -99,4 +102,4 @@ def compare(
     elif lengths == {0}:
         faults.append(Fault("columns", "at least one record", "Pass the records."))
     MeasureUndefined.raise_for(faults)
-    return Comparison(original, released, declared, groups, names, lengths.pop(), settled or {}, aligned)
+    return Comparison(original, released, declared, groups, names, lengths.pop(), settled or {}, aligned, permuted)

@@ -38,12 +38,14 @@ class Measure(Protocol):
         *,
         groups: Groups | None = None,
         settled: Settled | None = None,
+        permuted: bool = False,
     ) -> Measurement:
         """Judge the released quasi-identifiers and confidential columns against their originals.
 
         original, released: columns aligned row by row; what is judged is what is in `released`.
         groups: for each masked column the group label of every record; only some measures need it.
         settled: the public facts that the mechanism chose; only `public_measures` need them.
+        permuted: whether values were swapped inside groups by a uniform permutation; only own_value_probability asks.
         """
         ...
 
@@ -63,8 +65,8 @@ _MEASURES: dict[str, Callable[[Comparison], Measurement]] = {
 
 # They look at public facts and at nothing else; a gate on them tells nothing about the data.
 _PUBLIC = frozenset({"expected_error", "privacy_loss"})
-# They compare a released record with its original, so they mean nothing where rows do not.
-_BY_RECORD = frozenset({"il1s", "record_linkage", "sse"})
+# They compare or link a released record with its original, so they mean nothing where rows do not.
+_BY_RECORD = frozenset({"average_risk", "il1s", "record_linkage", "sse"})
 
 
 def measure_names() -> tuple[str, ...]:
@@ -117,8 +119,9 @@ def measure(name: str) -> Measure:
         *,
         groups: Groups | None = None,
         settled: Settled | None = None,
+        permuted: bool = False,
     ) -> Measurement:
-        return judge(name, compare(original, released, declared, groups, settled=settled))
+        return judge(name, compare(original, released, declared, groups, settled=settled, permuted=permuted))
 
     apply.__doc__ = (_MEASURES.get(name) or TABLE_MEASURES.get(name) or BUCKET_MEASURES[name]).__doc__
     return apply

@@ -3,7 +3,8 @@
     counts, sums, sizes    added, in whole numbers
     smallest, largest      of the parts that have records in the cell
     x_1, x_2               the two largest of the four that two parts tell of
-    true                   added as floats, so in another order the last digit may differ; no check uses them
+    clamped                added, in whole numbers
+    true, bias             added as floats, so in another order the last digit may differ; no check uses them
 
 No code is shared with the mechanism, which puts its own parts together (mechanisms.tables.merging).
 """
@@ -31,7 +32,7 @@ _LARGEST_SUM = 2**62
 class CountedMeasure:
     """One measure by cell, in steps: sum, extremes, X = sum of |v|, the two largest |v|; and the sum as it was stored.
 
-    Extremes are 0 in a cell without records.
+    Extremes are 0 in a cell without records. clamped, bias: see measures.clamping.
     """
 
     sums: Integers
@@ -41,6 +42,8 @@ class CountedMeasure:
     first: Integers
     second: Integers
     true: NDArray[np.float64]
+    clamped: Integers
+    bias: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,10 +75,11 @@ def _together(name: str, one: Counted, other: Counted) -> CountedMeasure:
     smallest = np.where(both, np.minimum(a.smallest, b.smallest), a.smallest + b.smallest)
     largest = np.where(both, np.maximum(a.largest, b.largest), a.largest + b.largest)
     tops = np.sort(np.stack([a.first, a.second, b.first, b.second]), axis=0)
-    return CountedMeasure(a.sums + b.sums, smallest, largest, sizes, tops[3], tops[2], a.true + b.true)
+    true, clamped, bias = a.true + b.true, a.clamped + b.clamped, a.bias + b.bias
+    return CountedMeasure(a.sums + b.sums, smallest, largest, sizes, tops[3], tops[2], true, clamped, bias)
 
 
-_FIELDS = ("sums", "smallest", "largest", "sizes", "first", "second", "true")
+_FIELDS = ("sums", "smallest", "largest", "sizes", "first", "second", "true", "clamped", "bias")
 
 
 def as_columns(counted: Counted) -> Columns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from measures.clamping import clamped_by_cell
 from measures.table_counted import Counted, CountedMeasure
 from measures.table_errors import true_sums
 from measures.table_output import TableOutput
@@ -23,7 +24,8 @@ def count_part(output: TableOutput) -> Counted:
     for name in summed_columns(output):
         found = add_up(output, cells, name)
         sizes, first, second = contributions(output, cells, name)
+        true, (clamped, bias) = true_sums(output, cells, name), clamped_by_cell(output, cells, name)
         measures[name] = CountedMeasure(
-            found.sums, found.smallest, found.largest, sizes, first, second, true_sums(output, cells, name)
+            found.sums, found.smallest, found.largest, sizes, first, second, true, clamped, bias
         )
     return Counted(cells.records, cells.counts, measures)

@@ -25,7 +25,7 @@ from measures.table_output import TableOutput
 from mechanisms.columns import Column
 from mechanisms.layout import Layout
 
-__all__ = ["COUNT", "Cells", "Measured", "Recounted", "add_up", "find_cells", "folded", "recounted"]
+__all__ = ["COUNT", "Cells", "Measured", "Recounted", "add_up", "cell_limits", "find_cells", "folded", "recounted"]
 
 Integers = NDArray[np.int64]
 
@@ -136,6 +136,14 @@ def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
     empty = cells.counts == 0
     smallest[empty] = largest[empty] = 0
     return Measured(exponent, values, low, high, sums, smallest, largest)
+
+
+def cell_limits(output: TableOutput, measure: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(3) in the unit of the column."""
+    column = output.declared[measure]
+    exponent = _exponent(output, measure, column)
+    low, high = _bounds(output, measure, column, exponent)
+    return np.ldexp(low.astype(np.float64), exponent), np.ldexp(high.astype(np.float64), exponent)
 
 
 def _counted(output: TableOutput, measure: str) -> Measured:

@@ -9,7 +9,7 @@ Arrays that stand for a column:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -31,7 +31,22 @@ from pydantic_core import PydanticCustomError
 from mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
 from mechanisms.taxonomy import Taxonomy
 
-__all__ = ["Column", "ColumnType", "Columns", "Declared", "MissingRule", "OutsideRule", "Role", "named"]
+__all__ = [
+    "MOST_CATEGORIES",
+    "MOST_COLUMNS",
+    "Column",
+    "ColumnType",
+    "Columns",
+    "Declared",
+    "MissingRule",
+    "OutsideRule",
+    "Role",
+    "named",
+]
+
+# What one spec may declare: every plan, page and description lists it, so its cost is that of every command.
+MOST_COLUMNS = 2_000
+MOST_CATEGORIES = 2**16
 
 Role = Literal["identifier", "quasi_identifier", "confidential", "weight"]
 ColumnType = Literal["integer", "continuous", "ordinal", "nominal"]
@@ -101,15 +116,20 @@ class Column(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _holds_its_taxonomy(cls, raw: object) -> object:
-        if isinstance(raw, Mapping) and isinstance(raw.get("taxonomy"), str):
-            fault = Fault(
-                "taxonomy",
-                "a path is read only where the spec is a file",
-                "Put the spec into a file, or give {child: [parents]} itself.",
-                repr(raw["taxonomy"]),
-            )
-            raise PydanticCustomError("faults", "the taxonomy is not here", {"faults": [fault]})
+    def _holds_what_can_be_listed(cls, raw: object) -> object:
+        if not isinstance(raw, Mapping):
+            return raw
+        faults = []
+        if isinstance(raw.get("taxonomy"), str):
+            rule = "a path is read only where the spec is a file"
+            remedy = "Put the spec into a file, or give {child: [parents]} itself."
+            faults.append(Fault("taxonomy", rule, remedy, repr(raw["taxonomy"])))
+        for field in ("categories", "taxonomy"):  # before each of them is looked at, and its faults are told
+            listed = raw.get(field)
+            if isinstance(listed, Mapping | Sequence) and len(listed) > MOST_CATEGORIES:
+                faults.append(Fault(field, f"at most {MOST_CATEGORIES:,}", "Group them.", f"{len(listed):,}"))
+        if faults:
+            raise PydanticCustomError("faults", "cannot be listed", {"faults": faults})
         return raw
 
     @field_validator("categories")

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
+from mechanisms import clamping
 from mechanisms.columns import Column, Columns, Declared, Role, named
 from mechanisms.exact import ExactNumber
 from mechanisms.guarantee import Guarantee
@@ -249,6 +250,7 @@ def promise(params: Params, declared: Declared) -> Guarantee:
         limits.append(f"hiding how many records an individual has, up to {params.rows_per_unit}")
     if params.mode == "marginals":
         limits.append("any relation between columns: none is kept")
+    limits += clamping.not_promised(clamping.may_be_clamped(declared, names), "values and means")
     return Guarantee(
         model="dp",
         parameters=parameters,

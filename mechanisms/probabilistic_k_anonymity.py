@@ -168,6 +168,12 @@ _LIMITS = {
     "mdav_swap": (*_SWAP_LIMITS, "hiding the group: its confidential values are published with its quasi-identifiers"),
     "ir_swap": (*_SWAP_LIMITS, "hiding the group: the range of a record's true value is visible in the column"),
 }
+# Of mdav_swap with several confidential columns.
+_TUPLE_ASSUMES = "no confidential value of the record itself is known"
+_TUPLE_LIMIT = (
+    "hiding the other confidential values of a person from somebody who knows one of them: the confidential values of "
+    "a record move together, so a value that one record holds leads to all the others"
+)
 _OWN_GROUP_LIMIT = "hiding whether a value is missing in {}: that is published unchanged"
 
 
@@ -178,6 +184,7 @@ def promise(params: Params, declared: Declared) -> Guarantee:
     ranked = params.method == "ir_swap"
     keys = named(declared, "quasi_identifier")
     apart = [name for name, column in declared.items() if column.missing == "own_group"]
+    tuples = params.method == "mdav_swap" and len(named(declared, "confidential")) > 1
     parameters: dict[str, Any] = {
         "method": params.method,
         "k": params.k,
@@ -197,8 +204,16 @@ def promise(params: Params, declared: Declared) -> Guarantee:
         secret=("random words", "permutations", "group labels", "original row order")
         if swap
         else ("source quasi-identifiers", "original row order"),
-        assumptions=(*_ASSUMPTIONS[params.method], "one record describes one individual"),
-        not_promised=(*_LIMITS[params.method], *((_OWN_GROUP_LIMIT.format(", ".join(apart)),) if apart else ())),
+        assumptions=(
+            *_ASSUMPTIONS[params.method],
+            *((_TUPLE_ASSUMES,) if tuples else ()),
+            "one record describes one individual",
+        ),
+        not_promised=(
+            *_LIMITS[params.method],
+            *((_TUPLE_LIMIT,) if tuples else ()),
+            *((_OWN_GROUP_LIMIT.format(", ".join(apart)),) if apart else ()),
+        ),
         postprocessing="any",
         composes_with="nothing: a second release of the same records has no composition theorem",
         audit=("group_sizes", "permutation_within_groups", "unchanged_columns")

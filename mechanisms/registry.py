@@ -56,7 +56,7 @@ class Mechanism:
     settled_facts: Callable[[Any, Declared, int], dict[str, Any]]
     foresee: Callable[[Any, Declared, int | None], tuple[str, ...]]
     treatments: Callable[[Any, Declared], dict[str, str]]
-    advice: Callable[[Any], tuple[str, ...]]
+    advice: Callable[[Any, Declared], tuple[str, ...]]
     layout: Callable[[Any, Declared], Layout] | None = None
     judged: Judged = "records"
 

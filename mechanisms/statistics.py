@@ -51,7 +51,7 @@ from mechanisms.summaries.groups import SortedGroups, sorted_groups
 from mechanisms.summaries.individual import exact_figure, released
 from mechanisms.summaries.private import Total, questions
 from mechanisms.summaries.promises import promise_of
-from mechanisms.summaries.settings import MOST_RECORDS, Params, Statistic, epsilons, faults, figure_grid
+from mechanisms.summaries.settings import MOST_RECORDS, Params, Statistic, clamped, epsilons, faults, figure_grid
 
 __all__ = [
     "Params",
@@ -68,7 +68,7 @@ __all__ = [
 def promise(params: Params, declared: Declared) -> Guarantee:
     """What a release with these settings promises, and what it does not."""
     SettingRefused.raise_for(faults(params, declared))
-    return promise_of(params)
+    return promise_of(params, clamped(params, declared))
 
 
 def layout(params: Params, declared: Declared) -> Layout:

@@ -37,7 +37,7 @@ from mechanisms.tables.noise import cell_noise
 from mechanisms.tables.promises import promise_of
 from mechanisms.tables.relaxed import bootstrap_steps, individual_steps
 from mechanisms.tables.scales import Scales
-from mechanisms.tables.settings import COUNT, Params, layout, measures
+from mechanisms.tables.settings import COUNT, Params, clamped, layout, measures
 from mechanisms.tables.settled import (
     Entry,
     is_too_wide,
@@ -83,7 +83,7 @@ def released_columns(params: Params, declared: Declared) -> dict[str, Column]:
 def promise(params: Params, declared: Declared) -> Guarantee:
     """What a table with these settings promises, and what it does not."""
     SettingRefused.raise_for(faults(params, declared))
-    return promise_of(params, noise_kind(params, declared) or "none")
+    return promise_of(params, noise_kind(params, declared) or "none", clamped(params, declared))
 
 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:

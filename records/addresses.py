@@ -17,6 +17,8 @@ __all__ = ["AddressRefused", "ObjectPath", "Place", "is_address", "place_of"]
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 # What needs no escaping in a URL, a signature or a shell, and what Hive folders need.
 _PART = re.compile(r"[A-Za-z0-9._=+,:()!-]+")
+_LONGEST_PATH = 4000
+_LONGEST_NAME = 255
 _REMEDY = "Write s3://bucket/folder; credentials and endpoint come from the environment."
 
 
@@ -57,9 +59,21 @@ def is_address(text: str) -> bool:
     return "://" in text
 
 
+def _require_path(text: str, field: str) -> None:
+    """Refuse what no file system takes, before it is asked."""
+    try:
+        written = text.encode()
+    except UnicodeEncodeError:
+        written = b"\0"
+    if b"\0" in written or len(written) > _LONGEST_PATH or max(map(len, written.split(b"/"))) > _LONGEST_NAME:
+        rule = f"a path has at most {_LONGEST_PATH} bytes, its names {_LONGEST_NAME}, and neither has a zero byte"
+        raise AddressRefused.at(field, rule=rule, remedy="Choose a shorter path.")
+
+
 def place_of(text: str, field: str = "path") -> Place:
     """The place that a text names. What is refused is not quoted: it may hold a password."""
     if not is_address(text):
+        _require_path(text, field)
         return Path(text)
     scheme, _, rest = text.partition("://")
     if scheme != "s3":

@@ -22,7 +22,9 @@ from records.home import Home
 from records.log import Action, Event
 from records.people import with_keys
 from records.places import bundles_below, manifest_at, resolved
-from records.store import existing_records, seen_heads
+from records.restoring import unfinished_restoration
+from records.sighting import SEEN
+from records.store import existing_records, noted_head, seen_heads
 
 __all__ = ["RecordsDisagree", "verify_everything"]
 
@@ -38,12 +40,18 @@ class RecordsDisagree(Refusal):
     kind = "integrity"
 
 
-def verify_everything(bundles: Iterable[Place] = ()) -> dict[str, Any]:
-    """Check all of it; what was checked, or a refusal with all that is wrong."""
-    home, records = Home.located(), existing_records()
+def verify_everything(bundles: Iterable[Place] = (), *, restoring: bool = False) -> dict[str, Any]:
+    """Check all of it; what was checked, or a refusal with all that is wrong.
+
+    restoring: asked by the restoration itself, which is complete only after this.
+    """
+    home, records = Home.located(), existing_records(looking=True)
     # What speaks of the log is read before the log: a run that ends meanwhile contradicts nothing.
     bundles = list(bundles)
-    seen = seen_heads(home)
+    seen = {f"run {run}": head for run, head in seen_heads(home).items()}
+    noted = noted_head(home)
+    if noted is not None:
+        seen[SEEN] = noted
     listed, unlisted = _bundles_in(bundles)
     with records.log.page() as page:
         verified, ledger_events, events = page.verify(), records.ledger.verify(page), page.events()
@@ -60,12 +68,9 @@ def verify_everything(bundles: Iterable[Place] = ()) -> dict[str, Any]:
     key = signing.public_key(home.public_key_path)
     RecordsDisagree.raise_for(
         [
+            *([] if restoring else unfinished_restoration(home)),
             *_decision_faults(events),
-            *(
-                fault
-                for run, head in seen.items()
-                for fault in _head_faults(f"run {run}", head.seq, head.digest, digests)
-            ),
+            *(fault for place, head in seen.items() for fault in _head_faults(place, head.seq, head.digest, digests)),
             *unlisted,
             *(
                 fault

@@ -2,6 +2,7 @@
 
     <backup>/
         home/keys, home/runs, home/answers   the confidential folder; of a run that is going on only what it is about
+        home/seen.json                       where the log stood, as the home saw it last
         records.jsonl                        every row of the database, of one moment, whatever database it is
         backup.json                          the head of the log then; written last, so a backup without it is none
 
@@ -33,7 +34,9 @@ from records.database import SCHEMA, open_engine, reading, writing
 from records.digest import canonical, plain_file
 from records.home import Home
 from records.migrations import NEWEST, bring_up_to_date, is_empty
+from records.restoring import begin_restoring, end_restoring
 from records.run import copied_runs
+from records.sighting import SEEN
 from records.store import existing_records
 
 __all__ = ["Backup", "BackupDamaged", "BackupRefused", "back_up", "restore"]
@@ -41,6 +44,8 @@ __all__ = ["Backup", "BackupDamaged", "BackupRefused", "back_up", "restore"]
 _HOME, _ROWS, _COMPLETE = "home", "records.jsonl", "backup.json"
 _FOLDERS = ("keys", "runs", "answers")
 _AT_ONCE = 500
+# Steps of the schema whose tables hold the same rows.
+_SAME_TABLES = ("0002", NEWEST)
 
 
 class BackupRefused(Refusal):
@@ -79,6 +84,8 @@ def back_up(target: Path) -> Backup:
         shutil.copytree(home.root / name, target / _HOME / name, symlinks=True)
     (target / _HOME / "runs").mkdir(mode=0o700)
     runs, going_on = copied_runs(home, target / _HOME / "runs")
+    if (home.root / SEEN).exists():
+        shutil.copy2(home.root / SEEN, target / _HOME / SEEN)
     head = _write_rows(records.engine, target / _ROWS)
     durable.sync_tree(target)
     complete = {"head": head, "schema": NEWEST, "rows": plain_file(target / _ROWS)}
@@ -90,25 +97,30 @@ def restore(source: Path, bundles: Sequence[Place]) -> dict[str, Any]:
     """Bring a backup back into a home and a database that are empty, then check all of it; what was checked.
 
     bundles: every place that the home published to. A bundle in it that the log does not know was published after the
-    backup; then what is left here is for looking at, and nothing is released from it.
+    backup; then what is left here is for looking at, and nothing is released from it (restoring.py).
     """
     home, complete = Home.located(), _complete(source)
     engine = _require_empty(home)
-    if complete["schema"] != NEWEST:
+    if complete["schema"] not in _SAME_TABLES:
         raise BackupRefused.at(
             "FOLDER",
-            rule=f"must have been made under schema {NEWEST}",
+            rule=f"must have been made under schema {' or '.join(_SAME_TABLES)}",
             got=complete["schema"],
             remedy="Restore it with the version of Penstock that made it, then update.",
         )
+    begin_restoring(home)  # on disk before anything that could be released from
     Home.open()
     for name in _FOLDERS:
         shutil.copytree(source / _HOME / name, home.root / name, symlinks=True, dirs_exist_ok=True)
+    if (source / _HOME / SEEN).exists():
+        shutil.copy2(source / _HOME / SEEN, home.root / SEEN)
     durable.sync_tree(home.root)
     bring_up_to_date(engine, {"log_head": []})
     with writing(engine) as connection:
         _read_rows(connection, source / _ROWS)
-    return verify_everything(bundles)
+    found = verify_everything(bundles, restoring=True)
+    end_restoring(home)
+    return found
 
 
 def _write_rows(engine: Engine, path: Path) -> dict[str, Any]:

@@ -9,6 +9,8 @@
     turns/              0700   see turn.py
     prefect/            0700   the files of a Prefect server of our own
     lineage.log                lineage events that were not taken, see tasks/lineage.py
+    seen.json           0600   see sighting.py
+    restoring           0600   only until a restoration is complete, see restoring.py
     penstock.db         0600   unless PENSTOCK_DB names another database
 """
 

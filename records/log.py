@@ -149,8 +149,17 @@ def first_rows(key: bytes) -> dict[str, list[dict[str, Any]]]:
 class Log:
     """The audit log in one database, under one key, its checkpoints signed with another."""
 
-    def __init__(self, engine: Engine, key: bytes, signing_key: Ed25519PrivateKey, code: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        key: bytes,
+        signing_key: Ed25519PrivateKey,
+        code: str,
+        note: Callable[[int, str], None] | None = None,
+    ) -> None:
+        """note: takes number and digest of a signed event once it is on disk."""
         self._engine = engine
+        self._note = note
         self._key = key
         self._signing_key = signing_key
         self._code = code
@@ -161,7 +170,8 @@ class Log:
         """Read and append alone among all writers of all processes; on leaving all of it is on disk, or none."""
         try:
             with writing(self._engine) as connection:
-                yield Pen(connection, self._key, self._known, self._signing_key, self._code)
+                pen = Pen(connection, self._key, self._known, self._signing_key, self._code)
+                yield pen
         except SQLAlchemyError:
             # The database's message can quote the facts, so it is left out.
             raise LogAppendFailed.at(
@@ -169,6 +179,8 @@ class Log:
                 rule="every step must be on record before the next one begins",
                 remedy="Check the database, its permissions and the free space; then run again, it resumes.",
             ) from None
+        if pen.signed is not None and self._note is not None:
+            self._note(*pen.signed)  # after the commit: what is noted is in the log for certain
 
     @contextmanager
     def page(self) -> Iterator[Page]:
@@ -287,6 +299,7 @@ class Pen(Page):
         super().__init__(connection, key, known, signing_key.public_key())
         self._signing_key = signing_key
         self._code = code
+        self.signed: tuple[int, str] | None = None
 
     def append(
         self,
@@ -314,6 +327,8 @@ class Pen(Page):
         sealed_head = SealedHead(entry.seq, entry.digest, standing, seal(self.key, entry.seq, entry.digest, standing))
         signed = checkpoint(entry.seq, entry.digest, self._signing_key) if action in _SIGNED else None
         log_rows.add(self.connection, entry, sealed_head, signed)
+        if signed is not None:
+            self.signed = entry.seq, entry.digest
         self._written.append(entry)
         if self._whole is not None:
             self._whole.append(entry)

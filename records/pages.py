@@ -84,6 +84,7 @@ class ConfidentialReport:
     checks: [name, passed, rule, found], the promise re-checked on the output.
     measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
     weights, missing]. undefined: names of measures that have no value for these columns.
+    clamped: columns that may be clamped [column, values, clamped, true, bias, biased, cells [cell, true, bias]].
     validation: expectations, failed. steps: [name, seconds].
     """
 
@@ -102,6 +103,7 @@ class ConfidentialReport:
     steps: Sequence[Facts]
     versions: Mapping[str, str]
     rows_are: RowsAre = "records"
+    clamped: Sequence[Facts] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +227,7 @@ def _range(column: Facts) -> str:
     """The declared values of a column, from its domain or its categories."""
     if column.get("domain") is not None:
         low, high = column["domain"]
-        clamped = "; what lay outside counts as the nearest bound" if column.get("outside") == "clamp" else ""
+        clamped = "; a value outside counts as the nearest bound" if column.get("outside") == "clamp" else ""
         return f"{low} to {high}{clamped}"
     if column.get("categories") is not None:
         return ", ".join(str(category) for category in column["categories"])

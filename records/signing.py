@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 from mechanisms.refusal import Refusal
 from records import durable
 from records.keyfile import KeyDamaged, kept_key
+from records.outside_text import OutsideFile
 
 __all__ = [
     "KeyNotMade",
@@ -101,8 +102,8 @@ def new_key_pair(path: Path) -> Ed25519PublicKey:
 def public_key(path: Path) -> Ed25519PublicKey:
     """The public key in a PEM file."""
     try:
-        key = load_pem_public_key(path.read_bytes())
-    except (OSError, ValueError, UnsupportedAlgorithm):
+        key = load_pem_public_key(OutsideFile(path, str(path), KeyDamaged).content())
+    except (KeyDamaged, ValueError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PublicKey):
         raise _damaged(path, "an Ed25519 public key in PEM that you can read")

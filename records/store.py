@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,9 +17,11 @@ from records.home import Home
 from records.ledger import Ledger
 from records.log import Head, Log, first_rows
 from records.migrations import bring_up_to_date, is_empty
+from records.restoring import require_restored
 from records.run import RunDamaged, outcomes, sightings
+from records.sighting import last_sighting, note_sighting
 
-__all__ = ["Records", "RecordsAbsent", "existing_records", "open_records", "seen_heads"]
+__all__ = ["Records", "RecordsAbsent", "existing_records", "noted_head", "open_records", "seen_heads"]
 
 
 class RecordsAbsent(Refusal):
@@ -43,29 +47,55 @@ def open_records(url: str | None = None, home: Home | None = None) -> Records:
     database that is emptier or older than this home remembers is refused: its budgets would be as well.
     """
     home = home if home is not None else Home.open()
-    engine = open_engine(url if url is not None else home.database_url, lasting=url is None)
-    remembered = seen_heads(home) if url is None else {}
-    # A run begins after its records are there, so a home with any run has had some.
-    if url is None and any(path.is_dir() for path in home.runs.glob("*")) and is_empty(engine):
-        raise _absent(home)
-    key = home.secret_key()
-    bring_up_to_date(engine, first_rows(key))
-    log = Log(engine, key, home.signing_key(), version("penstock"))
-    if remembered:
-        log.require(max(remembered.values(), key=lambda head: head.seq))
-    return Records(engine, log, Ledger(log))
+    if url is None:
+        require_restored(home)
+        return _opened(home)
+    engine = open_engine(url, lasting=False)
+    return _records(engine, home, None)
 
 
-def existing_records() -> Records:
-    """The records of this home, for those who check them: new ones, made on the spot, would look sound."""
+def existing_records(*, looking: bool = False) -> Records:
+    """The records of this home, for those who check them: new ones, made on the spot, would look sound.
+
+    looking: also those of a restoration that was refused or killed, for who only reads.
+    """
     home = Home.located()
+    if not looking:
+        require_restored(home)
     files = [home.keys / "secret.key", home.keys / "signing.pem"]
     dialect, is_path, database = home.database_url.partition(":///")
     if dialect.startswith("sqlite") and is_path:
         files.append(Path(database))
     if not all(map(os.path.isfile, files)) or is_empty(open_engine(home.database_url, lasting=True)):
         raise _absent(home)
-    return open_records(home=home)
+    return _opened(home)
+
+
+def _opened(home: Home) -> Records:
+    """The records in the home's own database, if it is not older than the home remembers."""
+    engine = open_engine(home.database_url, lasting=True)
+    remembered = [head for head in (*seen_heads(home).values(), noted_head(home)) if head is not None]
+    # A run begins after its records are there, so a home with any run has had some.
+    begun = bool(remembered) or any(path.is_dir() for path in home.runs.glob("*"))
+    if begun and is_empty(engine):
+        raise _absent(home)
+    records = _records(engine, home, partial(note_sighting, home))
+    if remembered:
+        records.log.require(max(remembered, key=lambda head: head.seq))
+    return records
+
+
+def _records(engine: Engine, home: Home, note: Callable[[int, str], None] | None) -> Records:
+    key = home.secret_key()
+    bring_up_to_date(engine, first_rows(key))
+    log = Log(engine, key, home.signing_key(), version("penstock"), note)
+    return Records(engine, log, Ledger(log))
+
+
+def noted_head(home: Home) -> Head | None:
+    """Where the log stood when this home last saw something signed."""
+    seen = last_sighting(home)
+    return None if seen is None else Head(*seen)
 
 
 def seen_heads(home: Home) -> dict[str, Head]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from measures.bucket_measures import bucket_measure_names, judge_buckets
 from measures.bucket_output import BucketOutput
 from measures.checks import Check
+from measures.clamping import Clamped, clamped_columns, clamped_totals
 from measures.comparison import Comparison, compare
 from measures.gates import Decision, GateResult, Verdict, decide
 from measures.measurement import Measurement, MeasureUndefined
@@ -42,13 +43,13 @@ _ONLY_IF_GATED = frozenset({"record_linkage"})
 _OVER_ALL_COLUMNS = frozenset({"correlation_change"})
 
 Judge = Callable[[str], Measurement]
-Judgement = tuple[Sequence[Check], Judge, list[str]]
+Judgement = tuple[Sequence[Check], Judge, list[str], Sequence[Clamped]]
 
 
 @step("assess")
 def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     """Every check and every gate runs; the decision and all values stay on the confidential side."""
-    checks, take, wanted = _JUDGED[mechanism_of(job.plan.params).judged](job, source, staged)
+    checks, take, wanted, clamped = _JUDGED[mechanism_of(job.plan.params).judged](job, source, staged)
     gated = {gate.measure for gate in job.plan.gates}
     measured: dict[str, Measurement] = {}
     undefined: list[str] = []
@@ -66,13 +67,14 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
         "checks": [check.as_dict() for check in checks],
         "measurements": [measurement.as_dict() for measurement in measured.values()],
         "undefined": undefined,
+        "clamped": [column.as_dict() for column in clamped],
     }
     job.run.path("assessment.json").write_text(json.dumps(assessment, indent=2), encoding="utf-8")
     return decision
 
 
 def _judged_records(job: Job, source: Ingested, staged: Staged) -> Judgement:
-    """The checks of released records, how to measure them, and by what."""
+    """The checks of released records, how to measure them, by what, and which values were clamped."""
     plan = job.plan
     gated = {gate.measure for gate in plan.gates}
     left_out = frozenset() if plan.guarantee.model in ADDS_UP else _ONLY_IF_GATED | public_measures()
@@ -82,7 +84,7 @@ def _judged_records(job: Job, source: Ingested, staged: Staged) -> Judgement:
         checks, take = judge_columns(
             source.parts, staged.declared, plan.guarantee, staged.masked, data, hidden, scratch, plan.address
         )
-        return checks, take, wanted
+        return checks, take, wanted, ()  # a column that is swapped is never clamped
     secrets = load_columns(staged.secrets)
     origin, kept = secrets.pop("origin"), secrets.pop("kept", None)
     places = origin if kept is None else np.searchsorted(kept, origin)  # among the rows that were used
@@ -92,11 +94,19 @@ def _judged_records(job: Job, source: Ingested, staged: Staged) -> Judgement:
     checks = recheck(original, released, staged.declared, plan.guarantee, staged.masked, groups, staged.settled)
 
     def compared(columns: Columns) -> Comparison:
-        aligned = plan.guarantee.parameters.get("mode") != "marginals"
-        return compare(original, columns, staged.declared, groups, settled=staged.settled, aligned=aligned)
+        return compare(
+            original,
+            columns,
+            staged.declared,
+            groups,
+            settled=staged.settled,
+            aligned=plan.guarantee.parameters.get("mode") != "marginals",
+            permuted=plan.guarantee.model == "prob_k",
+        )
 
     everything, masked = compared(released), compared({name: released[name] for name in staged.masked})
-    return checks, lambda name: judge(name, everything if name in _OVER_ALL_COLUMNS else masked), wanted
+    clamped = clamped_columns(original, plan.data_columns, staged.masked)
+    return checks, lambda name: judge(name, everything if name in _OVER_ALL_COLUMNS else masked), wanted, clamped
 
 
 def _judged_groups(job: Job, source: Ingested, staged: Staged) -> Judgement:
@@ -115,11 +125,11 @@ def _judged_groups(job: Job, source: Ingested, staged: Staged) -> Judgement:
         settled=staged.settled,
         records=staged.records,
     )
-    return recheck_buckets(output), lambda name: judge_buckets(name, output), list(bucket_measure_names())
+    return recheck_buckets(output), lambda name: judge_buckets(name, output), list(bucket_measure_names()), ()
 
 
 def _judged_table(job: Job, source: Ingested, staged: Staged) -> Judgement:
-    """The checks of a released table, how to measure it, and by what."""
+    """The checks of a released table, how to measure it, by what, and which values were clamped."""
     plan, layout = job.plan, job.plan.table
     hidden = load_columns(staged.secrets)
     kept = hidden.pop("kept", None)
@@ -135,7 +145,8 @@ def _judged_table(job: Job, source: Ingested, staged: Staged) -> Judgement:
     if source.parts:
         output = counted_again(source.parts, output, plan.address)
     left_out = frozenset() if plan.guarantee.model in ADDS_UP else public_measures()
-    return recheck_table(output), lambda name: judge_table(name, output), _without(table_measure_names(), left_out)
+    wanted = _without(table_measure_names(), left_out)
+    return recheck_table(output), lambda name: judge_table(name, output), wanted, clamped_totals(output)
 
 
 _JUDGED: dict[Judged, Callable[[Job, Ingested, Staged], Judgement]] = {

@@ -141,7 +141,7 @@ def judge_one(order: JudgeOrder) -> None:
         "measures": {},
     }
     if order.has_groups:
-        pair = compare(original, released, order.declared, groups)
+        pair = compare(original, released, order.declared, groups, permuted=True)
         found["measures"] = {measure: _measured(measure, pair) for measure in _BY_COLUMN}
     durable.write_whole(order.folder / _FOUND, json.dumps(found).encode())
 

@@ -44,7 +44,7 @@ def write_descriptions(
         layout=plan.layout,
         columns=columns,
         linked=linked,
-        usage=mechanism_of(plan.params).advice(plan.params),
+        usage=mechanism_of(plan.params).advice(plan.params, plan.declared),
         gates=decision.public()["results"],
         files=[
             {

@@ -6,17 +6,29 @@ unit with several records are left so that the draft is refused until a person h
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from mechanisms.refusal import Fault
-from tasks.draft_columns import column_line, quoted
+from mechanisms.columns import MOST_COLUMNS
+from mechanisms.refusal import Fault, Refusal
+from records.outside_values import OutsideWrong, require_values
+from records.outside_yaml import from_yaml
+from tasks.draft_columns import column_line, comment, quoted
 from tasks.neighbours.told import RolesRefused, Told, ToldRoles
-from tasks.source import SourceUnreadable
+from tasks.source_files import SourceUnreadable, source_files
 
-__all__ = ["draft_spec"]
+__all__ = ["NamesRefused", "draft_spec"]
+
+
+class NamesRefused(Refusal):
+    """The names of the columns cannot stand in a spec."""
+
+    code = "names-refused"
+    kind = "data"
+
 
 _UNTOLD = ToldRoles(origin="", columns={}, whole_file=False)
 _MOST_NAMES = 10
@@ -25,15 +37,46 @@ _MOST_NAMES = 10
 def draft_spec(path: Path, roles: ToldRoles | None = None) -> str:
     """The draft as YAML text. roles: what another tool's file tells about the columns."""
     told = roles or _UNTOLD
+    source_files(str(path))  # refuses what is no file of data; to open a pipe would be to wait for it
     try:
         partitioning = "hive" if path.is_dir() else None
         dataset = ds.dataset(str(path), format="parquet", partitioning=partitioning)
-        comments = _comments(told, dataset.schema.names)
+        names = _names(dataset)
+        comments = _comments(told, names)
         lines = [column_line(dataset, field, _about(field.name, told)) for field in dataset.schema]
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise SourceUnreadable.at(
             "DATA", rule="must be readable, complete Parquet", got=str(path), remedy="Check the path and the files."
         ) from None
+    draft = _draft(path, told, comments, lines)
+    _require_the_same(draft, [name for name, line in zip(names, lines, strict=True) if not line.startswith("    #")])
+    return draft
+
+
+def _names(dataset: ds.Dataset) -> list[str]:
+    """The names of the columns, if a spec can hold them."""
+    if len(dataset.schema) > MOST_COLUMNS:
+        rule, remedy = f"at most {MOST_COLUMNS:,} columns", "Choose those that may be released, and write them apart."
+        raise SourceUnreadable.at("DATA", rule=rule, got=f"{len(dataset.schema):,}", remedy=remedy)
+    names = list(dataset.schema.names)
+    require_values("DATA", names, NamesRefused)
+    if len(set(names)) < len(names):
+        raise NamesRefused.at("DATA", rule="no column twice", remedy="Remove or rename one of them.")
+    return names
+
+
+def _require_the_same(draft: str, expected: list[str]) -> None:
+    """The draft is read again: what it says must be what was put into it, whatever names and categories are."""
+    try:
+        said = list(from_yaml(draft)["source"]["columns"] or ())
+    except OutsideWrong:
+        said = None
+    if said != expected:
+        rule = "names and categories must be text that a spec can hold, without control characters"
+        raise NamesRefused.at("DATA", rule=rule, remedy="Rename them.")
+
+
+def _draft(path: Path, told: ToldRoles, comments: list[str], lines: list[str]) -> str:
     name = "".join(c if c.isalnum() and c.isascii() else "-" for c in path.stem.lower()).strip("-")[:80]
     return "\n".join(
         [
@@ -41,7 +84,7 @@ def draft_spec(path: Path, roles: ToldRoles | None = None) -> str:
             *comments,
             f"name: {quoted(name or 'release')}",
             "source:",
-            f"  path: {quoted(str(path.resolve()))}",
+            f"  path: {quoted(os.path.realpath(path))}",
             _unit_line(told.unit),
             "  columns:  # remove the columns that are not to be released",
             *lines,
@@ -87,7 +130,8 @@ def _comments(told: ToldRoles, names: list[str]) -> list[str]:
     if absent:
         more = f" and {len(absent) - _MOST_NAMES} more" if len(absent) > _MOST_NAMES else ""
         remarks.append(f"not in the data: {', '.join(map(quoted, absent[:_MOST_NAMES]))}{more}")
-    return [f"# Roles from the {told.origin}.", *(f"# {remark[0].upper()}{remark[1:]}." for remark in remarks)]
+    said = (f"Roles from the {told.origin}.", *(f"{remark[0].upper()}{remark[1:]}." for remark in remarks))
+    return [comment(each) for each in said]
 
 
 def _unit_line(unit: str | None) -> str:

@@ -17,7 +17,7 @@ import yaml
 
 from tasks.neighbours.told import Told
 
-__all__ = ["MOST_CATEGORIES", "RARE_BELOW", "column_line", "quoted"]
+__all__ = ["MOST_CATEGORIES", "RARE_BELOW", "column_line", "comment", "quoted"]
 
 MOST_CATEGORIES = 60
 RARE_BELOW = 10
@@ -30,9 +30,9 @@ def column_line(dataset: ds.Dataset, field: pa.Field, told: Told) -> str:
     whole, broken = pa.types.is_integer(value), pa.types.is_floating(value) or pa.types.is_decimal(value)
     text = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
     if told.left_out:
-        return f"    # {name}: left out ({'; '.join(told.remarks)})"
+        return f"    {comment(f'{name}: left out ({_joined(told.remarks)})')}"
     if not (whole or broken or text):
-        return f"    # {name}: stored as {stored}, which a release cannot hold; convert it first"
+        return f"    {comment(f'{name}: stored as {stored}, which a release cannot hold; convert it first')}"
     if told.role in ("identifier", "weight"):
         return _line(
             name, f"role: {told.role}", [*told.remarks, *_misfit(told.role == "weight" and text, stored)], told
@@ -136,10 +136,22 @@ def _misfit(wrong: bool, stored: pa.DataType) -> list[str]:
 
 
 def _line(name: str, facts: str, remarks: Sequence[str], told: Told) -> str:
-    label = f" {quoted(told.label[:_LONGEST_LABEL])}" if told.label else ""
-    return f"    {name}: {{{facts}}}  #{label} REVIEW: {'; '.join(remarks)}"
+    label = f"{quoted(told.label[:_LONGEST_LABEL])} " if told.label else ""
+    return f"    {name}: {{{facts}}}  {comment(f'{label}REVIEW: {_joined(remarks)}')}"
+
+
+def comment(text: str) -> str:
+    """A comment of one line, whatever the text holds: a type is written with the names of its fields."""
+    return f"# {_NOT_IN_A_LINE.sub(' ', text[:_LONGEST_COMMENT])}"
+
+
+def _joined(remarks: Sequence[str]) -> str:
+    return "; ".join(remarks)
 
 
 _LIKE_A_WEIGHT = re.compile("weight|wgt", re.IGNORECASE)
 _LONGEST_LABEL = 80
+_LONGEST_COMMENT = 2000
+# Ends of lines, as YAML and editors know them, and what no text may hold.
+_NOT_IN_A_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _IF_DECLARED = "right only if nobody took it from the data"

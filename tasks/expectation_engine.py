@@ -15,9 +15,12 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import pandas as pd
+
+from tasks.row_conditions import Condition
 
 # Read by GX when it is imported.
 os.environ["GX_ANALYTICS_ENABLED"] = "False"
@@ -43,10 +46,12 @@ _RESULT_FORMAT = {"result_format": "BOOLEAN_ONLY"}
 # Kwargs that steer GX rather than say what is expected. `condition_parser` would evaluate text as code.
 _NOT_SETTINGS = frozenset({"batch_id", "condition_parser", "library_metadata", *Expectation.__fields__})
 
-# They need SQL or a second table; the divergence draws progress bars that cannot be turned off.
+# They need SQL or a second table; the divergence draws progress bars that cannot be turned off; a JSON schema may point
+# to an address, which is fetched.
 _NOT_ON_FRAMES = frozenset(
     {
         "expect_column_kl_divergence_to_be_less_than",
+        "expect_column_values_to_match_json_schema",
         "expect_column_values_to_match_like_pattern",
         "expect_column_values_to_match_like_pattern_list",
         "expect_column_values_to_not_match_like_pattern",
@@ -84,6 +89,9 @@ class Outcome:
 
     success: bool
     unexpected: int | None
+
+
+_CANNOT_RUN = Outcome(False, None)
 
 
 @contextlib.contextmanager
@@ -127,8 +135,8 @@ def settings_errors(kind: str, kwargs: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-def run(frame: pd.DataFrame, configs: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-    """One outcome for each configuration, in order.
+def run(frame: pd.DataFrame, asked: Sequence[tuple[str, Mapping[str, Any], Condition | None]]) -> list[Outcome]:
+    """One outcome for each expectation (its type, its settings, the rows that it is about), in order.
 
     They run one at a time: GX returns the results of a whole suite in an order of its own, and one
     expectation that it cannot start would take all others with it.
@@ -138,9 +146,17 @@ def run(frame: pd.DataFrame, configs: Sequence[Mapping[str, Any]]) -> list[Outco
         context.variables.progress_bars = {"globally": False}
         source = context.data_sources.add_pandas("memory")
         batch = source.add_dataframe_asset("frame").add_batch_definition_whole_dataframe("all")
+
+        outcomes: list[Outcome] = []
         try:
-            validator = context.get_validator(batch_request=batch.build_batch_request({"dataframe": frame}))
-            return [_outcome(validator, config["type"], config["kwargs"]) for config in configs]
+            # One frame after the other: validators share an engine, and the last one's frame is what all of them see.
+            for condition, group in groupby(asked, key=lambda each: each[2]):
+                rows = frame if condition is None else _chosen(frame, condition)
+                request = None if rows is None else batch.build_batch_request({"dataframe": rows})
+                validator = None if request is None else context.get_validator(batch_request=request)
+                for kind, kwargs, _ in group:
+                    outcomes.append(_CANNOT_RUN if validator is None else _outcome(validator, kind, kwargs))
+            return outcomes
         finally:
             context.data_sources.delete("memory")  # GX keeps its last context, which would keep the data
 
@@ -153,7 +169,15 @@ def _outcome(validator: Any, kind: str, kwargs: Mapping[str, Any]) -> Outcome:
             return Outcome(True, None)
         return Outcome(False, _unexpected_count(validator, kind, kwargs))
     except _RAISED:
-        return Outcome(False, None)
+        return _CANNOT_RUN
+
+
+def _chosen(frame: pd.DataFrame, condition: Condition) -> pd.DataFrame | None:
+    """The rows that a condition chooses; None where it cannot be asked, such as a text against a number."""
+    try:
+        return frame[condition.rows(frame)]
+    except _RAISED:
+        return None
 
 
 def _unexpected_count(validator: Any, kind: str, kwargs: Mapping[str, Any]) -> int | None:

@@ -8,15 +8,18 @@ confidential side: a count can be small.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mechanisms.columns import Column
 from mechanisms.refusal import Fault, Refusal
+from records.outside_text import OutsideFile
+from tasks.row_conditions import Condition, NotACondition, row_condition
+from tasks.suite_settings import setting_faults
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +30,7 @@ __all__ = [
     "SuiteRefused",
     "ValidationFailed",
     "derived_suite",
+    "described",
     "suite_faults",
     "user_suite",
     "validate",
@@ -47,9 +51,6 @@ _EXPECTATION_KEYS = frozenset({"type", "kwargs", "description", "severity", "met
 # 2^53, the largest bound of an integer column; floating-point text changes shape only at 10^16.
 _WHOLE_NUMBER = r"^-?[0-9]+(\.0)?$"
 
-# Settings that are objects by nature; elsewhere GX takes an object for a parameter to be filled in later.
-_OBJECTS = frozenset({"json_schema", "quantile_ranges"})
-_CONDITIONS = ("comparison", "nullity")
 _LONGEST_LIST = 12
 
 
@@ -164,23 +165,7 @@ def _is_derived(expectation: Expectation) -> bool:
 
 def user_suite(path: str | Path) -> list[Expectation]:
     """The expectations in a JSON file: a suite as GX 1.x saves it, or a bare list of expectations."""
-
-    def refuse_constant(text: str) -> NoReturn:
-        raise ValueError(f"{text} is not JSON")
-
-    try:
-        read = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=refuse_constant)
-    except OSError as error:
-        raise SuiteRefused.at(
-            "validate.suite",
-            rule=f"the file must be readable ({error.strerror})",
-            got=str(path),
-            remedy="Correct the path.",
-        ) from None
-    except ValueError as error:
-        raise SuiteRefused.at(
-            "validate.suite", rule=f"the file must be JSON ({error})", got=str(path), remedy=_REMEDY
-        ) from None
+    read = OutsideFile(Path(path), "validate.suite", SuiteRefused, got=repr(str(path))).json()
     if isinstance(read, dict):
         unknown = sorted(set(read) - _SUITE_KEYS)
         if unknown or "expectations" not in read:
@@ -243,11 +228,11 @@ def suite_faults(expectations: Sequence[Expectation], declared: Mapping[str, Col
         for setting in sorted(set(kwargs) - known):
             faults.append(Fault(f"{field}.kwargs.{setting}", f"not a setting of {kind}", "Remove it."))
         for setting in sorted(set(kwargs) & known):
-            faults.extend(_literal_faults(f"{field}.kwargs.{setting}", setting, kwargs[setting]))
+            faults.extend(setting_faults(f"{field}.kwargs.{setting}", setting, kwargs[setting]))
         if len(faults) == before:
             faults.extend(
                 Fault(f"{field}.kwargs.{setting}".rstrip("."), message, _REMEDY)
-                for setting, message in engine.settings_errors(kind, kwargs).items()
+                for setting, message in engine.settings_errors(kind, _without_condition(kwargs)).items()
             )
         faults.extend(
             Fault(
@@ -262,41 +247,20 @@ def suite_faults(expectations: Sequence[Expectation], declared: Mapping[str, Col
     return tuple(faults)
 
 
-def _literal_faults(field: str, setting: str, value: object) -> Iterator[Fault]:
-    """Settings stand in the file: no parameter filled in later, and no condition that is a program."""
-    if setting == "row_condition":
-        if any(not isinstance(part, dict) or part.get("type") not in _CONDITIONS for part in _conditions(value)):
-            yield Fault(
-                field,
-                "must be a comparison, a nullity, or several joined by and or or; text is not run",
-                'Write an object such as {"type": "comparison", "column": {"name": "age"}, '
-                '"operator": "<", "parameter": 16}.',
-            )
-    elif isinstance(value, dict) and setting not in _OBJECTS:
-        yield Fault(field, "must be a value; parameters are not filled in", "Write the value.")
-
-
-def _conditions(condition: Any) -> Iterator[Any]:
-    """The single conditions of a row condition."""
-    parts = condition.get("conditions") if isinstance(condition, dict) else None
-    if isinstance(parts, list):
-        for part in parts:
-            yield from _conditions(part)
-    else:
-        yield condition
-
-
 def _columns_of(kwargs: Mapping[str, Any]) -> list[str]:
     """Every column that an expectation touches, once each, also in its row condition."""
     names: list[str] = []
     for setting in _COLUMN_SETTINGS:
         value = kwargs.get(setting)
         names.extend([value] if isinstance(value, str) else map(str, value) if isinstance(value, list) else [])
-    for part in _conditions(kwargs.get("row_condition")):
-        column = part.get("column") if isinstance(part, dict) else None
-        if isinstance(column, dict) and isinstance(column.get("name"), str):
-            names.append(column["name"])
+    with suppress(NotACondition):  # told elsewhere
+        names.extend(row_condition(kwargs["row_condition"]).columns if "row_condition" in kwargs else ())
     return list(dict.fromkeys(names))
+
+
+def _without_condition(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """What Great Expectations is given."""
+    return {setting: value for setting, value in kwargs.items() if setting != "row_condition"}
 
 
 def whole_suite(declared: Mapping[str, Column], min_rows: int, suite: str | None) -> list[Expectation]:
@@ -308,6 +272,18 @@ def whole_suite(declared: Mapping[str, Column], min_rows: int, suite: str | None
     return expectations
 
 
+def described(expectations: Sequence[Expectation]) -> Iterator[str]:
+    """What will be asked of the data, in short: the user's expectations one by one, the derived ones together."""
+    derived = [expectation for expectation in expectations if _is_derived(expectation)]
+    rows = next(each["description"] for each in derived if each["type"] == "expect_table_row_count_to_be_between")
+    columns = len({name for each in derived for name in _columns_of(each["kwargs"])})
+    yield f"What the spec declares: {rows}; type, domain, categories and missing values of {columns} columns."
+    for expectation in expectations:
+        if not _is_derived(expectation):
+            named = ", ".join(_columns_of(_without_condition(expectation["kwargs"]))) or "table"
+            yield f"From the suite, {named}: {_rule(expectation)}."
+
+
 def validate(frame: pd.DataFrame, expectations: Sequence[Expectation]) -> tuple[ExpectationResult, ...]:
     """Run every expectation on the frame; one result for each, in order.
 
@@ -317,11 +293,11 @@ def validate(frame: pd.DataFrame, expectations: Sequence[Expectation]) -> tuple[
 
     present = frozenset(frame.columns)
     runnable = [present.issuperset(_columns_of(expectation["kwargs"])) for expectation in expectations]
-    outcomes = iter(engine.run(frame, [e for e, runs in zip(expectations, runnable, strict=True) if runs]))
+    outcomes = iter(engine.run(frame, [_to_run(e) for e, runs in zip(expectations, runnable, strict=True) if runs]))
     results = []
     for expectation, runs in zip(expectations, runnable, strict=True):
         outcome = next(outcomes) if runs else engine.Outcome(False, None)
-        named = _columns_of({**expectation["kwargs"], "row_condition": None})
+        named = _columns_of(_without_condition(expectation["kwargs"]))
         results.append(
             ExpectationResult(
                 expectation=expectation["type"],
@@ -336,6 +312,12 @@ def validate(frame: pd.DataFrame, expectations: Sequence[Expectation]) -> tuple[
     return tuple(results)
 
 
+def _to_run(expectation: Expectation) -> tuple[str, dict[str, Any], Condition | None]:
+    kwargs = expectation["kwargs"]
+    chosen = row_condition(kwargs["row_condition"]) if "row_condition" in kwargs else None
+    return expectation["type"], _without_condition(kwargs), chosen
+
+
 def _rule(expectation: Expectation) -> str:
     """The description if there is one, else the type and its settings in words."""
     if "description" in expectation:
@@ -348,19 +330,10 @@ def _rule(expectation: Expectation) -> str:
         if setting == "mostly":
             settings.append(f"for at least {100 * value:g} % of the values")
         elif setting == "row_condition":
-            settings.append(f"where {_condition_in_words(value)}")
+            settings.append(f"where {row_condition(value)}")
         else:
             settings.append(f"{setting.replace('_', ' ')} {_shown(value) if isinstance(value, list) else value}")
     return ", ".join([words, *settings])
-
-
-def _condition_in_words(condition: Mapping[str, Any]) -> str:
-    if "conditions" in condition:
-        return f" {condition['type']} ".join(f"({_condition_in_words(part)})" for part in condition["conditions"])
-    name = condition["column"]["name"]
-    if condition["type"] == "nullity":
-        return f"{name} is {'missing' if condition['is_null'] else 'not missing'}"
-    return f"{name} {condition['operator']} {condition['parameter']}"
 
 
 def _shown(values: Sequence[object]) -> str:

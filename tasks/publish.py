@@ -229,7 +229,7 @@ def in_short(guarantee: Guarantee) -> str:
     if guarantee.model == "t_close":
         bound = "t" if parameters["epsilon"] is None else "epsilon"
         return f"t_close, {bound} = {parameters[bound]}, k = {parameters['k']}, {parameters['output']}"
-    return f"{guarantee.model}, k = {parameters['k']}, {parameters.get('method', 'exact figures')}"
+    return f"{guarantee.model}, k = {parameters['k']}, {parameters.get('method', 'no noise')}"
 
 
 def _settled(job: Job) -> dict[str, Any] | None:
@@ -274,7 +274,7 @@ def _page(
                 }
                 for file in data
             ],
-            usage=mechanism_of(job.plan.params).advice(job.plan.params),
+            usage=mechanism_of(job.plan.params).advice(job.plan.params, job.plan.declared),
             log_head=f"{head.seq}:{head.digest}",
             rows_are="records" if layout is None else "cells",
             table=None if layout is None else sheet_of(layout, read_table(staged.data, layout)),

@@ -34,6 +34,7 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
             checks=assessed["checks"],
             measurements=assessed["measurements"],
             undefined=assessed["undefined"],
+            clamped=assessed["clamped"],
             validation={"expectations": expectations, "failed": 0},
             steps=[{"name": name, "seconds": seconds} for name, seconds in job.seconds.items()],
             versions=versions(),

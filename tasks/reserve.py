@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 import numpy as np
 
 from measures.gates import GateRefused
+from measures.possible import foreseen_faults
+from mechanisms.guarantee import ADDS_UP
+from mechanisms.registry import mechanism_of
 from records.log import Action
-from tasks.foreseen import foreseen_faults
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.protect import staged_before
@@ -24,7 +26,7 @@ def reserve(job: Job, source: Ingested) -> None:
     """Reserve the cost, or refuse. What was drawn before, by this run or for the same question, is charged already."""
     if staged_before(job) is not None:
         return
-    GateRefused.raise_for(foreseen_faults(job.plan, _records_used(job, source)))
+    _require_foreseen(job, source)
     answer = drawn_before(job, source.digest)
     if answer is not None:
         job.record(Action.REPEATED, of=answer.run)
@@ -34,6 +36,15 @@ def reserve(job: Job, source: Ingested) -> None:
     overlaps = job.ledger.overlapping(claim, run=job.run.id)
     if overlaps:
         job.record(Action.OVERLAPS, releases={cost.run: list(claim.shares_with(cost.claim)) for cost in overlaps})
+
+
+def _require_foreseen(job: Job, source: Ingested) -> None:
+    """A gate that public facts decide refuses before anything is spent."""
+    plan = job.plan
+    if plan.guarantee.model not in ADDS_UP:
+        return  # their gates are judged on the output
+    settled = mechanism_of(plan.params).settled_facts(plan.params, plan.declared, _records_used(job, source))
+    GateRefused.raise_for(foreseen_faults(plan.gates, settled))
 
 
 def _records_used(job: Job, source: Ingested) -> int:

@@ -58,7 +58,7 @@ def open_source(
     by_folder = [name for name in wanted if name in keys]
     try:
         schemas = dict.fromkeys(pq.read_schema(file, filesystem=source.system) for file in source.names)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(source.system, source.root, error) from None
     # Every file is checked: a file that lacks a column would otherwise be filled with missing values.
     for schema in schemas:
@@ -77,7 +77,7 @@ def open_source(
             partitioning=partitioning,
             partition_base_dir=source.root if by_folder else None,
         )
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(source.system, source.root, error) from None
 
 
@@ -123,7 +123,7 @@ def read_source(
     wanted = _wanted(declared, unit)
     try:
         table = dataset.to_table(columns=list(wanted))
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(dataset.filesystem, dataset.files[0], error) from None
     if table.num_rows == 0:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")

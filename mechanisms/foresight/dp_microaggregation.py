@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 
-from mechanisms.columns import Declared
-from mechanisms.dp_microaggregation import Params, Settled, settle
+from mechanisms import clamping
+from mechanisms.columns import Declared, named
+from mechanisms.dp_microaggregation import OUTPUT_ROLES, Params, Settled, settle
 from mechanisms.microaggregation.attributes import Number
 from mechanisms.microaggregation.choice import judged
 
@@ -25,6 +26,8 @@ _WORTH_IT = 0.9
 def foresee(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
     """Sentences for a person who decides about the settings; errors need the number of records."""
     sentences = ["Every protected value is noisy; the noise is drawn once, and its size is public."]
+    may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))
+    sentences += clamping.foreseen(may_be, declared, "values and means")
     if params.k != "auto" and records is not None and records < params.k:
         return (*sentences, f"The release will be refused: {records:,} records are fewer than k = {params.k:,}.")
     if records is None:

@@ -45,17 +45,21 @@ def _ranked(params: Params, declared: Declared, records: int | None) -> list[str
 
 
 def _clustered(params: Params, declared: Declared, records: int | None) -> list[str]:
+    effect = ["Means of numeric quasi-identifiers are kept up to rounding; their variances shrink as k grows."]
     if params.method == "mdav_swap":
-        effect = (
+        effect = [
             "Confidential columns keep every statistic among themselves; "
             "their associations with quasi-identifiers weaken as k grows."
-        )
-    else:
-        effect = "Means of numeric quasi-identifiers are kept up to rounding; their variances shrink as k grows."
+        ]
+        if len(named(declared, "confidential")) > 1:
+            effect.append(
+                "The confidential values of a record move together: whoever knows one of a person's finds the others, "
+                "if no other record holds it. ir_swap moves every column by itself."
+            )
     keys = named(declared, "quasi_identifier")
     coordinates = sum(len(declared[name].categories or ()) if declared[name].type == "nominal" else 1 for name in keys)
     work = "Work of MDAV is at worst quadratic: it grows with n^2 / k, and far less in few columns"
     if records is not None:
         seconds = _SECONDS * records**2 * coordinates / params.k
         work += f"; at most about {seconds:.1g} s here" if seconds >= 1 else "; under a second here"
-    return [effect, work + "."]
+    return [*effect, work + "."]

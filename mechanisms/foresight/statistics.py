@@ -18,11 +18,12 @@ from __future__ import annotations
 from fractions import Fraction
 from math import log, sqrt
 
+from mechanisms import clamping
 from mechanisms.columns import Declared
 from mechanisms.statistics import Params
 from mechanisms.summaries import worst_case
 from mechanisms.summaries.private import Extreme, Quantile, Question, Spread, Total, questions
-from mechanisms.summaries.settings import Statistic, epsilons, figure_grid, layout
+from mechanisms.summaries.settings import Statistic, clamped, epsilons, figure_grid, layout
 
 __all__ = ["foresee"]
 
@@ -49,6 +50,7 @@ def foresee(params: Params, declared: Declared, records: int | None) -> tuple[st
             "The release is refused if a group has too few records for a figure, or if no single record moves a figure "
             "of a group, as where many values are equal."
         )
+    sentences += clamping.foreseen(clamped(params, declared), declared, "figures")
     return (*sentences, "Work grows like a sort: n log n for each column.")
 
 

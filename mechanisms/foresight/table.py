@@ -14,13 +14,14 @@ from __future__ import annotations
 from fractions import Fraction
 from math import sqrt
 
+from mechanisms import clamping
 from mechanisms.columns import Declared
 from mechanisms.layout import Layout
 from mechanisms.table import Params
 from mechanisms.tables.bounds import table_grid
 from mechanisms.tables.draws import MOST_IN_A_BOX, Kind, Noise, noise_of
 from mechanisms.tables.margins import reconciled_variances
-from mechanisms.tables.settings import COUNT, layout, measures, spenders
+from mechanisms.tables.settings import COUNT, clamped, layout, measures, spenders
 from mechanisms.tables.settled import Entry, limits_by_measure, settle, touched, variances_by_measure
 
 __all__ = ["foresee"]
@@ -35,7 +36,7 @@ def foresee(params: Params, declared: Declared, records: int | None) -> tuple[st
     cells, margins = drawn.starts[1], drawn.rows - drawn.starts[1]
     sentences = [f"{cells:,} cells and {margins:,} totals and sub-totals; each is published, empty or not."]
     if params.model == "k_anon":
-        sentences.append("Figures are exact. The release is refused if a cell has records, but fewer than k.")
+        sentences.append("There is no noise. The release is refused if a cell has records, but fewer than k.")
     elif params.model == "dp":
         entries = settle(params, declared)
         for entry in entries:
@@ -50,6 +51,7 @@ def foresee(params: Params, declared: Declared, records: int | None) -> tuple[st
         sentences += _alternatives(params, declared)
     else:
         sentences += _at_most(params, declared)
+    sentences += clamping.foreseen(clamped(params, declared), declared, "totals and means")
     return (*sentences, "Work: one pass over the records for counts and one for each summed column.")
 
 

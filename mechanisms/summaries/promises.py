@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mechanisms import clamping
 from mechanisms.guarantee import Guarantee
 from mechanisms.summaries.settings import Params, epsilons
 
@@ -52,8 +53,8 @@ _LIMITS = {
 _CHECKS = ("columns_as_declared", "rows_as_declared", "epsilon_spent", "within_bounds")
 
 
-def promise_of(params: Params) -> Guarantee:
-    """The guarantee of settings without fault."""
+def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
+    """The guarantee of settings without fault; clamped: the columns whose values may count as a bound."""
     several = params.rows_per_unit is not None
     epsilon = params.epsilon
     statement = _STATEMENT[params.model].format(
@@ -73,7 +74,7 @@ def promise_of(params: Params) -> Guarantee:
         if params.model == "dp"
         else ("random words", "noise that was drawn", "exact figures", "local sensitivity", "size of the noise"),
         assumptions=_assumptions(params),
-        not_promised=_not_promised(params),
+        not_promised=(*_not_promised(params), *clamping.not_promised(clamped, "figures")),
         postprocessing="any" if params.model == "dp" else "data_independent_only",
         composes_with=f"{params.model}: epsilons add up"
         + ("" if params.model == "dp" else ", for the same data set; what the sizes of the noise reveal adds up too"),

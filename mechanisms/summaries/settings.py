@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from mechanisms.clamping import may_be_clamped
 from mechanisms.columns import Declared
 from mechanisms.exact import ExactNumber
 from mechanisms.grid import Grid, grid_of
@@ -16,7 +17,18 @@ from mechanisms.refusal import Fault, SettingRefused
 from mechanisms.shares import share_faults
 from mechanisms.summaries.quantiles import LARGEST_DENOMINATOR
 
-__all__ = ["MOST_RECORDS", "Kind", "Params", "Statistic", "epsilons", "faults", "figure_grid", "layout", "touched"]
+__all__ = [
+    "MOST_RECORDS",
+    "Kind",
+    "Params",
+    "Statistic",
+    "clamped",
+    "epsilons",
+    "faults",
+    "figure_grid",
+    "layout",
+    "touched",
+]
 
 Kind = Literal["count", "sum", "mean", "variance", "median", "quantile", "minimum", "maximum", "second_maximum"]
 
@@ -99,6 +111,11 @@ def figure_grid(figure: Statistic, declared: Declared) -> Grid:
     """The public grid of a figure of a column: coarser for a variance, so that sums of squares fit into 62 bits."""
     name = str(figure.of)
     return grid_of(declared[name], name, finest=_STEPS_OF_SQUARES if figure.statistic == "variance" else None)
+
+
+def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
+    """The columns whose values may count as a bound."""
+    return may_be_clamped(declared, (figure.of for figure in params.figures if figure.of is not None))
 
 
 def touched(params: Params) -> int:

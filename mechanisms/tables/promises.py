@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mechanisms import clamping
 from mechanisms.guarantee import Guarantee
 from mechanisms.tables.settings import Params, measures
 
@@ -16,7 +17,7 @@ _STATEMENT = {
     "records of the actual one, if one record is {change}, " + _FACTOR + ". ",
     "idp": "{epsilon}-individual differential privacy, given the size of the noise: if one record of the actual data "
     "set is {change}, " + _FACTOR + ". ",
-    "k_anon": "{k}-anonymity: every cell that is not empty has at least {k} records. The figures are exact. ",
+    "k_anon": "{k}-anonymity: every cell that is not empty has at least {k} records. The figures are exact{clamped}. ",
 }
 _CHANGE = {
     "replace": "replaced by any other that the declared columns allow",
@@ -37,6 +38,8 @@ _RELAXED = (
     "only because the mechanism is fixed: totals plus independent noise of that size, and nothing else made from data",
     "protection against reconstruction: attacks are known that learn the size of the noise from many tables of the "
     "same records, and then values",
+    "hiding a refusal: a table with a figure that no record could change, as where a cell has one contributor or equal "
+    "values, is refused, which tells that there is such a cell",
 )
 _LIMITS = {
     "dp": (
@@ -76,8 +79,11 @@ _NOISY_CHECKS = (
 _EXACT_CHECKS = ("columns_as_declared", "rows_as_declared", "margins_add_up", "cell_sizes", "values_exact")
 
 
-def promise_of(params: Params, noise: str) -> Guarantee:
-    """The guarantee of settings without fault; noise: the kind that was settled on."""
+def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Guarantee:
+    """The guarantee of settings without fault.
+
+    noise: the kind that was settled on. clamped: the columns whose values may count as a bound.
+    """
     model, adjacency = params.model, params.adjacency or "none"
     several = params.rows_per_unit is not None
     epsilon = params.epsilon
@@ -87,6 +93,7 @@ def promise_of(params: Params, noise: str) -> Guarantee:
         k=params.k,
         unit=_UNIT[adjacency] if several else "record",
         change=_CHANGE.get(adjacency, ""),
+        clamped=f"; those of {', '.join(clamped)} are of values clamped to their bounds" if clamped else "",
     )
     return Guarantee(
         model=model,
@@ -97,7 +104,7 @@ def promise_of(params: Params, noise: str) -> Guarantee:
         public=_public(params),
         secret=(*_SECRET[model], *(("emptiness of cells",) if _hides_emptiness(params) else ())),
         assumptions=_assumptions(params),
-        not_promised=_not_promised(params),
+        not_promised=(*_not_promised(params), *clamping.not_promised(clamped, "totals and means")),
         postprocessing="any" if model in ("dp", "k_anon") else "data_independent_only",
         composes_with="nothing: no theorem covers two releases" if model == "k_anon" else f"{model}: epsilons add up",
         audit=_EXACT_CHECKS if model == "k_anon" else _NOISY_CHECKS,
@@ -162,6 +169,4 @@ def _not_promised(params: Params) -> tuple[str, ...]:
         told.append("hiding who is in which cell, or how many: that is taken as public")
     if params.rows_per_unit is not None and params.adjacency == "replace":
         told.append(f"hiding how many records an individual has, up to {params.rows_per_unit}")
-    if params.bounds:
-        told.append("totals of values beyond the bounds of their cell, which count as the bound")
     return tuple(told)

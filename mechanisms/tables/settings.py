@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
+from mechanisms.clamping import may_be_clamped
 from mechanisms.columns import Declared
 from mechanisms.exact import ExactNumber
 from mechanisms.layout import TOTAL, Figure, Layout, error_of
@@ -17,7 +18,7 @@ from mechanisms.shares import share_faults
 from mechanisms.tables.bounds import CellBounds, bound_faults, table_grid
 from mechanisms.tables.cells import MOST_CELLS
 
-__all__ = ["COUNT", "Params", "TableModel", "faults", "layout", "levels", "measures"]
+__all__ = ["COUNT", "Params", "TableModel", "clamped", "faults", "layout", "levels", "measures"]
 
 TableModel = Literal["dp", "bdp", "idp", "k_anon"]
 COUNT = "count"
@@ -56,7 +57,7 @@ class Params(BaseModel):
     )
     model: TableModel = Field(
         description="dp: differential privacy. bdp, idp: bootstrap and individual differential privacy, two "
-        "relaxations that must be acknowledged. k_anon: exact figures, no noise; every cell that is not empty has at "
+        "relaxations that must be acknowledged. k_anon: no noise; every cell that is not empty has at "
         "least k records, and gates should look at dominance."
     )
     epsilon: ExactNumber | None = Field(
@@ -132,6 +133,11 @@ def measures(params: Params) -> tuple[str, ...]:
     """What is counted and added up: the figures are made from these."""
     summed = tuple(dict.fromkeys((*params.sums, *params.means)))
     return (COUNT, *summed) if params.count or params.means else summed
+
+
+def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
+    """The columns whose values may count as a bound."""
+    return may_be_clamped(declared, (*params.sums, *params.means), params.bounds)
 
 
 def levels(params: Params) -> tuple[tuple[str, ...], ...]:
@@ -245,7 +251,7 @@ def _model_faults(params: Params) -> Iterator[Fault]:
     elif params.noise == "box" and params.shares:
         yield Fault("shares", "box noise draws all measures together", "Remove them.")
     if model == "k_anon" and params.bounds:
-        yield Fault("bounds", "exact figures are not clamped", "Remove them.")
+        yield Fault("bounds", "bounds of cells limit noise, and exact figures have none", "Remove them.")
 
 
 def _bootstrap_faults(params: Params) -> Iterator[Fault]:

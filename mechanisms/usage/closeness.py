@@ -51,7 +51,7 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     return {**done, RECORDS: "made: how many records of the group are in the bucket"}
 
 
-def advice(params: Params) -> tuple[str, ...]:
+def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     """How to use data released under this method."""
     labels = (_LABELS,) if params.method == "buckets" else ()
     return (*_ADVICE[params.method, params.output], *labels, *_EVERY)

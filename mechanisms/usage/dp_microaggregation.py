@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mechanisms import clamping
 from mechanisms.columns import Declared, named
 from mechanisms.dp_microaggregation import OUTPUT_ROLES, Params
 
@@ -40,6 +41,7 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     }
 
 
-def advice(params: Params) -> tuple[str, ...]:
+def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     """How to use data released under this mechanism."""
-    return (*_ADVICE[params.mode], *_EVERY)
+    may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))
+    return (*_ADVICE[params.mode], *clamping.advised(may_be, declared, "values and means", errors=False), *_EVERY)

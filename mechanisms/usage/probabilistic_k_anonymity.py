@@ -21,7 +21,8 @@ _ADVICE = {
         "Confidential columns are as collected; relations with quasi-identifiers hold at the level of groups.",
     ),
     "mdav_swap": (
-        "Confidential values were exchanged between records with similar quasi-identifiers, all columns together.",
+        "Confidential values were exchanged between records with similar quasi-identifiers, all columns together: "
+        "those of a row are one record's, though maybe not the one whose quasi-identifiers stand beside them.",
         "Every table and statistic of the confidential columns alone, and of the quasi-identifiers alone, is exact.",
         "Relations between quasi-identifiers and confidential columns are weakened. Do not read a single record.",
     ),
@@ -52,6 +53,6 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     return done
 
 
-def advice(params: Params) -> tuple[str, ...]:
+def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     """How to use data released under this method."""
     return (*_ADVICE[params.method], *_EVERY)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from mechanisms import clamping
 from mechanisms.columns import Declared
 from mechanisms.statistics import Params
-from mechanisms.summaries.settings import layout
+from mechanisms.summaries.settings import clamped, layout
 
 __all__ = ["advice", "treatments"]
 
@@ -33,8 +34,7 @@ _ADVICE = {
     "dp": (
         "Standard errors cover the noise of protection only, no sampling error. They are exact for counts and sums, "
         "approximate for means and variances, and empty where none is known.",
-        "Counts and sums are unbiased; negative counts are noise, not errors. Means and variances of small groups are "
-        "unreliable.",
+        "Negative counts are noise, not errors. Means and variances of small groups are unreliable.",
         "A figure of a group without records is noise. Figures were drawn one by one, so a mean need not be the "
         "quotient of sum and count, nor a minimum below a median.",
         "Any further processing is allowed.",
@@ -52,11 +52,16 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     drawn = layout(params, declared)
     told = dict.fromkeys(drawn.dimensions, "category of the group")
     kinds = _DRAWN if params.model == "dp" else _SECRET
+    may_be = clamped(params, declared)
     for figure in drawn.figures:
-        told[figure.name] = kinds[figure.statistic].format(of=figure.column)
+        of = f"{figure.column} (values clamped to their bounds)" if figure.column in may_be else figure.column
+        told[figure.name] = kinds[figure.statistic].format(of=of)
     return told
 
 
-def advice(params: Params) -> tuple[str, ...]:
+def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     """How to use the statistics."""
-    return _ADVICE[params.model]
+    may_be = clamped(params, declared)
+    unbiased = ("Counts and sums are unbiased.",) if params.model == "dp" and not may_be else ()
+    pulled = clamping.advised(may_be, declared, "figures", errors=params.model == "dp")
+    return (*_ADVICE[params.model], *unbiased, *pulled)

@@ -21,6 +21,7 @@ from tasks.neighbours.told import Kind, Range, RolesRefused, Told, ToldRoles
 __all__ = ["roles_from_codebook"]
 
 _NAMESPACES = ("", "http://www.icpsr.umich.edu/DDI", "ddi:codebook:2")
+_DEEPEST = 100
 _NUMBERS = ("interval", "ratio", "percent")
 
 
@@ -49,6 +50,7 @@ def _parsed(document: bytes) -> Element:
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     outermost: list[str] = []
+    depth: list[str] = []
 
     def refuse_doctype(*_: object) -> None:
         _refuse(f"line {parser.CurrentLineNumber}: no document type", "Remove <!DOCTYPE ...>.")
@@ -59,11 +61,18 @@ def _parsed(document: bytes) -> Element:
             outermost.append(tag)
             if local != "codeBook" or not _is_codebook(namespace):
                 _refuse("must be a codeBook of DDI 2", "Export DDI Codebook 2.1 to 2.6.")
+        depth.append(local)
+        if len(depth) > _DEEPEST:
+            line = f"line {parser.CurrentLineNumber}"
+            _refuse(f"{line}: at most {_DEEPEST} elements inside each other", "Export it again.")
         builder.start(local, attributes)
+
+    def end(_: str) -> None:
+        builder.end(depth.pop())
 
     parser.StartDoctypeDeclHandler = refuse_doctype
     parser.StartElementHandler = start
-    parser.EndElementHandler = lambda tag: builder.end(tag.rpartition(" ")[2])
+    parser.EndElementHandler = end
     parser.CharacterDataHandler = builder.data
     try:
         parser.Parse(document, True)

@@ -7,6 +7,7 @@ is computed: only R could tell what it is. So is a text with escapes other than 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -38,7 +39,8 @@ class Argument:
 
     def value(self) -> Value:
         """The literal value, or Computed."""
-        value, rest = _value(self.tokens)
+        rest = deque(self.tokens)
+        value = _value(rest)
         if rest:
             raise Computed
         return value
@@ -127,36 +129,43 @@ def _argument(tokens: tuple[_Token, ...]) -> Argument:
     return Argument(None, tokens)
 
 
-def _value(tokens: Sequence[_Token], depth: int = 0) -> tuple[Value, Sequence[_Token]]:
-    """The value that the tokens begin with, and the tokens after it."""
+def _value(tokens: deque[_Token], depth: int = 0) -> Value:
+    """The value that the tokens begin with; it is taken from them."""
     if not tokens or depth > _DEEPEST:
         raise Computed
-    first, rest = tokens[0], tokens[1:]
+    first = tokens.popleft()
     if first.kind == "text":
-        return first.content, rest
+        return first.content
     if first.kind == "number":
         try:
-            return float(first.content.removesuffix("L")), rest
+            return float(first.content.removesuffix("L"))
         except ValueError:
             raise Computed from None
     constants: dict[str, Value] = {"NULL": None, "TRUE": True, "FALSE": False}
     if first.kind == "name" and first.content in constants:
-        return constants[first.content], rest
-    if first.kind != "name" or first.content not in ("c", "list") or not rest or not _is(rest[0], "("):
+        return constants[first.content]
+    if first.kind != "name" or first.content not in ("c", "list") or not _next_is(tokens, "("):
         raise Computed
     items: list[Value] = []
-    rest = rest[1:]
-    while not (rest and _is(rest[0], ")")):
-        item, rest = _value(rest, depth + 1)
+    tokens.popleft()
+    while not _next_is(tokens, ")"):
+        item = _value(tokens, depth + 1)
         if first.content == "list" or not (isinstance(item, list) or item is None):
             items.append(item)
         else:  # in R, c(c("a"), NULL, "b") is one vector of two
             items += item or []
-        if rest and _is(rest[0], ",") and len(rest) > 1 and not _is(rest[1], ")"):
-            rest = rest[1:]
-        elif not rest or not _is(rest[0], ")"):
+        if _next_is(tokens, ","):
+            tokens.popleft()
+            if _next_is(tokens, ")"):  # nothing stands after the comma
+                raise Computed
+        elif not _next_is(tokens, ")"):
             raise Computed
-    return items, rest[1:]
+    tokens.popleft()
+    return items
+
+
+def _next_is(tokens: deque[_Token], mark: str) -> bool:
+    return bool(tokens) and _is(tokens[0], mark)
 
 
 def _is(token: _Token, mark: str) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from records.outside_text import OutsideFile
 from tasks.neighbours.ddi import roles_from_codebook
 from tasks.neighbours.sdcmicro import roles_from_call, roles_from_json
 from tasks.neighbours.told import RolesRefused, ToldRoles
 
 __all__ = ["read_roles"]
+
+_LARGEST_CODEBOOK = 64 * 2**20
 
 
 def read_roles(path: Path) -> ToldRoles:
@@ -19,14 +22,11 @@ def read_roles(path: Path) -> ToldRoles:
     if suffix not in (*parsers, ".xml"):
         rule = "must be an R script (.R, .txt), .json or .xml"
         raise RolesRefused.at("--roles", rule=rule, got=str(path), remedy="Rename or convert it.")
+    file = OutsideFile(path, "--roles", RolesRefused, got=repr(str(path)))
     try:
-        content = path.read_bytes()
-        text = "" if suffix == ".xml" else content.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        rule = f"must be a readable text file ({type(error).__name__})"
-        raise RolesRefused.at("--roles", rule=rule, got=str(path), remedy="Check the path; save it as UTF-8.") from None
-    try:
-        return roles_from_codebook(content) if suffix == ".xml" else parsers[suffix](text)
+        if suffix == ".xml":  # it says itself how it is encoded
+            return roles_from_codebook(replace(file, largest=_LARGEST_CODEBOOK).content())
+        return parsers[suffix](file.text())
     except RolesRefused as refusal:
-        told = (replace(fault, got=fault.got or repr(str(path))) for fault in refusal.faults)
+        told = (replace(fault, got=fault.got or file.got) for fault in refusal.faults)
         raise RolesRefused(*told) from None

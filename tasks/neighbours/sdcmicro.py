@@ -10,12 +10,13 @@ say nothing about roles: their values are not read.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from mechanisms.refusal import Fault
+from records.outside_text import from_json
+from records.outside_values import OutsideWrong
 from tasks.neighbours.r_call import Argument, Computed, Value, arguments_of
 from tasks.neighbours.told import RolesRefused, Told, ToldRoles
 
@@ -60,16 +61,10 @@ def roles_from_call(text: str) -> ToldRoles:
 
 def roles_from_json(text: str) -> ToldRoles:
     """From an object with the arguments as keys."""
-
-    def without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) < len(pairs):
-            _refuse("--roles", "no key twice", "Remove the repetition.")
-        return dict(pairs)
-
     try:
-        given = json.loads(text, object_pairs_hook=without_repetition)
-    except json.JSONDecodeError as error:
-        _refuse("--roles", f"line {error.lineno}: must be valid JSON", "Correct the syntax.")
+        given = from_json(text)
+    except OutsideWrong as wrong:
+        _refuse("--roles", wrong.rule, wrong.remedy)
     if not isinstance(given, dict):
         _refuse("--roles", "must be an object", 'Write {"keyVars": ["age"], ...}.')
     RolesRefused.raise_for(_unknown(name) for name in given if name not in _ARGUMENTS)

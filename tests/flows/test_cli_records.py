@@ -166,11 +166,13 @@ def test_a_lost_log_or_key_is_noticed(released: Workplace, typed: Typed, lost: s
 def older_log(place: Workplace) -> None:
     """As if the file of the first day had been put back."""
     (place.home / "penstock.db").unlink()
-    runs = place.home / "runs"
-    runs.rename(place.home / "away")
+    memory = [place.home / name for name in ("runs", "seen.json")]
+    for path in memory:
+        path.rename(path.with_suffix(".away"))
     open_records()
-    runs.rmdir()
-    (place.home / "away").rename(runs)
+    memory[0].rmdir()
+    for path in memory:
+        path.with_suffix(".away").rename(path)
 
 
 def edited(place: Workplace) -> None:

@@ -33,7 +33,7 @@ def faults_of(**changes: Any) -> tuple[Fault, ...]:
 
 
 def gated(good: dict[str, Any], measure: str) -> dict[str, Any]:
-    return {**copy.deepcopy(good), "gates": [{"measure": measure, "max": 1}]}
+    return {**copy.deepcopy(good), "gates": [{"measure": measure, "max": 100}]}
 
 
 def rule_of(raw: dict[str, Any]) -> str:

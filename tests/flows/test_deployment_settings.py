@@ -61,7 +61,7 @@ def test_wrong_settings_are_refused(tmp_path: Path, text: str, fault: str) -> No
 
 
 def test_settings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SpecRefused, match="must be a readable text file"):
+    with pytest.raises(SpecRefused, match="must be a readable file"):
         DeploymentSettings.read(tmp_path / "none.yaml")
 
 

@@ -34,7 +34,7 @@ def test_the_script_prints_the_folder_of_the_bundle(workplace: Workplace, prefec
     [
         ("name", "Not A Name", 2, "The spec was refused"),
         ("validate", {"min_rows": 10_000}, 3, "The data were refused"),
-        ("gates", [{"measure": "average_risk", "max": 0.001}], 4, "A gate refused"),
+        ("gates", [{"measure": "il1s", "max": 0}], 4, "A gate refused"),
     ],
 )
 def test_the_script_tells_what_to_do_about_a_refusal(

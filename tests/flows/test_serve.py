@@ -71,7 +71,7 @@ class Agency:
         self.place = Workplace(folder)
         self.place.raw["gates"][0]["max"] = 0.06
         self.place.write_spec()
-        self.refused = self._write("refused.yaml", name="strict", gates=[{"measure": "average_risk", "max": 0.0001}])
+        self.refused = self._write("refused.yaml", name="strict", gates=[{"measure": "il1s", "max": 0}])
         self.receiver = Receiver()
         self.serving = Serving(self.place.home, folder, PENSTOCK_WEBHOOK_URL=self.receiver.url)
         self.ready = self.serving.ready()

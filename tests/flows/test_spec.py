@@ -114,9 +114,9 @@ def test_an_address_that_is_refused_is_not_quoted(
 @pytest.mark.parametrize(
     ("name", "content", "rule"),
     [
-        ("absent.yaml", None, "readable text file"),
-        ("bad.yaml", "a: [", "valid YAML or JSON"),
-        ("bad.json", "{", "valid YAML or JSON"),
+        ("absent.yaml", None, "readable file"),
+        ("bad.yaml", "a: [", "line 2: must be valid YAML"),
+        ("bad.json", "{", "line 1: must be valid JSON"),
         ("list.yaml", "- 1", "keys and values"),
     ],
 )

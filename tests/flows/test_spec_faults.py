@@ -182,7 +182,7 @@ def test_the_column_of_a_part_has_one_category() -> None:
 
 def test_under_differential_privacy_only_public_measures_decide_whether_a_release_appears() -> None:
     for measure in measure_names():
-        raw = changed("gates/0/measure", measure, DP)
+        raw = changed("gates/0", {"measure": measure, "max": 100}, DP)
         if measure in public_measures():
             parse_spec(raw)
         else:

@@ -139,7 +139,7 @@ def test_the_relaxations_can_be_chosen_by_who_says_to_know_them(form: Form, mode
 
 def test_exact_figures_pass_their_gates(form: Form) -> None:
     gates = {"largest_share_at_most": 0.9, "two_largest_share_at_most": 0.95, "p_percent_at_least": 1}
-    assert form.send(protection={**EXACT, **gates}, totals=False).promise == "k_anon, k = 2, exact figures"
+    assert form.send(protection={**EXACT, **gates}, totals=False).promise == "k_anon, k = 2, no noise"
 
 
 def test_a_second_exact_table_of_the_same_records_names_the_first(form: Form) -> None:

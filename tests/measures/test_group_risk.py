@@ -23,7 +23,7 @@ def test_both_equal_counting_by_hand(records):
     sizes, copies = Counter(drawn.tolist()), Counter(records)
     columns, groups = {"kind": values}, {"kind": labels}
     assert measure("average_risk")(columns, columns, DECLARED, groups=groups).value == len(sizes) / len(records)
-    found = measure("own_value_probability")(columns, columns, DECLARED, groups=groups)
+    found = measure("own_value_probability")(columns, columns, DECLARED, groups=groups, permuted=True)
     assert found.value == max(count / sizes[label] for (label, _), count in copies.items())
     assert found.concerns == "risk"
     assert found.attacker
@@ -34,7 +34,7 @@ def test_the_riskiest_column_decides():
     groups = {"y": np.zeros(4, np.int64), "kind": np.array([0, 0, 1, 1])}
     average = measure("average_risk")(columns, columns, DECLARED, groups=groups)
     assert (average.value, average.by_column) == (0.5, {"y": 0.25, "kind": 0.5})
-    own = measure("own_value_probability")(columns, columns, DECLARED, groups=groups)
+    own = measure("own_value_probability")(columns, columns, DECLARED, groups=groups, permuted=True)
     assert (own.value, own.by_column) == (1.0, {"y": 0.25, "kind": 1.0})
 
 
@@ -47,7 +47,9 @@ def test_average_risk_of_1080_records_in_groups_of_300_or_more_is_below_one_in_3
 
 def test_values_repeat_by_value_and_not_by_representation():
     columns = {"y": np.array([0.0, -0.0, 5.0])}
-    own = measure("own_value_probability")(columns, columns, DECLARED, groups={"y": np.zeros(3, np.int64)})
+    own = measure("own_value_probability")(
+        columns, columns, DECLARED, groups={"y": np.zeros(3, np.int64)}, permuted=True
+    )
     assert own.value == pytest.approx(2 / 3)
 
 
@@ -56,7 +58,7 @@ def test_records_without_a_value_in_their_own_group_are_left_out():
     groups = {"x": np.array([0, 0, 1, 1, 1])}
     average = measure("average_risk")(columns, columns, DECLARED, groups=groups)
     assert (average.value, average.n) == (0.5, 2)
-    assert measure("own_value_probability")(columns, columns, DECLARED, groups=groups).value == 0.5
+    assert measure("own_value_probability")(columns, columns, DECLARED, groups=groups, permuted=True).value == 0.5
 
 
 @pytest.mark.parametrize("name", ["average_risk", "own_value_probability"])
@@ -64,7 +66,7 @@ def test_they_refuse_without_usable_groups(name):
     columns = {"y": np.array([1.0, 2.0])}
 
     def judged(groups):
-        return measure(name)(columns, columns, DECLARED, groups=groups)
+        return measure(name)(columns, columns, DECLARED, groups=groups, permuted=True)
 
     for groups in (None, {}, {"kind": np.zeros(2, np.int64)}):
         with pytest.raises(MeasureUndefined, match=f"{name} refused: needs the groups"):
@@ -77,12 +79,19 @@ def test_they_refuse_without_usable_groups(name):
             judged({"y": labels})
     nothing = {"x": np.array([np.nan])}
     with pytest.raises(MeasureUndefined, match="needs a record with a value"):
-        measure(name)(nothing, nothing, DECLARED, groups={"x": np.zeros(1, np.int64)})
+        measure(name)(nothing, nothing, DECLARED, groups={"x": np.zeros(1, np.int64)}, permuted=True)
+
+
+def test_nobody_gets_an_own_value_where_nothing_is_permuted():
+    columns, groups = {"y": np.array([1.0, 1.0])}, {"y": np.zeros(2, np.int64)}
+    with pytest.raises(MeasureUndefined, match="needs values that were permuted inside groups"):
+        measure("own_value_probability")(columns, columns, DECLARED, groups=groups)
+    assert measure("average_risk")(columns, columns, DECLARED, groups=groups).value == 0.5
 
 
 def test_ordinal_values_may_be_text():
     columns = {"rank": np.array(["a", "b", "b", "b"])}
     found = measure("own_value_probability")(
-        columns, columns, {"rank": ordinal(2)}, groups={"rank": np.array([0, 0, 1, 1])}
+        columns, columns, {"rank": ordinal(2)}, groups={"rank": np.array([0, 0, 1, 1])}, permuted=True
     )
     assert found.value == 1.0

@@ -131,7 +131,11 @@ FAULTY = {
         "dp", "shares", "box noise draws all measures together", sums=["x"], noise="box", shares=THIRDS
     ),
     "bounds of exact figures": faulty(
-        "k_anon", "bounds", "exact figures are not clamped", sums=["x"], bounds=bounds({"area": ["north"]}, [0, 1])
+        "k_anon",
+        "bounds",
+        "bounds of cells limit noise, and exact figures have none",
+        sums=["x"],
+        bounds=bounds({"area": ["north"]}, [0, 1]),
     ),
     "public membership for who moves": faulty(
         "bdp", "scale", "only where no record may change its cell", "public_membership", scale="public_membership"

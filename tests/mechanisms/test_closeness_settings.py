@@ -208,5 +208,5 @@ def test_every_column_of_every_table_has_its_treatment() -> None:
     assert set(each) == {"age", "weight", "group_income", "group_cause", "income", "cause", "records"}
     assert set(treatments(params(t="2", output="permuted"), ONE)) == {"age", "weight", "income"}
     assert set(treatments(params(method="ranked"), ONE)) == {"age", "weight", "group", "income"}
-    assert any("intervals may overlap" in sentence for sentence in advice(params(t="2")))
-    assert not any("intervals" in sentence for sentence in advice(params(method="ranked")))
+    assert any("intervals may overlap" in sentence for sentence in advice(params(t="2"), ONE))
+    assert not any("intervals" in sentence for sentence in advice(params(method="ranked"), ONE))

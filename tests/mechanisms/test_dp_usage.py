@@ -65,7 +65,7 @@ def test_a_broader_concept_is_announced_exactly_where_there_is_a_taxonomy() -> N
 
 
 def test_rows_are_called_what_they_are_in_each_mode() -> None:
-    records, marginals = advice(settings("records")), advice(settings("marginals"))
+    records, marginals = advice(settings("records"), DECLARED), advice(settings("marginals"), DECLARED)
     assert records[0] == "Rows are not persons: all rows of a block carry the same protected values."
     assert "a row is not a record" in marginals[0]
     assert not set(records[:2]) & set(marginals[:2])
@@ -73,7 +73,7 @@ def test_rows_are_called_what_they_are_in_each_mode() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_advice_says_that_the_noise_is_public_and_errors_incomplete(mode: str) -> None:
-    told = advice(settings(mode))
+    told = advice(settings(mode), DECLARED)
     assert any("size of the noise is public" in sentence for sentence in told)
     assert any("Sampling errors" in sentence for sentence in told)
     assert len(set(told)) == len(told)

@@ -178,7 +178,7 @@ def test_who_decides_and_who_uses_the_data_is_told_something(name: str) -> None:
         assert set(told) == {*drawn.dimensions, *(figure.name for figure in drawn.figures)}
     for sentences in (
         tuple(told.values()),
-        mechanism.advice(params),
+        mechanism.advice(params, DECLARED),
         mechanism.foresee(params, DECLARED, None),
         mechanism.foresee(params, DECLARED, RECORDS),
     ):

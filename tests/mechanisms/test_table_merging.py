@@ -67,6 +67,8 @@ def counted_of(records: list[tuple[int, int, int]]) -> table_counted.Counted:
         whole([top[0] for top in tops]),
         whole([top[1] for top in tops]),
         np.array([float(sum(values)) for values in by_cell]),
+        whole([sum(abs(v) > 1 for v in values) for values in by_cell]),
+        np.array([float(sum(max(-1, min(v, 1)) - v for v in values)) for values in by_cell]),
     )
     return table_counted.Counted(len(records), whole([len(values) for values in by_cell]), {"v": measure})
 

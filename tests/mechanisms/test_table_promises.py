@@ -90,9 +90,30 @@ def test_an_exact_table_promises_no_more_than_sizes() -> None:
     assert "noise" not in found.secret
 
 
-def test_tight_bounds_are_said_to_cut() -> None:
+def test_a_relaxation_does_not_hide_a_refusal() -> None:
+    for model in ("bdp", "idp"):
+        assert any("is refused, which tells that there is such a cell" in text for text in promised(model).not_promised)
+    for model in ("dp", "k_anon"):
+        assert not any("hiding a refusal" in text for text in promised(model).not_promised)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_values_that_may_be_clamped_are_said_to_pull_the_totals(model: str) -> None:
+    loose = {**DECLARED, "x": DECLARED["x"].model_copy(update={"outside": "clamp"})}
+    [told] = [text for text in promise(table(model, **SUMS), loose).not_promised if "pulled towards the bounds" in text]
+    assert told.startswith("totals and means of x as collected")
+    assert not any("pulled" in text for text in promised(model).not_promised)
+    elsewhere = promise(table(model, sums=["y"]), loose)  # x is declared and not used
+    assert not any("pulled" in text for text in elsewhere.not_promised)
+    if model == "k_anon":
+        exact = promise(table(model, **SUMS), loose).statement
+        assert "exact; those of x are of values clamped to their bounds. " in exact
+        assert "The figures are exact. " in promised(model).statement
+
+
+def test_tight_bounds_are_said_to_pull() -> None:
     bounds = {"x": [{"cells": {"area": ["north"]}, "domain": [0, 1]}]}
-    assert any("beyond the bounds of their cell" in text for text in promised(bounds=bounds).not_promised)
+    assert any("pulled towards the bounds" in text for text in promised(bounds=bounds).not_promised)
     assert promised(bounds=bounds).parameters["bounds"] == bounds
     assert "bounds" not in promised().parameters
 

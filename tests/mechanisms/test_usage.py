@@ -73,11 +73,11 @@ def test_identifiers_are_not_spoken_of() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_advice_says_that_rows_are_shuffled_and_errors_incomplete(method: str) -> None:
-    told = advice(settings(method))
+    told = advice(settings(method), DECLARED)
     assert "Rows are in random order." in told
     assert any("Sampling errors" in sentence for sentence in told)
     assert len(set(told)) == len(told) == 5
 
 
 def test_each_method_has_advice_of_its_own() -> None:
-    assert len({advice(settings(method))[0] for method in METHODS}) == 3
+    assert len({advice(settings(method), DECLARED)[0] for method in METHODS}) == 3

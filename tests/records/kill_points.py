@@ -43,7 +43,7 @@ def kill_points(action: Callable[[int], object]) -> Iterator[int]:
     The action works in a place of its own for each point.
     """
     for point in range(MOST_POINTS):
-        status = in_child(lambda at=point: _with_kill_at(at, lambda: action(at)))
+        status = in_child(lambda at=point: killed_at(at, lambda: action(at)))
         if not was_killed(status):
             assert status == 0, "the action failed by itself"
             return
@@ -51,7 +51,8 @@ def kill_points(action: Callable[[int], object]) -> Iterator[int]:
     raise AssertionError("more points than expected")
 
 
-def _with_kill_at(point: int, action: Callable[[], object]) -> None:
+def killed_at(point: int, action: Callable[[], object]) -> None:
+    """Run `action` in this process, which dies at the point; for a child."""
     counter = count()
 
     def wrapped(call: Callable[..., Any]) -> Callable[..., Any]:

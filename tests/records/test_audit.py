@@ -26,6 +26,7 @@ from records.log import Page
 from records.migrations import VERSION_TABLE
 from records.people import withdraw
 from records.run import RunDamaged
+from records.sighting import SEEN
 
 
 @pytest.fixture
@@ -100,6 +101,7 @@ def test_an_older_copy_that_was_written_on_since_is_refused(checked: Home, publi
     put_back, runs = copied(checked), checked.root / "kept"
     publish(checked, public_folder)
     checked.runs.rename(runs)
+    (checked.root / SEEN).unlink()
     put_back()
     publish(Home.open(checked.root), public_folder)
     assert open_records().log.verify().count == 4
@@ -139,6 +141,7 @@ def test_without_its_runs_a_home_still_verifies_and_bundles_show_that_the_log_wa
     put_back = copied(checked)
     second = publish(checked, public_folder)
     shutil.rmtree(checked.runs)
+    (checked.root / SEEN).unlink()
     assert verify_everything([public_folder])["manifests"] == 2
     put_back()
     assert verify_everything()["events"] == 2

@@ -318,11 +318,29 @@ def test_the_public_report_tells_how_large_the_noise_is_where_there_is_any() -> 
     assert "rows are not persons" not in text_of(PAGES["public"]())
 
 
-def test_the_public_report_tells_which_values_were_clamped() -> None:
+def test_the_public_report_tells_which_values_may_be_clamped() -> None:
     income = {"name": "income", "type": "continuous", "domain": [0, 9], "role": "confidential", "treatment": "none"}
     clamped = text_of(public_report(facts.public(columns=[{**income, "outside": "clamp"}])))
-    assert "0 to 9; what lay outside counts as the nearest bound" in clamped
-    assert "what lay outside" not in text_of(public_report(facts.public(columns=[{**income, "outside": "refuse"}])))
+    assert "0 to 9; a value outside counts as the nearest bound" in clamped
+    assert "value outside" not in text_of(public_report(facts.public(columns=[{**income, "outside": "refuse"}])))
+
+
+def test_the_confidential_report_tells_what_clamping_took() -> None:
+    cells = [
+        {"cell": {"region": "North", "kind": "a"}, "true": 6e7, "bias": -5.7e7},
+        {"cell": {"region": "South", "kind": "b"}, "true": None, "bias": None},
+    ]
+    income = {"column": "income", "values": 1000, "clamped": 30, "true": 9e7, "bias": -6e7, "biased": 3, "cells": cells}
+    alone = [{"cell": {}, "true": 5.0, "bias": 1.0}]
+    age = {"column": "age", "values": 10, "clamped": 1, "true": 5.0, "bias": 1.0, "biased": 1, "cells": alone}
+    hours = {"column": "hours", "values": 10, "clamped": 0, "true": None, "bias": None, "biased": 0, "cells": []}
+    text = text_of(confidential_report(facts.confidential(clamped=[income, age, hours])))
+    assert "income 1,000 30 3.0 % 9e7 -6e7" in text
+    assert "hours 10 0 0 % – –" in text
+    assert "Bias of income by cell, the largest first: 2 of 3 cells" in text
+    assert "North a 6e7 3e6 -5.7e7 South b – – –" in text
+    assert "all 5.00 6.00 1.00" in text
+    assert "Clamped values" not in text_of(confidential_report(facts.confidential()))
 
 
 def test_who_decides_about_a_private_release_is_told_not_to_look() -> None:

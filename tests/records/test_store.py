@@ -12,6 +12,7 @@ from published_home import NOW, copied, publish
 from records import Action, Head, Home, LogAltered, RecordsAbsent, Run, existing_records, open_records
 from records.database import DatabaseRefused, RecordsUnavailable
 from records.run import RunDamaged
+from records.sighting import SEEN
 from records.store import seen_heads
 
 
@@ -129,6 +130,9 @@ def test_the_last_run_that_ended_says_how_far_the_log_must_reach(named: Home, tm
         open_records()
     assert (caught.value.code, caught.value.kind) == ("log-altered", "integrity")
     shutil.rmtree(named.runs / last.name)
+    with pytest.raises(LogAltered, match="event 4 "):  # the home itself remembers, besides its runs
+        open_records()
+    (named.root / SEEN).unlink()
     assert open_records().log.verify().count == 2
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from workplace import Workplace
 
@@ -28,11 +30,14 @@ def release(workplace: Workplace) -> None:
     flow(load_spec(workplace.write_spec()))
 
 
-def test_a_gate_on_a_measure_without_a_value_refuses(one_number: Workplace) -> None:
-    one_number.raw["gates"] = [{"measure": "correlation_change", "max": 2}]
-    with pytest.raises(MeasureUndefined, match="at least two numeric or ordinal columns"):
-        release(one_number)
-    assert one_number.bundles() == []
+def test_a_gate_on_a_measure_without_a_value_refuses(workplace: Workplace) -> None:
+    survey = workplace.write_survey(400)
+    same = pa.array([7.0] * survey.num_rows)
+    pq.write_table(survey.set_column(survey.column_names.index("income"), "income", same), workplace.source)
+    workplace.raw["gates"] = [{"measure": "correlation_change", "max": 2}]
+    with pytest.raises(MeasureUndefined, match="a column without variation has no correlation"):
+        release(workplace)
+    assert workplace.bundles() == []
     last = open_records().log.events()[-1]
     assert (last.action.value, last.facts["code"]) == ("REFUSED", "measure-undefined")
 

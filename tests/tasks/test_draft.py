@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from flows.spec import parse_spec
 from mechanisms.refusal import SpecRefused
+from records.outside_values import first_unfit
 from tasks.draft import draft_spec
 from tasks.draft_columns import MOST_CATEGORIES, RARE_BELOW
 from tasks.source import SourceUnreadable
@@ -116,7 +117,11 @@ def test_a_column_that_a_release_cannot_hold_is_named_and_left_out(file: Path) -
     assert '# "member": stored as bool' in text
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=8), min_size=1, max_size=4, unique=True))
+# Control characters are refused, see tests/attacks/test_drafts_from_hostile_names.py.
+_FIT = st.characters(codec="utf-8").filter(lambda sign: first_unfit(sign) is None)
+
+
+@given(st.lists(st.text(_FIT, min_size=1, max_size=8), min_size=1, max_size=4, unique=True))
 @settings(max_examples=60, deadline=None)
 def test_column_names_survive_whatever_they_are(names: list[str]) -> None:
     with TemporaryDirectory() as folder:
@@ -125,7 +130,7 @@ def test_column_names_survive_whatever_they_are(names: list[str]) -> None:
         assert list(yaml.safe_load(draft_spec(path))["source"]["columns"]) == names
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=8), min_size=1, max_size=4, unique=True))
+@given(st.lists(st.text(_FIT, min_size=1, max_size=8), min_size=1, max_size=4, unique=True))
 @settings(max_examples=60, deadline=None)
 def test_categories_survive_whatever_they_are(names: list[str]) -> None:
     with TemporaryDirectory() as folder:
@@ -162,7 +167,7 @@ def test_a_folder_with_hive_parts_is_drafted_with_their_columns(tmp_path: Path) 
 def test_what_is_not_parquet_is_refused(file: Path, content: bytes | None) -> None:
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(SourceUnreadable, match="complete Parquet"):
+    with pytest.raises(SourceUnreadable, match="Parquet"):
         draft_spec(file)
 
 

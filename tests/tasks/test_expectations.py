@@ -252,7 +252,6 @@ def test_a_list_in_a_rule_is_shortened() -> None:
 def test_an_expectation_that_great_expectations_cannot_run_counts_as_failed() -> None:
     cases = [
         expectation("column_mean_to_be_between", column="region", min_value=0),
-        expectation("column_values_to_match_regex", column="region", regex="("),
         expectation("column_values_to_match_strftime_format", column="age", strftime_format="%Y"),
         expectation(
             "column_values_to_be_of_type",
@@ -262,7 +261,7 @@ def test_an_expectation_that_great_expectations_cannot_run_counts_as_failed() ->
         ),
     ]
     assert suite_faults(cases, DECLARED) == ()
-    assert found(PEOPLE, *cases) == [(False, None)] * 4
+    assert found(PEOPLE, *cases) == [(False, None)] * 3
 
 
 def test_the_frame_is_left_as_it_was_and_not_kept() -> None:
@@ -315,8 +314,8 @@ def test_a_bare_list_is_read_and_cannot_pass_for_derived(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "rule"),
     [
-        ("{", "must be JSON"),
-        ('[{"type": "expect_column_to_exist", "kwargs": {"column": NaN}}]', "NaN is not JSON"),
+        ("{", "must be valid JSON"),
+        ('[{"type": "expect_column_to_exist", "kwargs": {"column": NaN}}]', "a number must be finite"),
         ({}, "a suite has name and expectations"),
         ({"name": "a", "expectations": [], "checks": []}, "a suite has name and expectations"),
         ([], "at least one expectation"),
@@ -338,15 +337,15 @@ def test_a_malformed_suite_is_refused(tmp_path: Path, content: object, rule: str
 
 
 def test_a_suite_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SuiteRefused, match="the file must be readable"):
+    with pytest.raises(SuiteRefused, match="must be a readable file"):
         user_suite(tmp_path / "none.json")
-    with pytest.raises(SuiteRefused, match="the file must be readable"):
+    with pytest.raises(SuiteRefused, match="must be an ordinary file"):
         user_suite(tmp_path)
 
 
 def test_a_suite_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "suite.json").write_bytes(b"\xff\xfe")
-    with pytest.raises(SuiteRefused, match="must be JSON"):
+    with pytest.raises(SuiteRefused, match="must be text in UTF-8"):
         user_suite(tmp_path / "suite.json")
 
 
@@ -379,7 +378,7 @@ def test_a_suite_that_is_not_text_is_refused(tmp_path: Path) -> None:
                 row_condition={"type": "and", "conditions": [CHILD, {"type": "pass_through"}]},
             ),
             "kwargs.row_condition",
-            "text is not run",
+            "with exactly these keys",
         ),
         (
             expectation("column_values_to_be_null", column="age", row_condition={"type": "x"}),
@@ -393,7 +392,7 @@ def test_a_suite_that_is_not_text_is_refused(tmp_path: Path) -> None:
         ),
         (expectation("column_values_to_be_between", column="age"), "kwargs", "cannot both be None"),
         (expectation("column_to_exist"), "kwargs.column", "field required"),
-        (expectation("column_to_exist", column=3), "kwargs.column", "str type expected"),
+        (expectation("column_to_exist", column=3), "kwargs.column", "must be text"),
         (expectation("column_values_to_be_null", column="age", mostly=3), "kwargs.mostly", "less than or equal to 1"),
         (
             expectation("column_values_to_be_in_set", column="age", value_set={"$PARAMETER": "x"}),

@@ -85,7 +85,6 @@ def added() -> list[dict[str, Any]]:
         "column_values_to_be_null": {},
         "column_values_to_be_of_type": {"type_": "datetime64[ns]"},
         "column_values_to_be_unique": {},
-        "column_values_to_match_json_schema": {"json_schema": {"type": "object"}},
         "column_values_to_match_regex": {"regex": "^a$"},
         "column_values_to_match_regex_list": {"regex_list": ["^a$"]},
         "column_values_to_match_strftime_format": {"strftime_format": "%Y"},

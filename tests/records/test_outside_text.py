@@ -1,0 +1,182 @@
+"""Files from outside: what they may be, and what their texts may say."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mechanisms.refusal import SpecRefused
+from records.outside_text import OutsideFile, from_json
+from records.outside_values import (
+    DEEPEST,
+    LONGEST_TEXT,
+    MOST_VALUES,
+    OutsideWrong,
+    first_unfit,
+    require_bounds,
+    require_values,
+)
+from records.outside_yaml import from_yaml
+
+
+def outside(path: Path, **settings: Any) -> OutsideFile:
+    return OutsideFile(path, "spec", SpecRefused, **settings)
+
+
+def broken(text: str, parse: Any = from_yaml) -> str:
+    with pytest.raises(OutsideWrong) as wrong:
+        parse(text)
+    assert wrong.value.remedy
+    return str(wrong.value.rule)
+
+
+def test_a_file_is_read_without_the_mark_of_editors(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text('\ufeff{"a": [1, 2.5, true, null, "ä"]}', encoding="utf-8")
+    said = {"a": [1, 2.5, True, None, "ä"]}
+    assert outside(tmp_path / "a").json() == outside(tmp_path / "a").yaml() == said
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        (b"\xff", "must be text in UTF-8"),
+        (b"a\nb\0", "line 2: no control characters"),
+        (b"a\n\nb\x1b", "line 3: no control characters"),
+        (b"a" * (2 << 20), "at most 1 MB"),
+    ],
+)
+def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes, rule: str) -> None:
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(SpecRefused, match=rule):
+        outside(tmp_path / "a", largest=1 << 20).text()
+
+
+def test_what_is_no_ordinary_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, rule in (
+        (tmp_path, "must be an ordinary file"),
+        (tmp_path / "pipe", "must be an ordinary file"),
+        (Path("/dev/null"), "must be an ordinary file"),
+        (tmp_path / "none", "must be a readable file"),
+        (tmp_path / ("n" * 300), "must be a readable file"),
+        (tmp_path / "a\0b", "must have a name that files can have"),
+    ):
+        with pytest.raises(SpecRefused, match=rule) as refused:
+            outside(path, got="'shown'").content()
+        assert "got 'shown'" in str(refused.value)
+
+
+# YAML
+
+plain_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8").filter(lambda sign: first_unfit(sign) is None), max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(plain_values)
+def test_yaml_means_what_it_means_to_others(value: Any) -> None:
+    for text in (yaml.safe_dump(value, allow_unicode=True), yaml.safe_dump(value, default_flow_style=True)):
+        assert from_yaml(text) == yaml.safe_load(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", None),
+        ("a: yes", {"a": True}),
+        ("a: ~", {"a": None}),
+        ("a:", {"a": None}),
+        ("a: 1_000", {"a": 1000}),
+        ("a: -0", {"a": 0}),
+        ("a: 1e-9", {"a": "1e-9"}),
+        ("a: 1.5e+3", {"a": 1500.0}),
+        ("a: '010'", {"a": "010"}),
+        ("a: |\n  b\n  c\n", {"a": "b\nc\n"}),
+        ("%YAML 1.1\n---\na: b\n...\n", {"a": "b"}),
+    ],
+)
+def test_usual_yaml_is_read(text: str, said: Any) -> None:
+    assert from_yaml(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("a: 1\nb: 2\na: 3", "line 3: no key twice"),
+        ("a: {b: 1, b: 1}", "line 1: no key twice"),
+        ("a: 1\n<<: {b: 2}", "line 2: no merge keys"),
+        ("a: &x [1]\nb: *x", "line 1: no anchors"),
+        ("b: *x", "line 1: no anchors"),
+        ("a: !!str b", "line 1: no tags"),
+        ("a: ! b", "line 1: no tags"),
+        ("1: a", "line 1: a key is a text"),
+        ("[a]: b", "line 1: a key is a text"),
+        ("a: 1\n---\nb: 1", "line 3: one document only"),
+        ("a: [", "must be valid YAML"),
+        ("a: 010", "not read as it is written"),
+        ("a: 0x10", "not read as it is written"),
+        ("a: 0b1", "not read as it is written"),
+        ("a: 1:30", "not read as it is written"),
+        ("a: 1:30.5", "not read as it is written"),
+        ("a: .nan", "not read as it is written"),
+        ("a: 2026-01-01", "not read as it is written"),
+        ("a: =", "not read as it is written"),
+        ("a: 1.0e+999", "a number must be finite"),
+        ("a: " + "9" * 41, "at most 40 digits"),
+        ('a: "\\0"', "no control characters"),
+        ("a: " + "b" * (LONGEST_TEXT + 1), "at most 10,000 characters"),
+        ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), f"at most {DEEPEST} deep"),
+        ("[" + "1," * MOST_VALUES + "1]", "at most 500,000 values"),
+    ],
+)
+def test_tricks_and_sizes_of_yaml_are_refused(text: str, rule: str) -> None:
+    assert rule in broken(text)
+
+
+# JSON
+
+
+@given(plain_values)
+def test_json_means_what_it_means_to_others(value: Any) -> None:
+    assert from_json(json.dumps(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("{", "line 1: must be valid JSON"),
+        ('{"a": 1, "a": 1}', "no key twice"),
+        ("[NaN]", "a number must be finite"),
+        ("[-Infinity]", "a number must be finite"),
+        ("[1e999]", "a number must be finite"),
+        ("[" + "9" * 41 + "]", "at most 40 digits"),
+        ("[" * (DEEPEST + 2) + "]" * (DEEPEST + 2), f"at most {DEEPEST} deep"),
+        ("[" * 100_000, f"at most {DEEPEST} deep"),
+        ('["\\u0000"]', "no control characters"),
+        ('{"\\udfff": 1}', "no control characters"),
+    ],
+)
+def test_tricks_and_sizes_of_json_are_refused(text: str, rule: str) -> None:
+    assert rule in broken(text, from_json)
+
+
+def test_values_from_elsewhere_keep_the_same_rules() -> None:
+    require_bounds({"a": [1, (2.5, None)], "b": {"c": True}})
+    deep: list[Any] = []
+    deep.append(deep)
+    for value, rule in ((deep, "deep"), ([10**40], "digits"), ({"\ud800": 1}, "halves")):
+        with pytest.raises(SpecRefused, match=rule):
+            require_values("spec", value, SpecRefused)
