@@ -36,7 +36,7 @@ def suite_that_is_none(place: Workplace) -> None:
 
 CASES = [
     (part_under_replace, "claim-refused", 5),
-    (impossible_gate, "gate-refused", 4),
+    (impossible_gate, "spec-refused", 2),
     (suite_that_is_none, "suite-refused", 2),
 ]
 
