@@ -17,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.sizes import sized
 from mechanisms import closeness
 from mechanisms.buckets.allotment import allot, group_number
 from mechanisms.buckets.cuts import bucketed
@@ -27,7 +28,7 @@ from mechanisms.microaggregation.points import points
 from mechanisms.permutation import permutation
 from mechanisms.randomness import seeded, system
 
-RECORDS = 1_000_000
+RECORDS = sized(1_000_000, least=1_000)
 K = 10
 KEYS = ("age", "schooling", "distance")
 DECLARED = {

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.sizes import sized
 from mechanisms.microaggregation import bucketed_groups, mdav
 from mechanisms.microaggregation.kernels import mdav_labels
 from mechanisms.microaggregation.mdav import mdav_by_trees
@@ -29,7 +30,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "mechanisms"))
 from mdav_by_definition import mdav_by_definition
 
 K = 10
-RECORDS, MANY, FEW = 100_000, 1_000_000, 10_000
+RECORDS, MANY, FEW = sized(100_000, least=300), sized(1_000_000, least=300), sized(10_000, least=300)
 DIMENSIONS = (3, 6, 10)
 COUNTS = np.array([(6, 2, 2), (2, 6, 2), (2, 2, 6)])
 

@@ -25,7 +25,8 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Column, Integer, MetaData, Table, insert, select
 
-from records import Action, Home, Records, open_records
+from benchmarks.sizes import SHARE, sized
+from records import Action, Home, LogAppendFailed, Records, open_records
 from records.accounts import Account, Claim
 from records.database import SCHEMA
 from records.limits import Officer, open_account
@@ -35,11 +36,12 @@ from records.sheet import WritingSheet
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from postgres import running_server
 
-CHARGES = 10_000
+CHARGES = sized(10_000, least=10)
 CHARGES_OF_ONE_SOURCE = 100
 PROCESSES = (1, 8)
-SECONDS = 3.0
-RESERVATIONS = 48
+SECONDS = 3.0 * SHARE
+RESERVATIONS = sized(48, least=max(PROCESSES))
+ATTEMPTS = 10
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 BARE = Table("bare", MetaData(), Column("id", Integer, primary_key=True))
 
@@ -95,6 +97,17 @@ def charge(records: Records) -> None:
                 sheet.write(action, run=f"earlier-{number}", facts=facts, subjects=wanted.subjects)
 
 
+def patiently(work: Work, records: Records, name: str) -> None:
+    """On a slow machine one of many writers waits longer for its turn than the database lets it; then it asks again."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            work(records, name)
+            return
+        except LogAppendFailed:
+            continue
+    work(records, name)
+
+
 def per_second(home: Home, work: Work, processes: int) -> float:
     """How often a second all processes together do the work; each at least once."""
     most = RESERVATIONS // processes if work is reserve else sys.maxsize
@@ -106,7 +119,7 @@ def per_second(home: Home, work: Work, processes: int) -> float:
         ready.wait()
         began = time.monotonic()
         while count == 0 or (count < most and time.monotonic() < began + SECONDS):
-            work(records, f"{os.getpid()}-{time.monotonic_ns()}")
+            patiently(work, records, f"{os.getpid()}-{time.monotonic_ns()}")
             count += 1
         done.put(count)
 

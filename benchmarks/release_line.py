@@ -23,11 +23,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.apart import in_a_process
+from benchmarks.sizes import sized
 from flows.local_server import prefect_server
 
-ROWS = 1_000_000
+ROWS = sized(1_000_000, least=2_000)
 CONFIDENTIAL = [f"amount_{place}" for place in range(8)]
-REPEATS = 5
+REPEATS = sized(5)
 
 
 def write_source(path: Path) -> int:
@@ -95,7 +96,7 @@ def child(folder: Path) -> None:
     from tasks.warm_up import compile_kernels
 
     compile_kernels()
-    utility = [{"measure": "mean_change", "max": 1e-6}, {"measure": "correlation_change", "max": 0.1}]
+    utility = [{"measure": "mean_change", "max": 1e-6}, {"measure": "correlation_change", "max": 1}]
     linkage = [*utility, {"measure": "record_linkage", "max": 1}]
     best: dict[str, float] = {}
     plain = float("inf")
@@ -116,8 +117,8 @@ def memory(folder: Path) -> None:
     from tasks.warm_up import compile_kernels
 
     compile_kernels()
-    gates = [{"measure": "mean_change", "max": 1e-6}, {"measure": "correlation_change", "max": 0.1}]
-    with mock.patch("tasks.validate.run_expectations", return_value=()), mock.patch("tasks.validate._frame"):
+    gates = [{"measure": "mean_change", "max": 1e-6}, {"measure": "correlation_change", "max": 1}]
+    with mock.patch("tasks.validate.run_expectations", return_value=()), mock.patch("tasks.validate.frame_of"):
         small = folder / "small"
         small.mkdir()
         pq.write_table(pq.read_table(folder / "source.parquet").slice(0, 1000), small / "source.parquet")

@@ -22,13 +22,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.apart import in_a_process
+from benchmarks.sizes import WHOLE, sized
 from flows.local_server import prefect_server
 
 AMOUNTS = [f"amount_{place}" for place in range(8)]
 ROW_GROUP = 1 << 16
 MEMORY = "200 MB"
 SMALL = 1_000
-ROWS = {"ir_swap": 1_000_000, "table": 4_000_000}
+ROWS = {"ir_swap": 1_000_000, "table": 4_000_000} if WHOLE else {"table": sized(4_000_000, least=2_000)}
 
 
 def write_source(path: Path, rows: int) -> int:
@@ -102,7 +103,8 @@ def compare(kind: str, folder: Path, address: str) -> None:
     write_source(small, SMALL)
     cluster = {"engine": "dask", "address": address}
     program = measured(kind, folder / f"{kind}-program", small, {})["peak"]
-    measured(kind, folder / f"{kind}-warm", small, cluster)  # its processes import what they need
+    if WHOLE:
+        measured(kind, folder / f"{kind}-warm", small, cluster)  # its processes import what they need
     print(f"{kind}, {ROWS[kind]:,} records, {len(AMOUNTS) + 2} columns, {size / 1e6:.0f} MB in memory")
     ways = {"at once": {}, f"under {MEMORY}": {"memory": MEMORY}, "on two processes": cluster}
     plain: dict[str, float] = {}

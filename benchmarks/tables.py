@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from benchmarks.sizes import sized
 from mechanisms import table
 from mechanisms.columns import Column
 from mechanisms.randomness import system
@@ -36,10 +37,10 @@ from mechanisms.tables.scales import Scales
 from tasks.layouts import write_table
 from tasks.source import open_source, read_source
 
-RECORDS = 10_000_000
-SHAPE = (50, 50, 40)
-CELLS = 1_000_000
-REPEATS = 5
+RECORDS = sized(10_000_000)
+SHAPE = (sized(50, least=5), sized(50, least=5), sized(40, least=4))
+CELLS = sized(1_000_000)
+REPEATS = sized(5)
 ONE = Fraction(1)
 
 

@@ -1,7 +1,8 @@
-"""`penstock budget`: the accounts of each data set, and what each release cost."""
+"""`penstock budget`: the accounts of each data set, what each release cost, and how often runs may look in vain."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Annotated
@@ -16,7 +17,7 @@ from records.accounts import Budgeted
 
 __all__ = ["budget"]
 
-budget = typer.Typer(help="Privacy budgets: open one, show what was spent, raise a limit.", no_args_is_help=True)
+budget = typer.Typer(help="Privacy budgets: open, show and raise them; allow looks.", no_args_is_help=True)
 
 Dataset = Annotated[str, typer.Argument(help="The data set, as specs name it in budget.dataset.")]
 ModelOption = Annotated[Budgeted, typer.Option("--model", help="The model whose epsilon is counted.")]
@@ -82,16 +83,45 @@ def raise_(
     Screen(as_json).show(f"Raised: {dataset} may spend {account.limit} under {model}.", account.as_dict())
 
 
+@budget.command("looks")
+def looks(
+    dataset: Dataset,
+    most: Annotated[int, typer.Option("--most", help="How many runs may look at the data and publish nothing.")],
+    officer: OfficerOption,
+    key: KeyFile,
+    reason: Reason,
+    as_json: AsJson = False,
+) -> None:
+    """Set how many runs may look at a data set and publish nothing, those before included. Signed, with a reason."""
+    from records import open_records
+    from records.home import login
+    from records.limits import Officer
+    from records.looks import allow_looks, looks_of
+    from records.signing import existing_private_key
+
+    log = open_records().log
+    allow_looks(
+        log, dataset, most, Officer(officer, existing_private_key(key), reason), actor=login(), now=datetime.now(UTC)
+    )
+    found = looks_of(log, dataset)
+    Screen(as_json).show(f"Looks at {dataset}: {found.in_words}.", {"dataset": dataset, **asdict(found)})
+
+
 @budget.command("show")
 def show(
     dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None, as_json: AsJson = False
 ) -> None:
-    """What each data set may spend, has spent, and what each release cost."""
+    """What each data set may spend, has spent, what each release cost, and which runs looked and published nothing."""
     from records import existing_records
+    from records.looks import looks_of
 
-    ledger = existing_records().ledger
-    books = ledger.books() if dataset is None else {dataset: ledger.book(dataset)}
-    Screen(as_json).show_budgets([book.as_dict(name) for name, book in books.items()])
+    records = existing_records()
+    books = records.ledger.books() if dataset is None else {dataset: records.ledger.book(dataset)}
+    shown = []
+    for name, book in books.items():
+        looks = {"looks": asdict(looks_of(records.log, name))} if name else {}
+        shown.append({**book.as_dict(name), **looks})
+    Screen(as_json).show_budgets(shown)
 
 
 def _exact(text: str) -> Fraction:

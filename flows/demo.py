@@ -62,6 +62,16 @@ source:
 validate: {min_rows: 1000}
 budget: {dataset: panel}
 publish: {path: ../published}
+# What stops a table that is asked for in the form; not for whoever fills it in to choose.
+tables:
+  k_anon:
+    k: 3
+    gates:
+      - {measure: smallest_frequency, min: 3}   # records of a cell that is not empty
+      - {measure: largest_share, max: 0.5}      # part of a total that is one person's
+  dp:
+    gates:
+      - {measure: privacy_loss, max: 1}
 """
 
 

@@ -27,7 +27,7 @@ __all__ = ["examine", "look_ahead"]
 def examine(spec: ReleaseSpec) -> Plan:
     """The plan of a spec; refused is everything that a run would refuse for what the spec says, before it starts."""
     plan = draw_up_plan(spec)
-    whole_suite(plan.declared, plan.min_rows, plan.suite)  # one that cannot run
+    whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)  # one that cannot run
     GateRefused.raise_for(_refused(plan, None, _settled(plan, None)))
     return plan
 
@@ -35,7 +35,7 @@ def examine(spec: ReleaseSpec) -> Plan:
 def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records."""
     plan = examine(spec)
-    expectations = whole_suite(plan.declared, plan.min_rows, plan.suite)
+    expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
     rows = None
     source = "The source does not exist yet; its columns were not checked."
     if is_address(plan.source) and not count:

@@ -41,6 +41,7 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
         gates=spec.gates,
         publish=place_of(spec.publish.path),
         formats=spec.publish.formats,
+        escape=spec.publish.spreadsheet == "escape",
         guarantee=guarantee,
         dataset=spec.budget.dataset,
         part=None if spec.budget.part is None or spec.part is None else (spec.budget.part, spec.part),

@@ -14,6 +14,7 @@ from records.turn import take_turn
 from tasks.approve import Waiting, ask_reviewers, awaits_review, require_no_end, require_reviewers, waiting_state
 from tasks.assess import assess
 from tasks.earlier import asked_again, give_back, published_before
+from tasks.expectations import asked_about
 from tasks.ingest import ingest
 from tasks.job import Job, begin
 from tasks.protect import protect
@@ -79,7 +80,8 @@ def prepare(job: Job) -> Event | None:
     """From the source to a bundle that is staged on the confidential side, its report ready; or what was published of
     the same before, unless another was asked for. What was drawn already is not left behind."""
     expectations = draw_up_expectations(job)  # derived from the columns, and the user's own
-    source = ingest(job)  # a reference: folder, digest, number of records
+    # A reference: folder, digests, number of records; only the columns that something depends on are kept.
+    source = ingest(job, asked_about(expectations, job.plan.declared))
     job.record(Action.INGESTED, source=source.digest, records=source.rows)
     earlier = published_before(job, source.digest)
     if earlier is not None and job.run.committed("protected") is None and not asked_again(job):

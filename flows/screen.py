@@ -116,6 +116,7 @@ class Screen:
                 ("approvals missing", f"{document['missing']} of {document['required']}"),
                 ("may decide", ", ".join(document["allowed"])),
                 ("until", document["until"]),
+                ("looks", f"{document['looks']}: other runs that read these data and published nothing"),
                 ("confidential report", document["confidential_report"]),
                 ("decide", f"penstock approve {document['run']} --reviewer NAME --key FILE"),
             ):
@@ -203,6 +204,9 @@ class Screen:
                 self._out.print(accounts)
             if book["releases"]:
                 self._out.print(releases)
+            if "looks" in book:
+                counted = book["looks"]
+                self._out.print(f"looks: {len(counted['runs'])} of {counted['allowed']} allowed")
             self._out.print()
 
     def show_people(self, people: Sequence[Mapping[str, str]]) -> None:

@@ -130,6 +130,13 @@ class Publish(Section):
         "structure.",
     )
 
+    # None where nothing is said, so that such a spec has the digest that it always had.
+    spreadsheet: Literal["refuse", "escape"] | None = Field(
+        default=None,
+        description="What becomes of names and categories that a spreadsheet would run as formulas, where csv is asked "
+        "for: the spec is refused (so if nothing is said), or they are written with an apostrophe before them.",
+    )
+
     @field_validator("formats")
     @classmethod
     def _no_repetition(cls, formats: tuple[str, ...]) -> tuple[str, ...]:

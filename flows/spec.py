@@ -81,6 +81,7 @@ class ReleaseSpec(Section):
             self.budget.part,
             self.publish.formats,
             self.validation.suite,
+            self.publish.spreadsheet,
         )
         if self.run.engine != "local" or self.run.bytes is not None:
             asked = "engine" if self.run.engine != "local" else "memory"

@@ -23,6 +23,7 @@ from mechanisms import closeness, probabilistic_k_anonymity
 from mechanisms.columns import Column
 from mechanisms.refusal import Fault
 from mechanisms.registry import MECHANISMS, AnyParams, Judged, mechanism_of, spends
+from mechanisms.spreadsheet import begins_like_a_formula
 
 __all__ = ["Protection", "disagreements", "every_fault"]
 
@@ -30,6 +31,9 @@ __all__ = ["Protection", "disagreements", "every_fault"]
 Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
 
 _Part = TypeVar("_Part")
+
+# A person reads no more, and each takes time to be put in words.
+_MOST_TOLD = 100
 
 # Settings without a number of records for each unit.
 _OfRows = probabilistic_k_anonymity.Params | closeness.Params
@@ -46,7 +50,7 @@ def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) 
     """All faults of a refused spec; an unknown key is told the nearest of the known ones."""
     details = error.errors(include_url=False)
     found: list[Fault] = []
-    for detail in details:
+    for detail in details[:_MOST_TOLD]:
         # A list whose items are faulty is also called too short; the items say it better.
         if detail["type"] == "too_short" and any(_lies_in(detail["loc"], other["loc"]) for other in details):
             continue
@@ -55,6 +59,9 @@ def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) 
             found[-1] = replace(found[-1], rule=f"{found[-1].rule} or {detail['ctx']['expected']}")
             continue
         found += _faults_of(detail, known_keys)
+    if len(details) > _MOST_TOLD:
+        rule = f"has {len(details) - _MOST_TOLD:,} more faults"
+        return [*dict.fromkeys(found), Fault("spec", rule, "Correct these first.")]
     return list(dict.fromkeys([*found, *_faults_between(raw)]))
 
 
@@ -66,9 +73,12 @@ def disagreements(
     part: object,
     formats: object = (),
     suite: object = None,
+    spreadsheet: object = None,
 ) -> list[Fault]:
     """Faults between sections: what each mechanism says of the columns, its unit, gates and formats, and the part."""
     faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats), *_suite_faults(params, suite)]
+    if isinstance(formats, list | tuple) and "csv" in formats and spreadsheet != "escape":
+        faults += _formula_faults(columns)
     for place, chosen in params.items():
         found = mechanism_of(chosen).faults(chosen, columns)
         for fault in found:
@@ -111,10 +121,15 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
     spent = spends(params)
     measurable, _, output = _MEASURED[mechanism_of(params).judged]
     # Under the relaxations the size of the noise, and so the error to expect, is secret.
+    asked: set[str] = set()
     stated = public_measures() if getattr(params, "model", "dp") == "dp" else public_measures() - {"expected_error"}
     for place, gate in gates.items():
         field, got = f"gates.{place}.measure", repr(gate.measure)
         public = gate.measure in public_measures()
+        if gate.measure in asked:  # many limits of one measure would bracket its value in a single refusal
+            yield Fault(field, "one gate for each measure", "Set min and max in one gate.", got)
+            continue
+        asked.add(gate.measure)
         if spent and gate.measure not in stated:
             rule = "is not public, and whether a release appears would tell about the confidential data"
             remedy = f"Gate on {' or '.join(sorted(stated))}; read the confidential report for the others."
@@ -141,11 +156,28 @@ def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator
         yield Fault("publish.formats", "sdmx is for tables", "Remove it.", "sdmx")
 
 
+def _formula_faults(columns: Mapping[str, Column]) -> Iterator[Fault]:
+    """Everything that can stand in a cell as text is declared."""
+    remedy = "Rename it, or set publish.spreadsheet: escape."
+    for name, column in columns.items():
+        if column.role == "identifier":
+            continue
+        for field, texts in (("", (name,)), (".categories", column.categories), (".taxonomy", column.taxonomy)):
+            found = next((text for text in texts or () if isinstance(text, str) and begins_like_a_formula(text)), None)
+            if found is not None:
+                yield Fault(
+                    f"source.columns.{name}{field}", "a spreadsheet would run it as a formula", remedy, repr(found)
+                )
+
+
 def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]:
     """Parts are disjoint if each release reads the records of one category only; the domain check sees to that."""
     if isinstance(part, str) and (part not in columns or len(columns[part].categories or ()) != 1):
         remedy = "Declare the column with the one category that this release is about."
         yield Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))
+    elif isinstance(part, str) and columns[part].missing != "refuse":
+        rule = "must be refuse: a record that belongs to no part would be counted in each"
+        yield Fault(f"source.columns.{part}.missing", rule, "Complete the data first.", columns[part].missing)
     yield from _single_category_faults(part, columns)
 
 
@@ -163,13 +195,14 @@ def _faults_between(raw: object) -> list[Fault]:
     source = _mapping(raw, "source")
     declared = _mapping(source, "columns")
     columns = _valid_parts(TypeAdapter(Column), declared)
-    part, formats = _mapping(raw, "budget").get("part"), _mapping(raw, "publish").get("formats")
+    publish = _mapping(raw, "publish")
+    part, formats, spreadsheet = _mapping(raw, "budget").get("part"), publish.get("formats"), publish.get("spreadsheet")
     suite = _mapping(raw, "validate").get("suite")
     if not columns or len(columns) < len(declared):
         return [*_single_category_faults(part, columns)]
     params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), _places(raw, "protect"))
     gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates"))
-    return disagreements(source.get("unit"), columns, params, gates, part, formats, suite)
+    return disagreements(source.get("unit"), columns, params, gates, part, formats, suite, spreadsheet)
 
 
 def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault]:

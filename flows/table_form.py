@@ -1,12 +1,13 @@
 """The form of a table: what a statistician fills in in the browser becomes a spec, and the spec is released.
 
-What the data are stands in a data description: a spec without `protect` and `gates`, kept by whoever answers for
-the data. The form asks only what the table shows and how it is protected, so nobody writes YAML for a table.
+What the data are stands in a data description: a spec without `protect` and `gates`, but with the limits of tables
+(table_limits.py), kept by whoever answers for the data. The form asks only what the table shows and how it is
+protected, so nobody writes YAML for a table.
 """
 
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +20,7 @@ from flows.plan import draw_up_plan
 from flows.release import release
 from flows.run_ends import before_a_run, told_by_code
 from flows.spec import ReleaseSpec, read_keys, resolve_spec
+from flows.table_limits import SECTION, limits_of
 from flows.table_protections import Protection
 from mechanisms.refusal import Fault, SpecRefused
 from tasks.approve import Waiting
@@ -27,8 +29,11 @@ from tasks.publish import Receipt
 __all__ = ["release_table", "spec_of_table"]
 
 Name = Annotated[str, Field(min_length=1)]
-# What the form asks; a data description that settled it too would be a second answer to one question.
-_ASKED_IN_THE_FORM = ("protect", "gates")
+# What stands elsewhere; a data description that settled it too would be a second answer to one question.
+_ELSEWHERE = {
+    "protect": ("is asked in the form", "Take it out of the data description."),
+    "gates": (f"a table has those of data.{SECTION}", f"Write them there, under each model: data.{SECTION}.dp.gates."),
+}
 # Where the fields of the form stand in a spec.
 _PLACES = {
     "protect.0.table": "table",
@@ -38,6 +43,7 @@ _PLACES = {
     "protect.0.means": "means",
     "protect.0.margins": "totals",
     "protect.0.acknowledges": "protection.acknowledged",
+    "protect.0.k": f"data.{SECTION}.k_anon.k",
     "protect.0": "protection",
     "publish.formats": "formats",
     "budget.acknowledges": "earlier_releases",
@@ -83,8 +89,9 @@ def release_table(
         means: Columns of numbers whose means are shown, by name.
         totals: Whether totals and sub-totals are shown too. They are the sums of the protected cells.
         protection: Choose a tab. DifferentialPrivacy: noise that hides any one record; it spends epsilon of the data
-            set's account. ExactWithThreshold: no noise, refused where a cell has fewer than k records. The other
-            two relax differential privacy: they promise less, and the size of their noise is secret.
+            set's account. ExactWithThreshold: no noise, refused where a cell has too few records. The other two
+            relax differential privacy: they promise less, and the size of their noise is secret. Which of them can be
+            chosen, and the gates of each, stands in the data description.
         formats: Formats of the files. sdmx stands beside parquet or csv.
         earlier_releases: Only where a run was refused as a second release and you accept that: the earlier releases
             of the same records, by the ids that the refusal names.
@@ -118,7 +125,8 @@ def spec_of_table(
     """The spec that the form and the data description make together; a fault names the field of the form."""
     raw = read_keys(description)
     SpecRefused.raise_for(_settled_twice(raw, approve))
-    gates = protection.gates()
+    limits = limits_of(raw, protection.model, totals=bool(asked.get("sums") or asked.get("means")))
+    del raw[SECTION]
     budget, publish = _section(raw, "budget"), _section(raw, "publish")
     if earlier:
         budget["acknowledges"] = earlier
@@ -128,8 +136,8 @@ def spec_of_table(
         raw["name"] += f"-{asked['table'].replace('_', '-')}"
     raw |= {
         "budget": budget,
-        "protect": [{"mechanism": "table", **asked, **protection.settings()}],
-        "gates": list(gates.values()),
+        "protect": [{"mechanism": "table", **asked, **protection.settings(), **limits.settings}],
+        "gates": list(limits.gates),
         "publish": {**publish, "formats": formats},
     }
     if approve is not None:
@@ -139,13 +147,12 @@ def spec_of_table(
         draw_up_plan(spec)  # what it would refuse is told in the words of the form
         return spec
     except SpecRefused as refusal:
-        raise SpecRefused(*(_in_the_form(fault, list(gates)) for fault in refusal.faults)) from None
+        raise SpecRefused(*(_in_the_form(fault, limits.places) for fault in refusal.faults)) from None
 
 
 def _settled_twice(raw: Mapping[str, Any], approve: object) -> list[Fault]:
     remedy = "Take it out of the data description."
-    twice = [name for name in _ASKED_IN_THE_FORM if name in raw]
-    faults = [Fault(f"data.{name}", "is asked in the form", remedy) for name in twice]
+    faults = [Fault(f"data.{name}", *said) for name, said in _ELSEWHERE.items() if name in raw]
     if "formats" in _section(raw, "publish"):
         faults.append(Fault("data.publish.formats", "is asked in the form", remedy))
     if "approve" in raw and approve is not None:
@@ -159,11 +166,12 @@ def _section(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
     return dict(part) if isinstance(part, Mapping) else {}
 
 
-def _in_the_form(fault: Fault, gates: list[str]) -> Fault:
+def _in_the_form(fault: Fault, gates: Sequence[str]) -> Fault:
     """The same fault, at the field where it can be mended: one of the form, or one of the data description."""
     room, _, rest = fault.field.partition(".")
     if room == "gates" and rest:
-        return replace(fault, field=f"protection.{gates[int(rest.split('.')[0])]}")
+        number, _, key = rest.partition(".")
+        return replace(fault, field=f"{gates[int(number)]}.{key}".removesuffix("."))
     for place, field in _PLACES.items():
         if fault.field == place or fault.field.startswith(f"{place}."):
             return replace(fault, field=field + fault.field.removeprefix(place))

@@ -1,12 +1,12 @@
 """How a table can be protected, as the form of `release-table` asks for it.
 
-The form shows one tab for each class, named after the class, with the gates that suit it. A tab sends its own
-fields and no others; what another tab was filled with is refused, so that what is seen is what is run.
+The form shows one tab for each class, named after the class. A tab sends its own fields and no others; what another
+tab was filled with is refused, so that what is seen is what is run. No tab asks for a limit of what is measured on
+the data: whoever could choose it would find the measured value by asking again and again (flows/table_limits.py).
 """
 
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
-from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
@@ -21,7 +21,6 @@ __all__ = [
 ]
 
 _EXACT = r"^[0-9]{1,30}(\.[0-9]{1,30}|/[0-9]{1,30})?$"
-_LIMITS = {"_at_most": "max", "_at_least": "min"}
 
 
 def _asked(place: int, description: str, **rules: Any) -> Any:
@@ -38,10 +37,6 @@ def _epsilon() -> Any:
     return _asked(1, "Privacy loss of the whole table, written exactly: 1, 0.5 or 1/2.", pattern=_EXACT)
 
 
-def _most_loss(place: int) -> Any:
-    return _asked(place, "Gate: the largest privacy loss with which the table may appear.", gt=0)
-
-
 class _Choice(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,20 +45,8 @@ class _Choice(BaseModel):
 
     def settings(self) -> dict[str, Any]:
         """The keys of `protect` in a spec."""
-        return {"model": self.model, **{name: value for name, value in self._filled() if _gate(name) is None}}
-
-    def gates(self) -> dict[str, dict[str, Any]]:
-        """The gates of a spec, by the field of the form that asked for each."""
-        found = {}
-        for name, value in self._filled():
-            gate = _gate(name)
-            if gate is not None:
-                measure, limit = gate
-                found[name] = {"measure": measure, limit: value}
-        return found
-
-    def _filled(self) -> Iterator[tuple[str, Any]]:
-        return ((name, value) for name, value in self if name != "kind" and value is not None)
+        filled = {name: value for name, value in self if name != "kind" and value is not None}
+        return {"model": self.model, **filled}
 
 
 class _Relaxed(_Choice):
@@ -86,12 +69,8 @@ class DifferentialPrivacy(_Choice):
         "What is hidden. replace: what any one record says; the number of records is public. add_remove: whether a "
         "record is there at all.",
     )
-    privacy_loss_at_most: float = _most_loss(3)
-    expected_error_at_most: float | None = _asked(
-        4, "Gate: the largest error of a cell to expect, in records.", default=None, gt=0
-    )
     rows_per_unit: int | None = _asked(
-        5,
+        3,
         "Only where the data description says whose record each is: the most records that are used of each.",
         default=None,
         ge=1,
@@ -99,23 +78,19 @@ class DifferentialPrivacy(_Choice):
 
 
 class ExactWithThreshold(_Choice):
-    """Exact figures, no noise: refused where a cell that is not empty has fewer than k records."""
+    """Exact figures, no noise: refused where a cell has fewer records than the data description allows."""
 
     model: ClassVar = "k_anon"
     kind: Literal["exact with threshold"] = _kind("exact with threshold")
-    k: int = _asked(1, "The fewest records of a cell that is not empty.", ge=2)
-    smallest_frequency_at_least: int = _asked(
-        2, "Gate: the minimum frequency rule, the fewest records of a cell that is not empty.", ge=1
+    # Prefect's page shows the tab whose fields are most of those sent, so one must be this tab's own.
+    threshold: Literal["of the data description"] = _asked(
+        1,
+        "The fewest records of a cell, and the gates: as the data description sets them.",
+        default="of the data description",
     )
-    largest_share_at_most: float | None = _asked(
-        3, "Gate, for sums and means: the largest part of a total that is one contributor's.", default=None, gt=0, le=1
-    )
-    two_largest_share_at_most: float | None = _asked(
-        4, "Gate, for sums and means: the largest part that is two contributors'.", default=None, gt=0, le=1
-    )
-    p_percent_at_least: float | None = _asked(
-        5, "Gate, for sums and means: the p% rule, in percent.", default=None, gt=0
-    )
+
+    def settings(self) -> dict[str, Any]:
+        return {"model": self.model}
 
 
 class BootstrapDifferentialPrivacy(_Relaxed):
@@ -131,8 +106,7 @@ class BootstrapDifferentialPrivacy(_Relaxed):
         3, "one: the noise of the most sensitive cell for all. public_membership: only with bootstrap_within_cell."
     )
     empty_cells: Literal["noise", "zero"] = _asked(4, "zero: printed as exact zeros, which tells that they are empty.")
-    privacy_loss_at_most: float = _most_loss(5)
-    acknowledged: bool = _asked(6, "I know that this compares only data sets made of the actual records.")
+    acknowledged: bool = _asked(5, "I know that this compares only data sets made of the actual records.")
 
 
 class IndividualDifferentialPrivacy(_Relaxed):
@@ -141,8 +115,7 @@ class IndividualDifferentialPrivacy(_Relaxed):
     model: ClassVar = "idp"
     kind: Literal["individual differential privacy"] = _kind("individual differential privacy")
     epsilon: str = _epsilon()
-    privacy_loss_at_most: float = _most_loss(2)
-    acknowledged: bool = _asked(3, "I know that this compares only with the actual data set.")
+    acknowledged: bool = _asked(2, "I know that this compares only with the actual data set.")
 
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "adjacency": "from_D"}
@@ -164,11 +137,3 @@ Protection = Annotated[
     Field(discriminator="kind"),
     _Tabs(),
 ]
-
-
-def _gate(field: str) -> tuple[str, str] | None:
-    """The measure and the end of the gate that a field of the form is, if it is one."""
-    for ending, limit in _LIMITS.items():
-        if field.endswith(ending):
-            return field.removesuffix(ending), limit
-    return None

@@ -9,7 +9,7 @@ Arrays that stand for a column:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ from mechanisms.taxonomy import Taxonomy
 __all__ = [
     "MOST_CATEGORIES",
     "MOST_COLUMNS",
+    "Bound",
     "Column",
     "ColumnType",
     "Columns",
@@ -42,6 +43,7 @@ __all__ = [
     "OutsideRule",
     "Role",
     "named",
+    "reach_faults",
 ]
 
 # What one spec may declare: every plan, page and description lists it, so its cost is that of every command.
@@ -71,6 +73,8 @@ Columns = Mapping[str, NDArray[Any]]
 
 # Integers up to here are exact in float64, which carries integer columns with missing values.
 _EXACT_INTEGER = 2**53
+# Squares and quotients of what lies between stay far from where floating point ends.
+_FARTHEST, _NARROWEST = 1e150, 1e-150
 
 
 class Column(BaseModel):
@@ -183,6 +187,8 @@ class Column(BaseModel):
                 )
             elif not self.domain[0] < self.domain[1]:
                 refuse("domain", "the lowest value must be below the highest", "Swap or widen them.", self.domain)
+            elif any(reach_faults("domain", self.domain)):
+                faults += reach_faults("domain", self.domain)
             elif self.type == "integer" and not all(
                 float(b).is_integer() and abs(b) <= _EXACT_INTEGER for b in self.domain
             ):
@@ -257,6 +263,22 @@ class Column(BaseModel):
 
 
 Declared = Mapping[str, Column]
+
+
+def reach_faults(field: str, domain: tuple[float, float]) -> Iterator[Fault]:
+    """Bounds that floating point cannot carry through a computation."""
+    low, high = domain
+    if max(abs(low), abs(high)) > _FARTHEST:
+        rule, remedy = "no bound may lie beyond 1e150", "Declare what is possible, or use another unit of measurement."
+        yield Fault(field, rule, remedy, _shown(domain))
+    elif 0 < high - low < _NARROWEST:
+        rule, remedy = "the bounds must lie at least 1e-150 apart", "Use another unit of measurement."
+        yield Fault(field, rule, remedy, _shown(domain))
+
+
+def _shown(domain: tuple[float, float]) -> str:
+    """A whole number may have more digits than anybody reads, or Python writes."""
+    return ", ".join(repr(bound) if abs(bound) < 10**20 or isinstance(bound, float) else "..." for bound in domain)
 
 
 def named(declared: Declared, *roles: Role) -> tuple[str, ...]:

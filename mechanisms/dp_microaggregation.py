@@ -54,6 +54,8 @@ from mechanisms.taxonomy import candidates
 __all__ = ["Params", "Settled", "faults", "promise", "protect", "released_columns", "settle", "settled_facts"]
 
 OUTPUT_ROLES: tuple[Role, ...] = ("quasi_identifier", "confidential")
+# The cost of comparing grows with the cube: seconds here, minutes at ten times as many.
+MOST_CHOICES = 640
 
 
 class Params(BaseModel):
@@ -121,6 +123,9 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
         elif column.role in OUTPUT_ROLES and column.missing != "refuse":
             rule = "must be refuse: a missing value can neither be averaged nor compared"
             found.append(Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing))
+        elif max(len(column.categories or ()), len(column.taxonomy or ())) > MOST_CHOICES:
+            rule = f"at most {MOST_CHOICES} categories and concepts; every one is compared with every pair of others"
+            found.append(Fault(f"columns.{name}.categories", rule, "Group them.", str(len(column.categories or ()))))
         elif len(column.categories or (1, 2)) < 2:
             rule = "a column with one category has nothing to protect, and would take a share of epsilon"
             found.append(Fault(f"columns.{name}.categories", rule, "Leave it out."))

@@ -51,6 +51,8 @@ class Claim:
 
     source: keyed digest of the source's content; the same content is recognised by it under any name.
     values: keyed digest of the records' values, whatever file holds them; None in claims of versions that did not say.
+    formerly: the digest that versions before `values` gave the same source, under which their claims are found; the
+    names of partitions are not in it, so of two claims of this version it says nothing.
     edition: the public name of this state of data that change; None where the records of a data set never do.
     column, part: the release uses only the records whose declared `column` is `part`.
     acknowledges: earlier releases of the same records that no common promise covers.
@@ -69,6 +71,7 @@ class Claim:
     about: tuple[str, ...] | None = None
     values: str | None = None
     edition: str | None = None
+    formerly: str | None = None
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -77,9 +80,16 @@ class Claim:
         valued = () if self.values is None else (values_subject(self.values),)
         return (*named, source_subject(self.source), *valued)
 
+    @property
+    def looked_up(self) -> tuple[str, ...]:
+        """Under what earlier releases of the same data set or records stand."""
+        return self.subjects if self.formerly is None else (*self.subjects, source_subject(self.formerly))
+
     def has_records_of(self, other: Claim) -> bool:
         """Whether both are certainly about the same records: the same content, or the same values saved again."""
-        return self.source == other.source or (self.values is not None and self.values == other.values)
+        if self.values is not None and self.values == other.values:
+            return True
+        return self.source in (other.source, other.formerly) or other.source == self.formerly
 
     def is_apart_from(self, other: Claim) -> bool:
         """Whether nobody is in both: rows of different parts of one partition. An individual may have rows in both."""
@@ -106,6 +116,7 @@ class Claim:
             "about": None if self.about is None else list(self.about),
             "values": self.values,
             "edition": self.edition,
+            "formerly": self.formerly,
         }
 
     @classmethod
@@ -125,6 +136,7 @@ class Claim:
             about=None if facts.get("about") is None else tuple(facts["about"]),
             values=facts.get("values"),
             edition=facts.get("edition"),
+            formerly=facts.get("formerly"),
         )
 
 

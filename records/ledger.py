@@ -104,7 +104,7 @@ class Ledger:
             if waiting is not None:  # the source changed before anything was drawn
                 facts = {"attempt": waiting.attempt}
                 sheet.write(Action.RETURNED, run=run, facts=facts, subjects=waiting.claim.subjects)
-            books = [sheet.book(subject) for subject in claim.subjects]
+            books = [sheet.book(subject) for subject in claim.looked_up]
             costs = {(cost.run, cost.attempt): cost for book in books for cost in book.costs}.values()
             _require_one_dataset(claim, costs)
             _require_acknowledged(pen, claim, [cost for cost in costs if cost.run != run], now)
@@ -149,7 +149,7 @@ class Ledger:
         """Other releases of the same data set or records, out or under way, that share a column with this one."""
         with self._log.page() as page:
             sheet = Sheet(page)
-            costs = {(cost.run, cost.attempt): cost for each in claim.subjects for cost in sheet.book(each).costs}
+            costs = {(cost.run, cost.attempt): cost for each in claim.looked_up for cost in sheet.book(each).costs}
         return tuple(
             cost for cost in costs.values() if cost.run != run and cost.blocks and claim.shares_with(cost.claim)
         )

@@ -72,6 +72,8 @@ class Action(StrEnum):
     REPEATED = "REPEATED"
     OVERLAPS = "OVERLAPS"
     FOUND_PUBLISHED = "FOUND_PUBLISHED"
+    LOOKED = "LOOKED"
+    LOOKS_LIMITED = "LOOKS_LIMITED"
 
 
 # What ends a run or was decided by a person is signed at once; the checkpoint covers all before it.
@@ -82,6 +84,7 @@ _SIGNED = frozenset(
         Action.FOUND_PUBLISHED,
         Action.BUDGET_OPENED,
         Action.BUDGET_RAISED,
+        Action.LOOKS_LIMITED,
         Action.KEY_TRUSTED,
         Action.KEY_WITHDRAWN,
         Action.WAITING,

@@ -1,8 +1,8 @@
 """YAML from outside, read event by event, so that its size and its tricks are met before anything is built.
 
-Texts, numbers, true, false, null, lists and mappings mean what they mean to PyYAML. Refused are tags, anchors, aliases
-and merge keys, a key twice or one that is no text, more than one document, and plain words that YAML reads as something
-else than they look: 010 is eight, 1:30 is ninety, and 2026-01-01 is no text.
+Texts, numbers, true, false, null, lists, mappings and aliases mean what they mean to PyYAML; an alias counts like what
+it stands for. Refused are tags and merge keys, a key twice or one that is no text, more than one document, and plain
+words that YAML reads as something else than they look: 010 is eight, 1:30 is ninety, and 2026-01-01 is no text.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ def from_yaml(text: str) -> Any:
 def _read(text: str) -> Any:
     documents: list[Any] = []
     waiting = [_Open(documents)]
+    named: dict[str, Any] = {}
     count = 0
     for event in yaml.parse(text, Loader=_Loader):
         line = event.start_mark.line + 1
@@ -78,22 +79,43 @@ def _read(text: str) -> Any:
             continue
         node: Any = event
         count += 1
-        if count > MOST_VALUES or len(waiting) > DEEPEST:
-            too_many(line)
         if len(waiting) == 1 and documents:
             raise OutsideWrong("one document only", "Remove the others.", line)
-        if isinstance(event, yaml.AliasEvent) or node.anchor is not None:
-            raise OutsideWrong("no anchors (&name) and aliases (*name)", "Write out what is meant.", line)
-        if node.tag is not None:
+        if isinstance(event, yaml.AliasEvent):
+            # A copy, which counts like everything that is written out: names of names of names grow without end.
+            if node.anchor not in named or any(each.content is named[node.anchor] for each in waiting):
+                raise OutsideWrong(
+                    "an alias (*name) stands for what is complete before it", "Write out what is meant.", line
+                )
+            value, size = _copied(named[node.anchor], MOST_VALUES - count, len(waiting), line)
+            count += size
+        elif node.tag is not None:
             raise OutsideWrong("no tags (!name)", "Remove it, or put the text in quotes.", line)
-        if isinstance(event, yaml.ScalarEvent):
-            plain = event.implicit[0]
-            waiting[-1].take(_scalar(event.value, line) if plain else require_text(event.value, line), line)
-            continue
-        opened: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
-        waiting[-1].take(opened, line)
-        waiting.append(_Open(opened))
+        elif isinstance(event, yaml.ScalarEvent):
+            value = _scalar(event.value, line) if node.implicit[0] else require_text(event.value, line)
+        else:
+            value = {} if isinstance(event, yaml.MappingStartEvent) else []
+        if count > MOST_VALUES or len(waiting) > DEEPEST:
+            too_many(line)
+        waiting[-1].take(value, line)
+        if not isinstance(event, yaml.AliasEvent):
+            if node.anchor is not None:
+                named[node.anchor] = value
+            if not isinstance(event, yaml.ScalarEvent):
+                waiting.append(_Open(value))
     return documents[0] if documents else None
+
+
+def _copied(value: Any, most: int, depth: int, line: int) -> tuple[Any, int]:
+    """A copy, and how many values it holds."""
+    if depth > DEEPEST or most < 0:
+        too_many(line)
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    size, copies = 1, {}
+    for key, part in parts:
+        copies[key], more = _copied(part, most - size, depth + 1, line)
+        size += more
+    return (copies if isinstance(value, dict) else list(copies.values()) if isinstance(value, list) else value), size
 
 
 def _scalar(written: str, line: int) -> Any:

@@ -86,6 +86,7 @@ class ConfidentialReport:
     weights, missing]. undefined: names of measures that have no value for these columns.
     clamped: columns that may be clamped [column, values, clamped, true, bias, biased, cells [cell, true, bias]].
     validation: expectations, failed. steps: [name, seconds].
+    looks: how many other runs looked at the same data and published nothing, and how many may.
     """
 
     name: str
@@ -102,6 +103,7 @@ class ConfidentialReport:
     validation: Facts
     steps: Sequence[Facts]
     versions: Mapping[str, str]
+    looks: str
     rows_are: RowsAre = "records"
     clamped: Sequence[Facts] = ()
 

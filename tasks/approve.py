@@ -28,6 +28,7 @@ from records.decision import reason_faults
 from records.log import Action, Page
 from tasks.job import Job, end_refused
 from tasks.publish import staged_content
+from tasks.report import looks_before
 from tasks.run_page import confidential_report
 
 __all__ = [
@@ -118,6 +119,7 @@ class Waiting:
     missing: int
     allowed: tuple[str, ...]
     until: str
+    looks: str
     confidential_report: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -247,8 +249,13 @@ def describe_waiting(job: Job) -> Waiting:
         missing=stands.missing,
         allowed=stands.allowed,
         until="" if stands.until is None else stands.until.isoformat(timespec="seconds"),
+        looks=_looks(job),
         confidential_report=str(job.run.path("report.html")),
     )
+
+
+def _looks(job: Job) -> str:
+    return looks_before(job, (job.run.committed("source") or {"digest": ""})["digest"]).in_words
 
 
 def _standing(job: Job) -> Standing:
@@ -327,6 +334,7 @@ def _question(job: Job, content: str, stands: Standing, note: str) -> str:
         f'To refuse, add `--refuse --reason "TEXT"` and give the same reason in the form.\n\n'
         f"**Approvals missing:** {stands.missing} of {stands.required}. "
         f"**Approved by:** {', '.join(decided) or 'nobody'}. "
-        f"**May decide:** {', '.join(open_to) or 'nobody'}. **Until:** {until}.\n\n"
+        f"**May decide:** {', '.join(open_to) or 'nobody'}. **Until:** {until}. "
+        f"**Other runs that looked at these data and published nothing:** {_looks(job)}.\n\n"
         f"{job.plan.guarantee.statement}"
     )

@@ -129,6 +129,8 @@ def tables_beside(
     linked: Sequence[LinkedClaim],
     guarantee: Guarantee,
     promised: GroupsClaim,
+    *,
+    escape: bool = False,
 ) -> Beside:
     """Read every table beside the records and count (1) and (2) in every format.
 
@@ -138,7 +140,7 @@ def tables_beside(
     ratios: list[Fraction] = []
     for claim in linked:
         stem = f"tables/{claim.name}"
-        tables, unreadable = read_published(folder, names, stem, claim.names)
+        tables, unreadable = read_published(folder, names, stem, claim.names, escape=escape)
         faults += unreadable
         if [f"{stem}{suffix}" in names for suffix in SUFFIXES] != [f"data{suffix}" in names for suffix in SUFFIXES]:
             faults.append(fault(stem, "must be there in the same formats as the records"))

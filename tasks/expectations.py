@@ -29,6 +29,7 @@ __all__ = [
     "ExpectationResult",
     "SuiteRefused",
     "ValidationFailed",
+    "asked_about",
     "derived_suite",
     "described",
     "suite_faults",
@@ -263,13 +264,28 @@ def _without_condition(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return {setting: value for setting, value in kwargs.items() if setting != "row_condition"}
 
 
-def whole_suite(declared: Mapping[str, Column], min_rows: int, suite: str | None) -> list[Expectation]:
-    """The derived and the user's expectations, or a refusal that lists what is wrong with the suite."""
-    expectations = derived_suite(declared, min_rows)
-    if suite is not None:
-        expectations += user_suite(suite)
-    SuiteRefused.raise_for(suite_faults(expectations, declared))
-    return expectations
+def whole_suite(
+    declared: Mapping[str, Column], min_rows: int, suite: str | None, *, used: Mapping[str, Column] | None = None
+) -> list[Expectation]:
+    """The derived and the user's expectations, or a refusal that lists what is wrong with the suite.
+
+    used: the columns of which anything is derived, as they are used; all if not given. What the suite asks about is
+    derived too.
+    """
+    added = [] if suite is None else user_suite(suite)
+    SuiteRefused.raise_for(suite_faults(added, declared))
+    derived = dict(declared if used is None else used)
+    derived |= {name: declared[name] for name in asked_about(added, declared) if name not in derived}
+    return [*derived_suite(derived, min_rows), *added]
+
+
+def asked_about(expectations: Iterable[Expectation], declared: Mapping[str, Column]) -> tuple[str, ...]:
+    """The columns that must be read for these expectations; all for one that is about how many there are."""
+    named: dict[str, None] = {}
+    for expectation in expectations:
+        every = expectation["type"].startswith("expect_table_column_count")
+        named |= dict.fromkeys(declared if every else _columns_of(expectation["kwargs"]))
+    return tuple(name for name in named if declared[name].role != "identifier")
 
 
 def described(expectations: Sequence[Expectation]) -> Iterator[str]:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from mechanisms.columns import Column
 from mechanisms.refusal import TooFewRecords
-from tasks.ingest_parts import ingest_parts
+from tasks.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
+from tasks.ingest_parts import ingest_parts, start_over_if_changed
 from tasks.job import Job
+from tasks.look import answered
 from tasks.parts import Part
-from tasks.source import changed, digest_source, open_source, read_source, source_state
+from tasks.source import changed, open_source, read_source, source_state
+from tasks.source_digest import SourceDigest, digest_source
+from tasks.source_files import root_of
 from tasks.step import step
 from tasks.tables import save_columns
 
@@ -21,6 +27,7 @@ __all__ = ["Ingested", "ingest"]
 class Ingested:
     """A reference to the working copy of the source.
 
+    digest, formerly, by_folder: of its content (tasks.source_digest). values: digest of its values (tasks.fingerprint).
     units: folder with the unit of every row, where a unit may have several.
     parts: its parts, each a working table of its own, where it is never held together; then `folder` is that of all.
     """
@@ -30,38 +37,75 @@ class Ingested:
     rows: int
     units: Path | None = None
     parts: tuple[Part, ...] = ()
+    values: str | None = None
+    formerly: str | None = None
+    by_folder: bool = False
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Under which answers about exactly these records stand; the former digest does not know partitions."""
+        return (self.digest,) if self.formerly is None or self.by_folder else (self.digest, self.formerly)
 
 
 @step("ingest")
-def ingest(job: Job) -> Ingested:
-    """Read the source. A resumed run whose source has changed starts over: nothing of it was published."""
-    if job.plan.in_parts:
-        parts, digest = ingest_parts(job)
-        rows = sum(part.rows for part in parts)
-        _require_enough(job, rows)
-        job.run.commit("source", {"digest": digest})
-        return Ingested(parts[0].folder.parent, digest, rows, parts=tuple(parts))
-    unit = job.plan.unit
-    dataset = open_source(job.plan.source, job.plan.declared, unit=unit)
+def ingest(job: Job, also: Collection[str] = ()) -> Ingested:
+    """Read the source. A resumed run whose source has changed starts over: nothing of it was published.
+
+    also: columns that a suite asks about, beside those that the release uses.
+    """
+    plan = job.plan
+    used = {**{name: plan.declared[name] for name in also}, **plan.used_columns}
+    source = (_in_parts if plan.in_parts else _at_once)(job, {**plan.declared, **used}, used)
+    if job.run.committed("source") is None:  # else it is the same source, under this digest or its former one
+        job.run.commit("source", {"digest": source.digest})
+    return source
+
+
+def _in_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]) -> Ingested:
+    read = ingest_parts(job, declared, used)
+    rows = sum(part.rows for part in read.parts)
+    _require_enough(job, rows)
+    return _ingested(job, read.parts[0].folder.parent, rows, read.told, read.sums, parts=tuple(read.parts))
+
+
+def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) -> Ingested:
+    plan, key = job.plan, job.home.secret_key()
+    dataset = open_source(plan.source, declared, unit=plan.unit)
     as_found = source_state(dataset)
+    fingerprint = Fingerprint(key_of_values(key))
     with ThreadPoolExecutor(1) as beside:
-        hashing = beside.submit(digest_source, dataset, job.home.secret_key())
-        columns = read_source(dataset, job.plan.declared, unit=unit)
-        digest = hashing.result()
+        hashing = beside.submit(digest_source, dataset, root_of(plan.source), key)
+        columns = answered(
+            job,
+            lambda: hashing.result().content,
+            lambda: read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint),
+        )
+        told = hashing.result()
     if source_state(dataset) != as_found:
-        raise changed(job.plan.source)
+        raise changed(plan.source)
     rows = len(next(iter(columns.values())))
     _require_enough(job, rows)
-    before = job.run.committed("source")
-    if before is not None and before["digest"] != digest:
-        job.run.restart()
+    start_over_if_changed(job, told)
     folder, units = job.run.path("scratch") / "ingested", None
-    if unit is not None:
+    if plan.unit is not None:
         units = job.run.path("scratch") / "units"
-        save_columns(units, {"unit": columns.pop(unit)})
+        save_columns(units, {"unit": columns.pop(plan.unit)})
     save_columns(folder, columns)
-    job.run.commit("source", {"digest": digest})
-    return Ingested(folder, digest, rows, units)
+    return _ingested(job, folder, rows, told, [fingerprint.sums()], units=units)
+
+
+def _ingested(
+    job: Job,
+    folder: Path,
+    rows: int,
+    told: SourceDigest,
+    sums: Iterable[Sums],
+    *,
+    units: Path | None = None,
+    parts: tuple[Part, ...] = (),
+) -> Ingested:
+    values = digest_of_values(job.home.secret_key(), job.plan.data_columns, sums)
+    return Ingested(folder, told.content, rows, units, parts, values, told.formerly, told.by_folder)
 
 
 def _require_enough(job: Job, rows: int) -> None:

@@ -53,7 +53,7 @@ _BYTES_A_ROW, _BYTES_A_VALUE = 256, 48
 
 
 class SourceTooLarge(Refusal):
-    """The source cannot be read within the memory limit of the spec."""
+    """The source cannot be read within the memory that there is, or that the spec allows."""
 
     code = "source-too-large"
     kind = "data"

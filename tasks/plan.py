@@ -27,6 +27,7 @@ class Plan:
     layout: what the output looks like, where it is a table.
     unit: the column that tells whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
+    escape: whether texts that a spreadsheet would run are escaped in CSV files.
     rule: what reviewers are asked; None where nobody is.
     address: the cluster that does the work; None for this machine. memory: the most bytes of data in each process.
     """
@@ -50,6 +51,7 @@ class Plan:
     rule: Rule | None
     spec: Mapping[str, Any]
     spec_digest: str
+    escape: bool = False
     address: str | None = None
     memory: int | None = None
 
@@ -57,6 +59,22 @@ class Plan:
     def data_columns(self) -> dict[str, Column]:
         """The columns that are read: all but the direct identifiers."""
         return {name: column for name, column in self.declared.items() if column.role != "identifier"}
+
+    @property
+    def used_columns(self) -> dict[str, Column]:
+        """The columns whose values may decide whether there is a release: those that it is made from, and its part's.
+
+        A refusal because of any other column would answer a question about the data for nothing. Which part a record
+        belongs to must be known, whatever is declared: one that belongs to none would be counted in each.
+        """
+        part = None if self.part is None else self.part[0]
+        # A count of all records is made from no column; the first one tells how many there are.
+        used = self.about or tuple(self.data_columns)[:1]
+        return {
+            name: column.model_copy(update={"missing": "refuse"}) if name == part else column
+            for name, column in self.data_columns.items()
+            if name in used or name == part
+        }
 
     @property
     def in_parts(self) -> bool:
@@ -70,8 +88,8 @@ class Plan:
             raise ValueError("a release of records has no layout")
         return self.layout
 
-    def claim(self, source: str) -> Claim:
-        """What the release asks of the ledger, for the records with this digest."""
+    def claim(self, source: str, values: str | None = None, formerly: str | None = None) -> Claim:
+        """What the release asks of the ledger, for the records with these digests."""
         guarantee = self.guarantee
         column, part = self.part if self.part is not None else (None, None)
         return Claim(
@@ -85,6 +103,8 @@ class Plan:
             part=part,
             acknowledges=self.acknowledges,
             about=self.about,
+            values=values,
+            formerly=formerly,
         )
 
     @property

@@ -114,7 +114,7 @@ def protect(job: Job, source: Ingested) -> Staged:
     if before is not None:
         _keep(job, source, before)  # it may have died before it did
         return before
-    answer = drawn_before(job, source.digest)
+    answer = drawn_before(job, *source.digests)
     if answer is not None:
         return _repeated(job, answer)
     randomness = system()
@@ -193,13 +193,14 @@ def _cells_of_parts(job: Job, source: Ingested) -> Cells | None:
     plan = job.plan
     if not source.parts or not isinstance(plan.params, table.Params):
         return None
-    return counted_cells(source.parts, plan.data_columns, plan.params, plan.address)
+    return counted_cells(source.parts, plan.used_columns, plan.params, plan.address)
 
 
 def _protected(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Protected:
     plan = job.plan
-    columns = load_columns(source.folder, kept)
-    protected = mechanism_of(plan.params).protect(columns, plan.data_columns, plan.params, randomness)
+    read, used = load_columns(source.folder, kept), plan.used_columns
+    columns = {name: read[name] for name in used}  # a suite may have asked for others
+    protected = mechanism_of(plan.params).protect(columns, used, plan.params, randomness)
     _require_planned(protected.guarantee, plan.guarantee)
     return protected
 

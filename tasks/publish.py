@@ -106,6 +106,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "columns": columns,
         **({} if plan.layout is None else {"layout": stated_layout(plan.layout)}),
         **({"linked": linked} if linked else {}),
+        **({"spreadsheet": "escape"} if plan.escape else {}),
         "gates": decision.public(),
         "reviewers": plan.rule.reviewers if plan.rule is not None else 0,
         "spec_sha256": plan.spec_digest,
@@ -125,7 +126,7 @@ def _write_records(job: Job, staged: Staged) -> None:
         if "parquet" in job.plan.formats:
             os.link(data, path.with_suffix(".parquet"))
         if "csv" in job.plan.formats:
-            write_csv(data, path.with_suffix(".csv"))
+            write_csv(data, path.with_suffix(".csv"), escape=job.plan.escape)
 
 
 def staged_content(job: Job) -> dict[str, Any] | None:

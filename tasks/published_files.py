@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 
 from mechanisms.guarantee import Guarantee
 from mechanisms.refusal import Fault
+from mechanisms.spreadsheet import escaped, plain
 from records.statement import fault
-from tasks.tables import GUARANTEE_KEY
+from tasks.tables import GUARANTEE_KEY, with_texts
 
 __all__ = ["SUFFIXES", "form_faults", "read_published"]
 
@@ -20,17 +21,22 @@ SUFFIXES = (".parquet", ".csv")
 
 
 def read_published(
-    folder: Path, names: Collection[str], stem: str, columns: Collection[str]
+    folder: Path, names: Collection[str], stem: str, columns: Collection[str], *, escape: bool = False
 ) -> tuple[dict[str, pa.Table], list[Fault]]:
-    """One table by its suffix, in every format that the bundle lists; what cannot be read is a fault."""
+    """One table by its suffix, in every format that the bundle lists; what cannot be read is a fault.
+
+    escape: whether texts that a spreadsheet would run were escaped; they are read as they were.
+    """
 
     def read_csv(path: Path) -> pa.Table:
         """Every column as text, so that nothing is guessed."""
-        return pyarrow.csv.read_csv(
+        written = [escaped(name) for name in columns] if escape else columns
+        table = pyarrow.csv.read_csv(
             path,
             parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string())),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(written, pa.string())),
         )
+        return with_texts(table, plain) if escape else table
 
     tables: dict[str, pa.Table] = {}
     faults: list[Fault] = []

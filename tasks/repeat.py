@@ -14,11 +14,15 @@ from tasks.layouts import read_table, write_table
 __all__ = ["drawn_before", "keep", "repeated", "take_back"]
 
 
-def drawn_before(job: Job, source: str) -> Answer | None:
-    """The answer to the same question about the same records, if there is one; refused if it is not what was drawn."""
+def drawn_before(job: Job, *sources: str) -> Answer | None:
+    """The answer to the same question about the same records, if there is one; refused if it is not what was drawn.
+
+    sources: every digest under which earlier versions and this one know them.
+    """
     if job.plan.layout is None:
         return None
-    answer = find_answer(job.home, answer_key(job.home, job.plan.content(source)))
+    found = (find_answer(job.home, answer_key(job.home, job.plan.content(source))) for source in sources)
+    answer = next((each for each in found if each is not None), None)
     if answer is None:
         return None
     drawn = [event.facts["data"] for event in job.log.events(answer.run) if event.action is Action.PROTECTED]

@@ -6,13 +6,14 @@ import json
 from importlib.metadata import version
 
 from measures.gates import Decision, GateRefused
+from records.looks import Looks, looks
 from records.pages import ConfidentialReport, confidential_report
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.run_page import refuses
 from tasks.step import step
 
-__all__ = ["report", "require_pass", "versions"]
+__all__ = ["looks_before", "report", "require_pass", "versions"]
 
 _NAMED = ("penstock", "numpy", "pyarrow", "numba", "pydantic", "great-expectations", "prefect")
 
@@ -38,10 +39,16 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
             validation={"expectations": expectations, "failed": 0},
             steps=[{"name": name, "seconds": seconds} for name, seconds in job.seconds.items()],
             versions=versions(),
+            looks=looks_before(job, source.digest).in_words,
             rows_are="records" if job.plan.layout is None else "cells",
         )
     )
     job.run.path("report.html").write_text(page, encoding="utf-8")
+
+
+def looks_before(job: Job, source: str) -> Looks:
+    """The other runs that looked at the same data and published nothing: what a reader of this one may know already."""
+    return looks(job.log, dataset=job.plan.dataset, source=source, but=job.run.id)
 
 
 def require_pass(job: Job, decision: Decision) -> None:

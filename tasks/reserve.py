@@ -27,11 +27,11 @@ def reserve(job: Job, source: Ingested) -> None:
     if staged_before(job) is not None:
         return
     _require_foreseen(job, source)
-    answer = drawn_before(job, source.digest)
+    answer = drawn_before(job, *source.digests)
     if answer is not None:
         job.record(Action.REPEATED, of=answer.run)
         return
-    claim = job.plan.claim(source.digest)
+    claim = job.plan.claim(source.digest, source.values, source.formerly)
     job.ledger.reserve(claim, run=job.run.id, actor=job.actor, now=datetime.now(UTC))
     overlaps = job.ledger.overlapping(claim, run=job.run.id)
     if overlaps:

@@ -7,11 +7,8 @@ it is: of that, only which records are the same unit's is kept. What comes out a
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -31,14 +28,15 @@ from mechanisms.refusal import (
     ValueMissing,
     ValueOutsideDomain,
 )
-from tasks.source_files import SourceFiles, SourceUnreadable, source_files, unreadable
+from tasks.fingerprint import Fingerprint
+from tasks.room import require_room
+from tasks.source_files import SourceFiles, SourceUnreadable, partition_of, source_files, unreadable
 from tasks.tables import category_codes
 
 __all__ = [
     "SourceUnreadable",
     "changed",
     "count_rows",
-    "digest_source",
     "open_source",
     "read_source",
     "source_state",
@@ -69,7 +67,11 @@ def open_source(
         return ds.dataset(
             source.names,
             filesystem=source.system,
-            format=ds.ParquetFileFormat(dictionary_columns={name for name in wanted if wanted[name].categories}),
+            format=ds.ParquetFileFormat(
+                dictionary_columns={name for name in wanted if wanted[name].categories},
+                # A flipped bit is another value, not a damaged one, unless the file has sums of its pages.
+                default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True),
+            ),
             schema=pa.schema(
                 [(name, _read_type(next(iter(schemas)).field(name).type)) for name in wanted if name not in keys]
                 + [field for field in types if field[0] in by_folder]
@@ -88,8 +90,7 @@ def _wanted(declared: Mapping[str, Column], unit: str | None) -> dict[str, Colum
 
 def _folder_keys(source: SourceFiles) -> list[str]:
     """Column names that Hive folders such as region=N give, outermost first."""
-    parts = (part for file in source.names for part in source.folders_of(file) if "=" in part)
-    return list(dict.fromkeys(part.split("=", 1)[0] for part in parts))
+    return list(dict.fromkeys(key for file in source.names for key in partition_of(file, source.root)))
 
 
 def _require_fit(schema: pa.Schema, wanted: Mapping[str, Column]) -> None:
@@ -117,10 +118,23 @@ def count_rows(dataset: ds.Dataset) -> int:
 
 
 def read_source(
-    dataset: ds.Dataset, declared: Mapping[str, Column], *, unit: str | None = None
+    dataset: ds.Dataset,
+    declared: Mapping[str, Column],
+    *,
+    unit: str | None = None,
+    used: Collection[str] | None = None,
+    fingerprint: Fingerprint | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """The declared columns as arrays, after the missing rules and domain checks; the unit as int64 codes."""
+    """The declared columns as arrays, after the missing rules and domain checks; the unit as int64 codes.
+
+    used: only these; the others are looked at by nobody but the fingerprint, which takes every column but the unit
+    as it is stored.
+    """
     wanted = _wanted(declared, unit)
+    checked = {name for name in wanted if used is None or name in used or name == unit}
+    if fingerprint is None:
+        wanted = {name: column for name, column in wanted.items() if name in checked}
+    require_room(dataset, wanted, checked)
     try:
         table = dataset.to_table(columns=list(wanted))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -131,8 +145,14 @@ def read_source(
     incomplete: list[Fault] = []
     outside: list[Fault] = []
     for name, column in wanted.items():
-        read = _read_column(table.column(name), column)
+        stored = table.column(name)
         table = table.drop_columns(name)  # one column in two shapes at a time is all the memory this needs
+        if fingerprint is not None and name != unit:
+            fingerprint.add(name, stored)
+        if name not in checked:
+            continue
+        read = _read_column(stored, column)
+        del stored
         arrays[name] = read.values
         if read.has_missing and column.missing == "refuse":
             incomplete.append(Fault(f"source.columns.{name}", *_completeness(column)))
@@ -143,21 +163,6 @@ def read_source(
     ValueMissing.raise_for(incomplete)
     ValueOutsideDomain.raise_for(outside)
     return arrays
-
-
-def digest_source(dataset: ds.Dataset, key: bytes) -> str:
-    """Keyed digest of the source's files, names and contents; a plain one of a small table can be guessed."""
-    mac = hmac.new(key, digestmod=hashlib.sha256)
-    for file in sorted(dataset.files):
-        try:
-            size = dataset.filesystem.get_file_info(file).size
-            mac.update(f"{PurePosixPath(file).name}\0{size}\0".encode())
-            with dataset.filesystem.open_input_stream(file) as stream:
-                while block := stream.read(1 << 20):
-                    mac.update(block)
-        except OSError as error:
-            raise unreadable(dataset.filesystem, file, error) from None
-    return mac.hexdigest()
 
 
 def source_state(dataset: ds.Dataset) -> tuple[tuple[str, int, int], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from urllib.parse import unquote
 
 from pyarrow import fs
 
@@ -12,7 +13,19 @@ from records import store_access
 from records.addresses import ObjectPath, place_of
 from records.object_store import store_refusal
 
-__all__ = ["SourceFiles", "SourceUnreadable", "source_files", "store_system", "unreadable"]
+__all__ = [
+    "SourceFiles",
+    "SourceUnreadable",
+    "partition_of",
+    "root_of",
+    "source_files",
+    "store_system",
+    "unreadable",
+]
+
+_LONGEST_SHOWN = 200
+# The value of a Hive folder whose records have none.
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
 class SourceUnreadable(Refusal):
@@ -33,29 +46,46 @@ class SourceFiles:
     root: str
     names: list[str]
 
-    def folders_of(self, name: str) -> tuple[str, ...]:
-        """The folders between the root and a file."""
-        return PurePosixPath(name).relative_to(self.root).parts[:-1]
-
 
 def source_files(path: str, *, only: str | None = None) -> SourceFiles:
     """What there is to read; refused if there is nothing. only: a name that was found before."""
     place = place_of(path, "source.path")
     if isinstance(place, ObjectPath):
-        system, root = store_system(), f"{place.bucket}/{place.key}".removesuffix("/")
+        system, root = store_system(), root_of(path)
         try:
             names = _names_in_store(system, root) if only is None else [only]
         except OSError as error:
             raise store_refusal(place, str(error)) from None
     else:
-        system, root = fs.LocalFileSystem(), str(place)
-        files = [place] if place.is_file() else place.rglob("*")
-        names = [str(file) for file in files if file.is_file()] if only is None else [only]
+        system, root = fs.LocalFileSystem(), root_of(path)
+        try:
+            # Only what is a plain file: a pipe or a device might never end.
+            files = [place] if place.is_file() else place.rglob("*")
+            names = [str(file) for file in files if file.is_file()] if only is None else [only]
+        except OSError as error:
+            raise unreadable(system, root[:_LONGEST_SHOWN], error) from None
     found = SourceFiles(system, root, sorted((name for name in names if _is_data(name, root)), key=PurePosixPath))
     if not found.names:
         raise SourceUnreadable.at(
             "source.path", rule="must hold at least one Parquet file", got=path, remedy="Check the path."
         )
+    return found
+
+
+def root_of(path: str) -> str:
+    """The file or folder of a source, as its file system knows it."""
+    place = place_of(path, "source.path")
+    return f"{place.bucket}/{place.key}".removesuffix("/") if isinstance(place, ObjectPath) else str(place)
+
+
+def partition_of(name: str, root: str) -> dict[str, str | None]:
+    """Columns that Hive folders such as region=N between the root and a file give, outermost first, as pyarrow reads
+    them: escapes decoded, of a key that comes twice the outer one."""
+    found: dict[str, str | None] = {}
+    for folder in PurePosixPath(name).relative_to(root).parts[:-1]:
+        key, is_key, value = folder.partition("=")
+        if is_key:
+            found.setdefault(unquote(key), None if unquote(value) == _NO_VALUE else unquote(value))
     return found
 
 

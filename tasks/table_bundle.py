@@ -29,7 +29,7 @@ def write_table_files(job: Job, staged: Staged, layout: Layout) -> None:
     if "parquet" in job.plan.formats:
         os.link(staged.data, folder / f"{layout.name}.parquet")
     if "csv" in job.plan.formats:
-        write_csv(staged.data, folder / f"{layout.name}.csv")
+        write_csv(staged.data, folder / f"{layout.name}.csv", escape=job.plan.escape)
     if "sdmx" in job.plan.formats:
         lines = sdmx_csv(layout, read_table(staged.data, layout), version=_VERSION, exact=set(_exact(job.plan, layout)))
         with (folder / f"{layout.name}.sdmx.csv").open("w", encoding="utf-8", newline="") as file:

@@ -24,8 +24,18 @@ from numpy.typing import NDArray
 from mechanisms.columns import Column
 from mechanisms.guarantee import Guarantee
 from mechanisms.parallel import in_parallel
+from mechanisms.spreadsheet import escaped
 
-__all__ = ["category_codes", "load_columns", "read_release", "save_columns", "write_csv", "write_release", "write_rows"]
+__all__ = [
+    "category_codes",
+    "load_columns",
+    "read_release",
+    "save_columns",
+    "with_texts",
+    "write_csv",
+    "write_release",
+    "write_rows",
+]
 
 GUARANTEE_KEY = b"penstock.guarantee"
 ROW_GROUP = 1 << 16
@@ -143,10 +153,10 @@ def _ahead_of_use(
         yield coming.result()
 
 
-def write_csv(release: Path, path: Path) -> None:
+def write_csv(release: Path, path: Path, *, escape: bool = False) -> None:
     """The released Parquet file again as CSV; missing values are empty.
 
-    By row groups: pyarrow's own iterator reads the whole file ahead.
+    By row groups: pyarrow's own iterator reads the whole file ahead. escape: texts that a spreadsheet would run.
     """
     with pq.ParquetFile(release) as source, open(path, "wb") as sink:
         fields = [
@@ -154,11 +164,25 @@ def write_csv(release: Path, path: Path) -> None:
             for field in source.schema_arrow
         ]
         plain = pa.schema(fields)
-        with pyarrow.csv.CSVWriter(sink, plain) as writer:
+        written = pa.schema([field.with_name(escaped(field.name)) for field in fields]) if escape else plain
+        with pyarrow.csv.CSVWriter(sink, written) as writer:
             for place in range(source.num_row_groups):
-                writer.write_table(source.read_row_group(place).cast(plain))
+                rows = source.read_row_group(place).cast(plain)
+                writer.write_table(with_texts(rows, escaped).cast(written) if escape else rows)
         sink.flush()
         os.fsync(sink.fileno())
+
+
+def with_texts(table: pa.Table, change: Callable[[str], str]) -> pa.Table:
+    """The table with its texts, also those of its names, changed; each different text once."""
+    changed = []
+    for column in table.columns:
+        if pa.types.is_string(column.type):
+            encoded = column.combine_chunks().dictionary_encode()
+            texts = pa.array([change(text) for text in encoded.dictionary.to_pylist()], pa.string())
+            column = pa.DictionaryArray.from_arrays(encoded.indices, texts).dictionary_decode()
+        changed.append(column)
+    return pa.table(changed, names=[change(name) for name in table.column_names])
 
 
 def _arrow_type(column: Column) -> pa.DataType:

@@ -17,7 +17,8 @@ __all__ = ["draw_up_expectations", "validate"]
 @step("expectations")
 def draw_up_expectations(job: Job) -> list[Expectation]:
     """What the columns imply and what the user adds, checked before any row is read."""
-    return whole_suite(job.plan.declared, job.plan.min_rows, job.plan.suite)
+    plan = job.plan
+    return whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
 
 
 @step("validate")
@@ -25,7 +26,9 @@ def validate(job: Job, source: Ingested, expectations: list[Expectation]) -> tup
     """Run the expectations; write the page of counts; refuse on any failure."""
     plan = job.plan
     if source.parts:
-        results = validate_parts(source.parts, plan.declared, expectations, memory=plan.memory, address=plan.address)
+        results = validate_parts(
+            source.parts, plan.used_columns, expectations, memory=plan.memory, address=plan.address
+        )
     else:
         results = run_expectations(frame_of(load_columns(source.folder), plan.declared), expectations)
     page = validation_page(job.plan.name, job.run.id, results)

@@ -101,14 +101,14 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
     if claims.bytes != {name: (folder / name).stat().st_size for name in names}:
         faults.append(fault("manifest.json", "states other sizes than the files have"))
     stem = "data" if claims.layout is None else f"tables/{claims.layout.table}"
-    tables, unreadable = read_published(folder, names, stem, claims.roles)
+    tables, unreadable = read_published(folder, names, stem, claims.roles, escape=claims.escape)
     faults += unreadable
     for suffix, table in tables.items():
         faults += [fault(f"{stem}{suffix}", rule) for rule in _broken(suffix, table, claims)]
     beside, groups = Beside(), claims.groups
     if groups is not None:
         readable = {suffix: table for suffix, table in tables.items() if table.column_names == list(claims.roles)}
-        beside = tables_beside(folder, names, readable, claims.linked, claims.guarantee, groups)
+        beside = tables_beside(folder, names, readable, claims.linked, claims.guarantee, groups, escape=claims.escape)
     ClaimBroken.raise_for([*faults, *beside.faults])
     return [
         Finding("signature", True, f"The manifest is signed with key {signing.key_id(key)}."),
@@ -243,12 +243,17 @@ class _Claims(BaseModel):
     settled: _SettledClaim = _SettledClaim()
     layout: LayoutClaim | None = None
     linked: list[LinkedClaim] = []
+    spreadsheet: Literal["escape"] | None = None
     bytes: dict[str, int]
     reviewers: Annotated[int, Field(strict=True, ge=0)]
 
     @property
     def roles(self) -> dict[str, str]:
         return {column.name: column.role for column in self.columns}
+
+    @property
+    def escape(self) -> bool:
+        return self.spreadsheet is not None
 
     @property
     def k(self) -> int:

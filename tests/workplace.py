@@ -43,6 +43,7 @@ OPENED = ["KEY_TRUSTED", "BUDGET_OPENED"]
 # The events of a run that nobody reviews and that passes.
 PASSED = [
     "PLANNED",
+    "LOOKED",
     "INGESTED",
     "VALIDATED",
     "RESERVED",
@@ -110,7 +111,8 @@ class Workplace:
         self.raw["source"]["columns"]["savings"]["missing"] = "category"
 
     def write_spec(self) -> Path:
-        self.spec_file.write_text(yaml.safe_dump(self.raw, sort_keys=False), encoding="utf-8")
+        raw = json.loads(json.dumps(self.raw))  # a part that is used twice would be written as an alias
+        self.spec_file.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
         return self.spec_file
 
     def bundles(self) -> list[Path]:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
-from mechanisms.columns import Bound, Column, Declared
+from mechanisms.columns import Bound, Column, Declared, reach_faults
 from mechanisms.grid import Grid, grid_of
 from mechanisms.refusal import Fault
 
@@ -102,6 +102,7 @@ def bound_faults(
             if not lowest <= low < high <= highest:
                 rule = "from a lower to a higher value, inside the domain of the column"
                 yield Fault(f"{field}.domain", rule, "Correct one of them.", repr(list(entry.domain)))
+            yield from reach_faults(f"{field}.domain", entry.domain)
             for dimension, categories in entry.cells.items():
                 known = declared[dimension].categories or () if dimension in dimensions else ()
                 if not categories or not set(categories) <= set(known):

@@ -114,7 +114,8 @@ TEXTS: dict[str, bytes] = {
     "nothing.json": b"",
     "a list.yaml": b"- a\n",
     "unclosed.yaml": b"name: [a\n",
-    "aliases without end.yaml": b"a: &a [x]\nb: &b [*a, *a]\nc: [*b, *b]\n",
+    "aliases without end.yaml": b"a0: &a0 [x]\n"
+    + b"".join(b"a%d: &a%d [*a%d, *a%d, *a%d]\n" % (n, n, n - 1, n - 1, n - 1) for n in range(1, 40)),
     "an alias of itself.yaml": b"name: &a [*a]\n",
     "17 MB.yaml": b"name: " + b"x" * (17 << 20),
     "a million values.yaml": b"name: [" + b"1," * 1_000_000 + b"]",

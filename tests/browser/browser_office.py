@@ -28,6 +28,9 @@ source:
     income:    {role: confidential, type: continuous, domain: [0, 100000], outside: clamp}
 budget: {dataset: survey-2026}
 publish: {path: ../published}
+tables:
+  k_anon: {k: 3, gates: [{measure: smallest_frequency, min: 1000}]}
+  dp: {gates: [{measure: privacy_loss, max: 1}]}
 """
 
 

@@ -28,20 +28,11 @@ ASKED: dict[str, Any] = {
     "reviewer_names": [],
     "started_by": "carl",
 }
-EXACT = {
-    "kind": "exact with threshold",
-    "k": 3,
-    "smallest_frequency_at_least": 1000,
-    "largest_share_at_most": None,
-    "two_largest_share_at_most": None,
-    "p_percent_at_least": None,
-}
+EXACT = {"kind": "exact with threshold", "threshold": "of the data description"}
 PRIVATE = {
     "kind": "differential privacy",
     "epsilon": "1/2",
     "adjacency": "replace",
-    "privacy_loss_at_most": 1,
-    "expected_error_at_most": None,
     "rows_per_unit": None,
 }
 
@@ -68,8 +59,8 @@ def test_the_run_page_of_a_table_that_a_gate_refused_shows_gate_and_reason(
     assert all(text.strip() for text in form.help_texts())
     fill_in(form)
     form.tab("ExactWithThreshold")
-    form.write("K", 3)
-    form.write("Smallest Frequency At Least", 1000)
+    expect(form.field("Threshold")).to_be_visible()
+    expect(form.field("Epsilon")).to_be_hidden()
     form.show("protection")
     site.picture(pictures / "form.png")
 
@@ -97,7 +88,6 @@ def test_a_table_waits_is_reviewed_and_published_without_leaving_the_browser(
     fill_in(form)
     form.write("Epsilon", "1/2")
     form.choose("Adjacency", "replace")
-    form.write("Privacy Loss At Most", 1)
     form.write("reviewers", 1)
     form.add("reviewer_names", "anna")
     flow_run = site.run_by(form)
@@ -172,8 +162,6 @@ def test_the_newer_pages_of_prefect_send_what_their_form_shows_also_after_changi
     page.locator("form textarea").nth(2).fill("region")
     page.get_by_label("Epsilon", exact=True).fill("1")
     page.get_by_role("tab", name="ExactWithThreshold").click()
-    page.get_by_label("K", exact=True).fill("5")
-    page.get_by_label("Smallest Frequency At Least", exact=True).fill("7")
     page.get_by_label("started_by", exact=True).fill("carl")
     expect(page.get_by_label("Kind (Optional)", exact=True)).to_have_value("exact with threshold")
     click_until_sent(page.get_by_role("button", name="Submit"))
@@ -183,7 +171,7 @@ def test_the_newer_pages_of_prefect_send_what_their_form_shows_also_after_changi
         "data": "nowhere.yaml",
         "dimensions": ["region"],
         "sums": [],
-        "protection": {**EXACT, "k": 5, "smallest_frequency_at_least": 7},
+        "protection": EXACT,
     }
     message = office.serving.until(flow_run["id"], "FAILED")["message"]
     assert message.startswith("spec-refused: data refused: must be a file in the folder PENSTOCK_SPECS")

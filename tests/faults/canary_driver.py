@@ -170,13 +170,14 @@ def by_forms(people: Path, raw: dict[str, Any]) -> str:
     description = Path(os.environ["PENSTOCK_SPECS"]) / "canary.yaml"
     description.parent.mkdir()
     described = {key: raw[key] for key in ("name", "source")} | {"publish": {"path": raw["publish"]["path"]}}
+    described["tables"] = {"k_anon": {"k": 2, "gates": [{"measure": "smallest_frequency", "min": 2}]}}
     del described["source"]["columns"]["weight"]
     description.write_text(json.dumps(described), encoding="utf-8")
     waiting = release_table(
         data="canary.yaml",
         table="regions",
         dimensions=["region"],
-        protection={"kind": "exact with threshold", "k": 2, "smallest_frequency_at_least": 2},
+        protection={"kind": "exact with threshold"},
         reviewers=1,
         reviewer_names=["rita", "mallory"],
         started_by="carl",

@@ -47,7 +47,7 @@ PUBLISHED = {
 # Here the draw may have begun and was not staged: it is spent, and the rerun is charged again.
 LOST = {"after SPENT", "after PROTECTING"}
 # Before this the draw was not yet staged, and the rerun draws for the first time that counts.
-NOT_STAGED = {"after PLANNED", "after INGESTED", "after VALIDATED", "after RESERVED", *LOST}
+NOT_STAGED = {"after PLANNED", "after LOOKED", "after INGESTED", "after VALIDATED", "after RESERVED", *LOST}
 
 # Of a release that spends: how often it is charged in the end, and whether what the process had drawn is published.
 SPENDING = {

@@ -15,6 +15,7 @@ from ended_command import Ended, Typed
 from records import Records, open_records
 from records.accounts import Claim
 from records.home import login
+from records.looks import ALLOWED, look
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
 DEFAULTS = {"--model": "dp", "--epsilon": "2", "--officer": "olga", "--reason": "agreed in the board"}
@@ -36,6 +37,10 @@ class Desk:
 
     def raise_(self, dataset: str = "income", *flags: str, **changes: str | Path | None) -> Ended:
         return self._type("raise", dataset, flags, {**DEFAULTS, "--key": self.folder / "olga"}, changes)
+
+    def looks(self, dataset: str, *flags: str, most: str, officer: str = "olga") -> Ended:
+        given = {"--most": most, "--officer": officer, "--key": self.folder / "olga", "--reason": "board of May"}
+        return self._type("looks", dataset, flags, given, {})
 
     def _type(self, command: str, dataset: str, flags: Any, given: dict[str, Any], changes: dict[str, Any]) -> Ended:
         options = {**given, **{f"--{name}": value for name, value in changes.items()}}
@@ -117,6 +122,7 @@ def test_an_account_is_opened_raised_and_shown(desk: Desk) -> None:
             "dataset": "income",
             "accounts": [{**account, "partition": None, "spent": "0", "left": "5/2"}],
             "releases": [],
+            "looks": {"runs": [], "allowed": ALLOWED},
         }
     ]
     assert desk.typed("audit", "verify", "--json").document()["ledger_events"] == 2
@@ -165,9 +171,11 @@ def test_what_was_spent_is_shown_as_a_table(small_desk: Desk) -> None:
         ["r1", "2026-11-16", "02:15:00", "dp", "1/3", "North", "published"],
         ["r2", "2026-11-16", "02:15:00", "dp", "1/3", "refused"],
         ["r3", "2026-11-16", "02:15:00", "dp", "1/3", "reserved"],
+        ["looks:", "0", "of", "10", "allowed"],
         ["wages"],
         ["model", "adjacency", "unit", "partition", "limit", "spent", "left"],
         ["dp", "add_remove", "row", "2", "0", "2"],
+        ["looks:", "0", "of", "10", "allowed"],
         ["no", "data", "set", "named"],
         ["run", "occurred", "model", "epsilon", "part", "state"],
         ["r4", "2026-11-16", "02:15:00", "prob_k", "none", "published"],
@@ -186,10 +194,30 @@ def test_what_was_spent_is_shown_as_json(desk: Desk) -> None:
 
 
 def test_a_data_set_that_nobody_knows_is_shown_as_empty(desk: Desk) -> None:
-    assert desk.shown("incme") == [{"dataset": "incme", "accounts": [], "releases": []}]
-    assert desk.typed("budget", "show", "incme").out == "incme\n\n"
+    looks = {"runs": [], "allowed": ALLOWED}
+    assert desk.shown("incme") == [{"dataset": "incme", "accounts": [], "releases": [], "looks": looks}]
+    assert desk.typed("budget", "show", "incme").out == "incme\nlooks: 0 of 10 allowed\n\n"
     assert desk.typed("budget", "show").out == ""
     assert desk.shown() == []
+
+
+def test_looks_are_shown_and_allowed_by_an_officer(desk: Desk) -> None:
+    for run in ("r1", "r2"):
+        look(open_records().log, dataset="income", source="s1", run=run, actor="maker", now=NOW)
+    allowed = desk.looks("income", most="30")
+    assert (allowed.code, allowed.err, allowed.out) == (0, "", "Looks at income: 2 of 30 allowed.\n")
+    [book] = desk.shown("income")
+    assert book["looks"] == {"runs": ["r1", "r2"], "allowed": 30}
+    assert "looks: 2 of 30 allowed" in desk.typed("budget", "show").out
+    assert desk.looks("income", "--json", most="1").document() == {"dataset": "income", **book["looks"], "allowed": 1}
+    events = desk.typed("audit", "show", "--json").document()["events"][-2:]
+    assert [(event["action"], event["facts"]["looks"]) for event in events] == [
+        ("LOOKS_LIMITED", 30),
+        ("LOOKS_LIMITED", 1),
+    ]
+    assert desk.typed("audit", "verify", "--json").document()["ledger_events"] == 4
+    assert refused(desk.looks("income", "--json", most="0")) == ("account-refused", "most")
+    assert refused(desk.looks("income", "--json", most="5", officer="otto")) == ("officer-not-trusted", "officer")
 
 
 def test_names_are_shown_as_they_are_and_never_as_markup(small_desk: Desk) -> None:

@@ -59,7 +59,7 @@ def test_a_form_that_is_refused_before_a_run_begins_is_told_without_one(
     workplace: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_SPECS", str(workplace.folder))
-    exact = ExactWithThreshold(k=3, smallest_frequency_at_least=3)
+    exact = ExactWithThreshold()
     with pytest.raises(SpecRefused, match="must be a file in the folder"):
         release_table(
             data="nowhere.yaml", table="never_begun", dimensions=["region"], protection=exact, started_by="carl"

@@ -99,7 +99,7 @@ def test_a_release_is_published_whole_verifies_and_spends_exactly_its_epsilon(wo
     [cost] = costs()
     assert (cost.run, cost.claim.model, str(cost.claim.epsilon)) == (receipt.run, "dp", "2/3")
     assert (cost.claim.adjacency, cost.claim.unit) == ("replace", "row")
-    assert open_records().ledger.verify() == 4  # opened, reserved, spent, settled
+    assert open_records().ledger.verify() == 5  # opened, looked, reserved, spent, settled
     assert workplace.working_files() == []
 
 
@@ -161,7 +161,7 @@ def test_releases_of_the_same_records_add_up_without_acknowledgement_until_nothi
     events = len(actions())
     caught = refused(workplace, BudgetExceeded, again=True)
     assert EXIT_CODES[caught.kind] == 5
-    assert actions()[events:] == ["PLANNED", "INGESTED", "VALIDATED", "REFUSED"]
+    assert actions()[events:] == ["PLANNED", "LOOKED", "INGESTED", "VALIDATED", "REFUSED"]
     assert budget_of() == ("2", "0", ["published", "published"])
     assert "the dp account of survey has 0 of 2 left" in str(caught)
 
@@ -203,7 +203,7 @@ def test_a_gate_that_cannot_hold_refuses_before_anything_is_reserved(workplace: 
     caught = refused(workplace, GateRefused)
     assert EXIT_CODES[caught.kind] == 4
     assert "expected_error at most 0.01" in str(caught)
-    assert actions() == [*OPENED, "PLANNED", "INGESTED", "VALIDATED", "REFUSED"]
+    assert actions() == [*OPENED, "PLANNED", "LOOKED", "INGESTED", "VALIDATED", "REFUSED"]
     assert budget_of() == ("0", "4", [])
 
 

@@ -148,7 +148,7 @@ def test_a_gate_refuses_and_the_report_remains(workplace: Workplace) -> None:
 def test_a_value_outside_its_domain_refuses_at_ingest(workplace: Workplace) -> None:
     workplace.raw["source"]["columns"]["income"]["domain"] = [0, 10]
     refused(workplace, ValueOutsideDomain)
-    assert actions() == ["PLANNED", "REFUSED"]
+    assert actions() == ["PLANNED", "LOOKED", "REFUSED"]
 
 
 def test_too_few_records_are_refused(workplace: Workplace) -> None:

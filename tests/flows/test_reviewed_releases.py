@@ -31,7 +31,7 @@ from tasks.verification import verify_bundle
 
 ROOT = Path(__file__).parents[2]
 DRAWN = ["RESERVED", "SPENT", "PROTECTING", "PROTECTED"]
-UNTIL_IT_WAITS = ["PLANNED", "INGESTED", "VALIDATED", *DRAWN, "CHECKED", "WAITING"]
+UNTIL_IT_WAITS = ["PLANNED", "LOOKED", "INGESTED", "VALIDATED", *DRAWN, "CHECKED", "WAITING"]
 
 
 @pytest.fixture(scope="module")

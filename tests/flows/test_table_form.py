@@ -24,23 +24,32 @@ from records.ledger import SecondRelease
 from tasks.publish import Receipt
 from tasks.verification import verify_bundle
 
-PRIVATE = {"kind": "differential privacy", "epsilon": "1", "adjacency": "replace", "privacy_loss_at_most": 1}
-EXACT = {"kind": "exact with threshold", "k": 2, "smallest_frequency_at_least": 2}
+PRIVATE = {"kind": "differential privacy", "epsilon": "1", "adjacency": "replace"}
+EXACT = {"kind": "exact with threshold"}
 BOOTSTRAP = {
     "kind": "bootstrap differential privacy",
     "epsilon": "1",
     "adjacency": "bootstrap_replace",
     "scale": "one",
     "empty_cells": "noise",
-    "privacy_loss_at_most": 1,
     "acknowledged": True,
 }
 INDIVIDUAL = {
     "kind": "individual differential privacy",
     "epsilon": "1",
-    "privacy_loss_at_most": 1,
     "acknowledged": True,
 }
+
+
+def noisy() -> dict[str, Any]:
+    """Limits of tables with noise."""
+    return {"gates": [{"measure": "privacy_loss", "max": 1}]}
+
+
+def exact(smallest: int = 2, **others: dict[str, float]) -> dict[str, Any]:
+    """Limits of exact tables: the fewest records of a cell, and gates on other measures."""
+    others = {"smallest_frequency": {"min": smallest}, **others}
+    return {"k": 2, "gates": [{"measure": name, **limit} for name, limit in others.items()]}
 
 
 class Form:
@@ -54,6 +63,7 @@ class Form:
             "source": workplace.raw["source"],
             "budget": {"dataset": "survey"},
             "publish": {"path": "published"},
+            "tables": {"dp": noisy(), "bdp": noisy(), "idp": noisy(), "k_anon": exact()},
         }
 
     def filled(self, **fields: Any) -> dict[str, Any]:
@@ -109,10 +119,9 @@ def test_the_protection_is_shown_as_tabs_that_each_allow_their_own_fields_only()
 def test_nothing_that_decides_about_privacy_is_filled_in() -> None:
     shown = schema()
     assert {"data", "table", "dimensions", "protection", "started_by"} <= set(shown["required"])
-    needed = {name: set(tab["required"]) for name, tab in shown["definitions"].items()}
+    needed = {name: set(tab["required"]) for name, tab in shown["definitions"].items() if "required" in tab}
     assert needed == {
-        "DifferentialPrivacy": {"epsilon", "adjacency", "privacy_loss_at_most"},
-        "ExactWithThreshold": {"k", "smallest_frequency_at_least"},
+        "DifferentialPrivacy": {"epsilon", "adjacency"},
         "BootstrapDifferentialPrivacy": set(BOOTSTRAP) - {"kind"},
         "IndividualDifferentialPrivacy": set(INDIVIDUAL) - {"kind"},
     }
@@ -138,24 +147,74 @@ def test_the_relaxations_can_be_chosen_by_who_says_to_know_them(form: Form, mode
 
 
 def test_exact_figures_pass_their_gates(form: Form) -> None:
-    gates = {"largest_share_at_most": 0.9, "two_largest_share_at_most": 0.95, "p_percent_at_least": 1}
-    assert form.send(protection={**EXACT, **gates}, totals=False).promise == "k_anon, k = 2, no noise"
+    gates = {"largest_share": {"max": 0.9}, "two_largest_share": {"max": 0.95}, "p_percent": {"min": 1}}
+    form.description["tables"]["k_anon"] = exact(**gates)
+    assert form.send(protection=EXACT, totals=False).promise == "k_anon, k = 2, no noise"
+
+
+def test_gates_on_totals_are_those_of_tables_that_show_any(form: Form) -> None:
+    form.description["tables"]["k_anon"] = exact(largest_share={"max": 0.0001})
+    assert form.send(protection=EXACT, sums=[]).promise == "k_anon, k = 2, no noise"
+    form.description["tables"]["k_anon"]["gates"] = [{"measure": "largest_share", "max": 0.9}]
+    assert form.refusal(protection=EXACT, sums=[]) == {
+        "data.tables.k_anon.gates": "every gate judges totals, and the table shows none"
+    }
+
+
+def test_a_protection_whose_limits_the_description_does_not_set_cannot_be_chosen(form: Form) -> None:
+    del form.description["tables"]["k_anon"]
+    rule = "the data description sets no limits for such tables, so none can be asked for"
+    assert form.refusal(protection=EXACT) == {"data.tables.k_anon": rule}
+    del form.description["tables"]
+    assert form.refusal() == {"data.tables.dp": rule}
+
+
+@pytest.mark.parametrize(
+    ("tables", "named"),
+    [
+        ([noisy()], {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
+        ({"dp": noisy(), "exact": noisy()}, {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
+        ({"dp": {**noisy(), "k": 3}}, {"data.tables.dp": "has gates, no other key"}),
+        ({"dp": [noisy()]}, {"data.tables.dp": "has gates, no other key"}),
+        ({"dp": {}}, {"data.tables.dp.gates": "at least one gate"}),
+        ({"dp": {"gates": []}}, {"data.tables.dp.gates": "at least one gate"}),
+        (
+            {"dp": {"gates": [{"measure": "privacy_loss", "min": 2, "max": 1}]}},
+            {"data.tables.dp.gates.0.min": "not above max"},
+        ),
+        ({"dp": {"gates": [3]}}, {"data.tables.dp.gates.0": "must hold keys and values"}),
+    ],
+)
+def test_a_fault_of_the_limits_names_its_place_in_the_description(form: Form, tables: Any, named: Any) -> None:
+    form.description["tables"] = tables
+    assert form.refusal() == named
+
+
+def test_the_threshold_stands_in_the_description(form: Form) -> None:
+    form.description["tables"]["k_anon"]["k"] = 1
+    assert set(form.refusal(protection=EXACT)) == {"data.tables.k_anon.k"}
+    del form.description["tables"]["k_anon"]["k"]
+    assert set(form.refusal(protection=EXACT)) == {"data.tables.k_anon.k"}
+
+
+def test_the_second_gate_of_the_description_is_named_by_its_own_place_where_the_first_is_left_out(form: Form) -> None:
+    gates = [{"measure": "largest_share", "max": 0.9}, {"measure": "smallest_frequency"}]
+    form.description["tables"]["k_anon"]["gates"] = gates
+    assert set(form.refusal(protection=EXACT, sums=[])) == {"data.tables.k_anon.gates.1.max"}
 
 
 def test_a_second_exact_table_of_the_same_records_names_the_first(form: Form) -> None:
     first = form.send(protection=EXACT).run
     with pytest.raises(SecondRelease, match=first):
         form.send(protection=EXACT, dimensions=["region"])
+    form.description["tables"]["k_anon"] = exact(300)
     with pytest.raises(GateRefused, match="smallest_frequency at least 300"):  # it came as far as its gates
-        form.send(
-            protection={**EXACT, "smallest_frequency_at_least": 300}, dimensions=["region"], earlier_releases=[first]
-        )
+        form.send(protection=EXACT, dimensions=["region"], earlier_releases=[first])
 
 
 def test_a_refused_run_is_named_so_and_its_message_has_code_and_reason(form: Form) -> None:
-    ended: State[Any] = release_table(
-        **form.filled(protection={**EXACT, "smallest_frequency_at_least": 300}), return_state=True
-    )
+    form.description["tables"]["k_anon"] = exact(300)
+    ended: State[Any] = release_table(**form.filled(protection=EXACT), return_state=True)
     assert (ended.name, ended.is_failed()) == (REFUSED, True)
     assert ended.message is not None
     assert ended.message.startswith("gate-refused: gates.smallest_frequency refused: the output does not satisfy")
@@ -190,11 +249,6 @@ def test_a_fault_names_the_field_of_the_form(form: Form, fields: dict[str, Any],
     assert form.refusal(**fields) == named
 
 
-def test_a_fault_of_a_gate_names_its_field(form: Form) -> None:
-    infinite = {**PRIVATE, "privacy_loss_at_most": float("inf")}
-    assert form.refusal(protection=infinite) == {"protection.privacy_loss_at_most": "a finite number"}
-
-
 def test_a_fault_of_the_data_description_names_its_key(form: Form) -> None:
     del form.description["name"]
     form.description["budget"] = {}
@@ -210,7 +264,7 @@ def test_a_data_description_may_allow_less_than_the_form_asks(form: Form) -> Non
     assert form.refusal() == {"data.budget.epsilon": "the mechanisms spend 1 together"}
 
 
-def test_what_the_form_asks_may_not_stand_in_the_data_description_too(form: Form) -> None:
+def test_what_is_said_elsewhere_may_not_stand_in_the_data_description_too(form: Form) -> None:
     form.description |= {"gates": [{"measure": "privacy_loss", "max": 9}], "protect": []}
     form.description["publish"]["formats"] = ["csv"]
     form.description["approve"] = {"reviewers": 1, "allowed": ["anna"]}
@@ -243,7 +297,7 @@ def test_the_data_descriptions_that_come_with_penstock_can_be_released(
     monkeypatch.setenv("PENSTOCK_PUBLISH", str(tmp_path / "published"))
     (tmp_path / "panel-data.yaml").write_text(DATA_DESCRIPTION, encoding="utf-8")
     examples = Path(__file__).parents[2] / "deployments" / "examples" / "data"
-    protection = DifferentialPrivacy(epsilon="1", adjacency="replace", privacy_loss_at_most=1)
+    protection = DifferentialPrivacy(epsilon="1", adjacency="replace")
     for description, dimensions in ((tmp_path / "panel-data.yaml", ["region"]), (examples / "adult.yaml", ["sex"])):
         asked = {"table": "persons", "dimensions": dimensions}
         spec = spec_of_table(description, asked, protection, formats=["csv"], earlier=[], approve=None)

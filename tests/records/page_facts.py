@@ -187,6 +187,7 @@ def confidential(**other: Any) -> ConfidentialReport:
         "validation": {"expectations": 24, "failed": 0},
         "steps": [{"name": "ingest", "seconds": 0.8123}, {"name": "protect", "seconds": 12.345}],
         "versions": {"penstock": "0.1.0", "python": "3.11.7"},
+        "looks": "3 of 10 allowed",
     }
     return ConfidentialReport(**(facts | other))
 

@@ -127,6 +127,7 @@ def test_the_question_is_on_record_with_its_rule(asked: Job) -> None:
         "missing": 2,
         "allowed": ("anna", "ben", "carl"),
         "until": until.isoformat(timespec="seconds"),
+        "looks": "0 of 10 allowed",
         "confidential_report": str(asked.run.path("report.html")),
     }
 

@@ -20,7 +20,8 @@ from mechanisms.refusal import (
     ValueMissing,
     ValueOutsideDomain,
 )
-from tasks.source import SourceUnreadable, count_rows, digest_source, open_source, read_source
+from tasks.fingerprint import Fingerprint
+from tasks.source import SourceUnreadable, count_rows, open_source, read_source
 
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
 INCOME = Column(role="confidential", type="continuous", domain=(0, 1e6))
@@ -206,14 +207,34 @@ def test_a_file_with_damaged_pages_is_refused(file: Path) -> None:
         read(file)
 
 
-def test_the_digest_depends_on_content_and_key_only(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        pq.write_table(table(), tmp_path / name / "data.parquet")
-    one, two = (open_source(str(tmp_path / name), DECLARED) for name in ("one", "two"))
-    assert digest_source(one, b"key") == digest_source(two, b"key") != digest_source(one, b"other")
-    pq.write_table(table(income=[1.0, 2.5, 3.5]), tmp_path / "two" / "data.parquet")
-    assert digest_source(open_source(str(tmp_path / "two"), DECLARED), b"key") != digest_source(one, b"key")
+def test_columns_that_are_not_used_refuse_nothing_and_are_not_kept(file: Path) -> None:
+    pq.write_table(table(income=[1.0, None, 2e6], region=["N", None, "elsewhere"]), file)
+    dataset = open_source(str(file), DECLARED, unit="id")
+    assert list(read_source(dataset, DECLARED, used=("age", "grade"))) == ["age", "grade"]
+    with pytest.raises(ValueMissing, match="income"):
+        read_source(dataset, DECLARED, used=("age", "income"))
+    seen = Fingerprint(b"key")
+    assert list(read_source(dataset, DECLARED, used=("age",), unit="id", fingerprint=seen)) == ["id", "age"]
+    every = Fingerprint(b"key")
+    for name in ("age", "income", "region", "grade"):
+        every.add(name, dataset.to_table().column(name))
+    assert seen.sums() == every.sums()
+
+
+def test_a_folder_that_may_not_be_looked_into_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    with pytest.raises(SourceUnreadable, match="Check the path"):
+        open_source(str(file), DECLARED)
+
+
+def test_escaped_names_of_hive_folders_are_decoded(tmp_path: Path) -> None:
+    folder = tmp_path / "re%67ion=%30%31" / "grade=2"
+    folder.mkdir(parents=True)
+    pq.write_table(table(region=None, grade=None), folder / "data.parquet")
+    assert read(tmp_path)["region"].tolist() == [2, 2, 2]
 
 
 def test_a_hive_folder_whose_name_is_not_of_the_declared_type_is_refused(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from mechanisms.refusal import ColumnMissing, ColumnTypeWrong, Refusal, ValueOut
 from records import store_access
 from records.object_store import StoreRefused, StoreUnreachable
 from records.store_access import AccessRefused
-from tasks.source import SourceUnreadable, count_rows, digest_source, open_source, read_source, source_state
-from tasks.source_files import store_system
+from tasks.source import SourceUnreadable, count_rows, open_source, read_source, source_state
+from tasks.source_digest import digest_source
+from tasks.source_files import root_of, store_system
 
 DECLARED = {
     "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),
@@ -68,13 +69,15 @@ def test_a_partitioned_folder_is_the_same_in_a_store(folder: Path, bucket: Bucke
     assert all(np.array_equal(one[name], two[name]) for name in DECLARED)
     assert sorted(two["age"]) == [1, 2, 11, 12, 21, 22]
     assert count_rows(there) == 6
-    assert digest_source(here, b"key") == digest_source(there, b"key") != digest_source(there, b"other")
+    digest = digest_source(here, root_of(str(folder)), b"key")
+    assert digest == digest_source(there, root_of(address + slash), b"key")
+    assert digest.content != digest_source(there, root_of(address), b"other").content
 
 
 def test_a_file_is_the_same_in_a_store(tmp_path: Path, bucket: Bucket) -> None:
-    there = open_source(stored(TABLE, tmp_path, bucket, "deep/table.parquet"), DECLARED)
-    here = open_source(str(tmp_path / "table.parquet"), DECLARED)
-    assert digest_source(here, b"key") == digest_source(there, b"key")
+    address, file = stored(TABLE, tmp_path, bucket, "deep/table.parquet"), str(tmp_path / "table.parquet")
+    there, here = open_source(address, DECLARED), open_source(file, DECLARED)
+    assert digest_source(here, file, b"key") == digest_source(there, root_of(address), b"key")
     assert read_source(there, DECLARED)["age"].tolist() == [30, 40, 50]
 
 
@@ -173,7 +176,7 @@ def test_a_store_that_stops_answering_while_it_is_read_is_a_failure(
         with pytest.raises(StoreUnreachable, match="does not answer"):
             read_source(there, DECLARED)
         with pytest.raises(StoreUnreachable, match="does not answer"):
-            digest_source(there, b"key")
+            digest_source(there, root_of(address), b"key")
 
 
 def test_without_credentials_nothing_is_asked(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,139 @@
+"""How many runs looked at the data of a data set and published nothing, and how many may.
+
+Whoever starts a run learns from how it ends: that a value is missing, that a gate holds. What was published is bounded
+by its acknowledgement, what spent epsilon by its account. Every other answer is counted here, also that of a run
+that was refused for something else: it came past the checks before.
+
+    LOOKED, under data set and source, is on disk before anything that the data answer is told          (1)
+    count = the other runs with (1), but for those that were published or drew under a model with epsilon  (2)
+    a run may look while (2) is below the limit of its data set                                          (3)
+
+(2) is over all subjects of the run, so that another name of the spec, or none of the data set, begins no new count;
+and (3) takes the smallest limit of all data sets under whose name the same source was looked at. Check and LOOKED are
+one transaction. A run that was killed, failed or waits for its reviewers counts until it is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from mechanisms.refusal import Refusal
+from records.accounts import dataset_subject, source_subject
+from records.decision import reason_faults
+from records.limits import AccountRefused, Officer, write_signed
+from records.log import Action, Event, Log, Page
+from records.sheet import Sheet, WritingSheet
+
+__all__ = ["ALLOWED", "Looks", "LooksExhausted", "allow_looks", "look", "looks", "looks_of"]
+
+ALLOWED = 10  # where no officer said anything: ten answers of yes or no are three digits of one number at most
+
+
+class LooksExhausted(Refusal):
+    """Too many runs looked at the data and published nothing."""
+
+    code = "looks-exhausted"
+    kind = "budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The runs that looked and published nothing, oldest first, and how many may."""
+
+    runs: tuple[str, ...]
+    allowed: int
+
+    @property
+    def in_words(self) -> str:
+        return f"{len(self.runs)} of {self.allowed} allowed"
+
+
+def look(log: Log, *, dataset: str | None, source: str, run: str, actor: str, now: datetime) -> None:
+    """Put on record that a run looks at the data, or refuse; only then may anything be told that the data answer."""
+    subjects = _subjects(dataset, source)
+    with log.transaction() as pen:
+        sheet = WritingSheet(pen, actor=actor, now=now)
+        before = _events(sheet, subjects)
+        if any(e.action is Action.LOOKED and e.run == run and e.facts["source"] == source for e in before):
+            return  # it was killed since, and goes on
+        found = _counted(sheet, pen, before, dataset, run)
+        if len(found.runs) >= found.allowed:
+            raise LooksExhausted.at(
+                "budget.dataset",
+                rule=f"{len(found.runs)} runs have looked at these data and published nothing, and {found.allowed} "
+                "may: however a run ends, it answers something about the data",
+                remedy="Publish what waits; or let an officer see why the others ended, and allow more for the data "
+                "set that the spec names: penstock budget looks DATASET --most NUMBER ...",
+            )
+        facts = {"dataset": dataset, "source": source}
+        sheet.write(Action.LOOKED, run=run, facts=facts, subjects=subjects)
+
+
+def looks(log: Log, *, dataset: str | None, source: str, but: str | None = None) -> Looks:
+    """What counts for a run of this source under this name. but: a run that is left out, the one that asks."""
+    with log.page() as page:
+        sheet = Sheet(page)
+        return _counted(sheet, page, _events(sheet, _subjects(dataset, source)), dataset, but)
+
+
+def looks_of(log: Log, dataset: str) -> Looks:
+    """What counts for a data set, whatever files its runs read."""
+    with log.page() as page:
+        sheet = Sheet(page)
+        return _counted(sheet, page, sheet.events(dataset_subject(dataset)), dataset, None)
+
+
+def allow_looks(log: Log, dataset: str, most: int, officer: Officer, *, actor: str, now: datetime) -> None:
+    """Set how many runs may look at a data set and publish nothing, those before included. Signed, with a reason."""
+    AccountRefused.raise_for(reason_faults(officer.reason, needed=True))
+    if not dataset.strip() or not dataset.isprintable():
+        raise AccountRefused.at("dataset", rule="must be a name", got=dataset, remedy="Name the data set.")
+    if most < 1:
+        raise AccountRefused.at("most", rule="must be at least 1", got=most, remedy="Allow one look, or withdraw keys.")
+    with log.transaction() as pen:
+        pen.verify()  # or a withdrawal that was taken out of the log would go unseen
+        sheet = WritingSheet(pen, actor=actor, now=now)
+        write_signed(sheet, pen, Action.LOOKS_LIMITED, dataset, {"looks": most}, officer)
+
+
+def _subjects(dataset: str | None, source: str) -> tuple[str, ...]:
+    return (*(() if dataset is None else (dataset_subject(dataset),)), source_subject(source))
+
+
+def _events(sheet: Sheet, subjects: Iterable[str]) -> list[Event]:
+    found = {event.seq: event for subject in subjects for event in sheet.events(subject)}
+    return [found[seq] for seq in sorted(found)]
+
+
+def _counted(sheet: Sheet, page: Page, events: list[Event], dataset: str | None, but: str | None) -> Looks:
+    """(2) and the limit of (3), from the events of all subjects of a run."""
+    looked: dict[str, None] = {}
+    names = {dataset}
+    costly: set[tuple[str, int]] = set()
+    bounded = {but}
+    for event in events:
+        facts = event.facts
+        if event.action is Action.LOOKED:
+            looked[event.run] = None
+            names.add(facts["dataset"])
+        elif event.action is Action.RESERVED and facts["epsilon"] is not None:
+            costly.add((event.run, facts["attempt"]))
+        elif (event.action is Action.SPENT and (event.run, facts["attempt"]) in costly) or (
+            event.action is Action.SETTLED and facts["outcome"] == "published"
+        ):
+            bounded.add(event.run)
+    # A table that came back without a new charge is known by its own event only.
+    left = [run for run in looked if run not in bounded and not _is_published(page, run)]
+    limits = [_limit(sheet, name) for name in names if name is not None]
+    return Looks(tuple(left), min(limits, default=ALLOWED))
+
+
+def _limit(sheet: Sheet, dataset: str) -> int:
+    set_to = [e.facts["looks"] for e in sheet.events(dataset_subject(dataset)) if e.action is Action.LOOKS_LIMITED]
+    return int(set_to[-1]) if set_to else ALLOWED
+
+
+def _is_published(page: Page, run: str) -> bool:
+    return any(event.action is Action.PUBLISHED for event in page.events(run))

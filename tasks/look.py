@@ -1,0 +1,36 @@
+"""What the data answer is told only to a run that may look (records/looks.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from mechanisms.refusal import Refusal
+from records.looks import look
+from tasks.job import Job
+from tasks.source_files import SourceUnreadable
+
+__all__ = ["answered"]
+
+Read = TypeVar("Read")
+
+
+def answered(job: Job, source: Callable[[], str], read: Callable[[], Read]) -> Read:
+    """Read the data; before the outcome is known outside, the look is on record, or refused.
+
+    source: gives the digest of the source. A file that cannot be read has told nothing, so it is no look.
+    """
+    outcome: Read | Refusal
+    try:
+        outcome = read()
+    except Refusal as refusal:
+        if isinstance(refusal, SourceUnreadable) or refusal.kind == "failure":
+            raise
+        outcome = refusal
+    # Not inside the handler: the answer would stand behind the refusal in every traceback.
+    now = datetime.now(UTC)
+    look(job.log, dataset=job.plan.dataset, source=source(), run=job.run.id, actor=job.actor, now=now)
+    if isinstance(outcome, Refusal):
+        raise outcome
+    return outcome

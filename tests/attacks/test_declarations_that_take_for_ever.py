@@ -1,0 +1,106 @@
+"""A wide file or a long list costs seconds or is refused, before anything is done with each of its parts.
+
+`init` of 100,000 columns and `plan` of as many, or of 200,000 categories in YAML, took minutes. The tests count what
+is looked at, because a busy machine is no defect.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typed_line import typed
+from workplace import Workplace, make_private
+
+from mechanisms.columns import MOST_CATEGORIES, MOST_COLUMNS
+from mechanisms.dp_microaggregation import MOST_CHOICES
+
+COLUMN = {"role": "confidential", "type": "continuous", "domain": [0, 10]}
+
+
+def wide(path: Path, columns: int) -> None:
+    names = [f"c{place}" for place in range(columns)]
+    pq.write_table(pa.table([pa.array([1.0])] * columns, names=names), path)
+
+
+def test_a_draft_of_a_file_with_too_many_columns_looks_at_none(tmp_path: Path) -> None:
+    wide(tmp_path / "data.parquet", MOST_COLUMNS + 1)
+    with mock.patch("tasks.draft.column_line") as looked_at:
+        typed("init", tmp_path / "data.parquet").require_refusal(3)
+    assert looked_at.call_count == 0
+
+
+def test_a_spec_with_too_many_columns_is_refused(workplace: Workplace) -> None:
+    workplace.raw["source"]["columns"] = {f"c{place}": COLUMN for place in range(MOST_COLUMNS + 1)}
+    refused = typed("plan", written(workplace))
+    refused.require_refusal(2)
+    assert "source.columns" in refused.err
+    assert len(refused.err) < 2000
+
+
+def written(workplace: Workplace) -> Path:
+    spec = workplace.folder / "spec.json"
+    spec.write_text(json.dumps(workplace.raw), encoding="utf-8")
+    return spec
+
+
+@pytest.mark.parametrize("listed", [[f"x{place}" for place in range(200_000)], [None] * 200_000])
+def test_a_column_with_too_many_categories_is_refused_with_one_fault(workplace: Workplace, listed: list[Any]) -> None:
+    workplace.raw["source"]["columns"]["region"]["categories"] = listed
+    refused = typed("plan", written(workplace))
+    refused.require_refusal(2)
+    assert refused.err.count(f"at most {MOST_CATEGORIES:,}") == 1
+    assert len(refused.err) < 2000
+
+
+def test_faults_of_many_parts_are_told_in_short(workplace: Workplace) -> None:
+    """Each unknown key is compared with every known one, to say which was meant."""
+    workplace.raw |= {f"kee{place}": 1 for place in range(20_000)}
+    workplace.raw["source"]["columns"]["region"]["categories"] = [None] * 60_000
+    with mock.patch("flows.spec_faults.difflib.get_close_matches", return_value=[]) as compared:
+        refused = typed("plan", written(workplace))
+    refused.require_refusal(2)
+    assert compared.call_count <= 100
+    assert refused.err.count("\n") < 300
+    assert "more faults" in refused.err
+
+
+def test_choices_that_are_compared_with_each_other_are_few(workplace: Workplace) -> None:
+    make_private(workplace)
+    names = [f"x{place}" for place in range(MOST_CHOICES + 1)]
+    region = {"role": "quasi_identifier", "type": "nominal"}
+    for declared in (
+        {**region, "categories": names},
+        {**region, "taxonomy": {**{name: ["all"] for name in names}, "all": []}},
+        {**region, "categories": names[:2], "taxonomy": {**{name: ["all"] for name in names}, "all": []}},
+    ):
+        workplace.raw["source"]["columns"]["region"] = declared
+        refused = typed("plan", written(workplace))
+        refused.require_refusal(2)
+        assert f"at most {MOST_CHOICES} categories and concepts" in refused.err
+
+
+def test_a_long_list_in_a_script_is_read_once(tmp_path: Path) -> None:
+    """Every name was taken from a copy of all that were left: 50,000 of them took minutes."""
+    from tasks.neighbours.r_call import _Token, arguments_of
+
+    names = ", ".join(f'"v{place}"' for place in range(50_000))
+    (argument,) = arguments_of("createSdcObj", f"createSdcObj(c({names}))")
+    copied = 0
+    original = tuple.__getitem__
+
+    class Counting(tuple):  # type: ignore[type-arg]
+        def __getitem__(self, key: Any) -> Any:
+            nonlocal copied
+            copied += isinstance(key, slice)
+            return original(self, key)
+
+    assert isinstance(argument.tokens[0], _Token)
+    found = type(argument)(argument.name, Counting(argument.tokens)).value()
+    assert isinstance(found, list)
+    assert (len(found), copied) == (50_000, 0)

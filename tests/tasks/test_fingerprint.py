@@ -1,0 +1,148 @@
+"""The digest of values: what does not change it, what does, and that parts add up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
+
+KEY = b"a key of thirty-two bytes, or so"
+
+records = st.lists(
+    st.tuples(
+        st.one_of(st.none(), st.integers(-(2**53), 2**53)),
+        st.one_of(st.none(), st.floats(allow_nan=False)),
+        st.one_of(st.none(), st.text(st.characters(codec="utf-8"), max_size=5)),
+    ),
+    min_size=1,
+    max_size=30,
+)
+TYPES = {"whole": pa.int64(), "real": pa.float64(), "text": pa.string()}
+
+
+def table(rows: list[tuple[Any, ...]]) -> pa.Table:
+    return pa.table({name: pa.array([row[i] for row in rows], kind) for i, (name, kind) in enumerate(TYPES.items())})
+
+
+def sums(columns: pa.Table, key: bytes = KEY) -> Sums:
+    found = Fingerprint(key)
+    for name in columns.column_names:
+        found.add(name, columns.column(name))
+    return found.sums()
+
+
+def as_multiset(rows: list[tuple[Any, ...]]) -> list[str]:
+    return sorted(
+        repr(tuple(0.0 if value == 0 and isinstance(value, float) else value for value in row)) for row in rows
+    )
+
+
+@given(records, st.randoms(use_true_random=False), st.integers(1, 30))
+def test_order_and_parts_do_not_matter(rows, chance, cut):
+    whole = sums(table(rows))
+    shuffled = chance.sample(rows, len(rows))
+    assert sums(table(shuffled).select(["text", "real", "whole"])) == whole
+    parts = [sums(table(shuffled[start : start + cut])) for start in range(0, len(rows), cut)]
+    assert digest_of_values(KEY, TYPES, parts) == digest_of_values(KEY, TYPES, [whole])
+    in_chunks = pa.concat_tables([table(shuffled[start : start + cut]) for start in range(0, len(rows), cut)])
+    assert sums(in_chunks) == whole
+
+
+@given(records, records)
+def test_different_records_differ(one, other):
+    assert (sums(table(one)) == sums(table(other))) == (as_multiset(one) == as_multiset(other))
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pa.array([1, 0, None, -7], pa.int8()),
+        pa.array([1, 0, None, -7], pa.float32()),
+        pa.array([1, -0.0, float("nan"), -7], pa.float64()),
+        pa.array([1, 0, None, -7], pa.decimal128(9, 3)),
+        pa.array([1, 0, None, -7], pa.int64()).dictionary_encode(),
+    ],
+    ids=lambda stored: str(stored.type),
+)
+def test_how_a_number_is_stored_does_not_matter(stored):
+    plain = sums(pa.table({"v": pa.array([1, 0, None, -7], pa.int64())}))
+    assert sums(pa.table({"v": stored})) == plain
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.large_string(),
+        pa.string_view(),
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.dictionary(pa.int32(), pa.large_string()),
+    ],
+    ids=str,
+)
+def test_how_a_text_is_stored_does_not_matter(kind):
+    plain = pa.array(["N", "ä", None, "N", ""])
+    assert sums(pa.table({"v": plain.cast(kind)})) == sums(pa.table({"v": plain}))
+
+
+def test_a_dictionary_may_hold_a_text_twice_or_a_missing_one():
+    odd = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None]), pa.array(["N", "N", None]))
+    assert sums(pa.table({"v": odd})) == sums(pa.table({"v": ["N", "N", None, None]}))
+
+
+def test_text_that_is_not_unicode_is_no_reason_to_stop():
+    bad = pa.array([b"\xff", b"\xfe"]).view(pa.string())
+    assert sums(pa.table({"v": bad})) != sums(pa.table({"v": bad.take(pa.array([0, 0]))}))
+
+
+def test_values_exchanged_between_records_or_columns_are_other_records():
+    whole = sums(pa.table({"a": [1.0, 2.0], "b": [3.0, 4.0]}))
+    assert sums(pa.table({"a": [1.0, 2.0], "b": [4.0, 3.0]})) != whole
+    assert sums(pa.table({"a": [3.0, 4.0], "b": [1.0, 2.0]})) != whole
+    assert sums(pa.table({"a": ["x", "y"], "b": ["z", "w"]})) != sums(pa.table({"a": ["x", "y"], "b": ["w", "z"]}))
+
+
+def test_missing_nothing_zero_and_infinity_are_told_apart():
+    found = {
+        (s.first, s.second) for v in (None, 0.0, float("inf"), float("-inf")) for s in [sums(pa.table({"v": [v, 1.0]}))]
+    }
+    texts = {(s.first, s.second) for v in (None, "", "None") for s in [sums(pa.table({"v": [v, "x"]}))]}
+    assert (len(found), len(texts)) == (4, 3)
+
+
+def test_names_numbers_of_records_and_keys_are_in_the_digest():
+    one = Sums(1, 2, 3)
+    found = [
+        digest_of_values(KEY, ["a"], [one]),
+        digest_of_values(KEY, ["b"], [one]),
+        digest_of_values(b"other", ["a"], [one]),
+        digest_of_values(KEY, ["a"], [Sums(2, 2, 3)]),
+        digest_of_values(KEY, ["a"], [Sums(1, 3, 2)]),
+    ]
+    assert len(set(found)) == len(found)
+    assert digest_of_values(KEY, ["a", "b"], [one]) == digest_of_values(KEY, ["b", "a"], [one])
+    assert key_of_values(KEY) not in (KEY, key_of_values(b"other"))
+
+
+def test_sums_wrap_around():
+    assert Sums(1, 2**64 - 1, 5) + Sums(2, 2, 6) == Sums(3, 1, 11)
+
+
+def test_many_similar_records_do_not_collide():
+    """Neighbouring whole numbers in three columns: 8,000 records, every digest of a single record another."""
+    values = np.stack(np.meshgrid(*[np.arange(20.0)] * 3), -1).reshape(-1, 3)
+    seen = {sums(pa.table({name: row[i : i + 1] for i, name in enumerate("abc")})) for row in values}
+    assert len(seen) == len(values)
+
+
+def test_a_million_bits_of_sums_look_like_chance():
+    """Each bit of the sums of 4,000 single records is 1 half of the time, within six standard errors: 2e-9 a bit."""
+    found = [sums(pa.table({"v": [float(value)]})) for value in range(4000)]
+    for words in ([each.first for each in found], [each.second for each in found]):
+        ones = np.array([[word >> bit & 1 for bit in range(64)] for word in words]).mean(axis=0)
+        assert np.abs(ones - 0.5).max() < 6 * 0.5 / np.sqrt(4000)
