@@ -83,7 +83,7 @@ def prepare(job: Job) -> Event | None:
     # A reference: folder, digests, number of records; only the columns that something depends on are kept.
     source = ingest(job, asked_about(expectations, job.plan.declared))
     job.record(Action.INGESTED, source=source.digest, records=source.rows)
-    earlier = published_before(job, source.digest)
+    earlier = published_before(job, source.digests)
     if earlier is not None and job.run.committed("protected") is None and not asked_again(job):
         return earlier
 

@@ -8,6 +8,7 @@ release of the same asks for it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 
 from mechanisms.guarantee import Guarantee
 from mechanisms.refusal import Refusal
@@ -35,8 +36,8 @@ def asked_again(job: Job) -> bool:
     return any(event.facts.get("again") for event in job.log.events(job.run.id))
 
 
-def published_before(job: Job, source: str) -> Event | None:
-    """The publication by the last other run of this spec from the source with this digest."""
+def published_before(job: Job, source: Collection[str]) -> Event | None:
+    """The publication by the last run of this spec from the same source. source: every digest that it goes by."""
     ours, made_from = set[str](), dict[str, str]()
     found = None
     for event in job.log.events():
@@ -44,7 +45,7 @@ def published_before(job: Job, source: str) -> Event | None:
             ours.add(event.run)
         elif event.action is Action.INGESTED:
             made_from[event.run] = event.facts["source"]
-        elif event.action is Action.PUBLISHED and event.run in ours and made_from.get(event.run) == source:
+        elif event.action is Action.PUBLISHED and event.run in ours and made_from.get(event.run) in source:
             found = event
     return found
 

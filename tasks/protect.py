@@ -121,9 +121,7 @@ def protect(job: Job, source: Ingested) -> Staged:
     require_system(randomness)
     plan = job.plan
     cells = _cells_of_parts(job, source)  # before anything is spent: a cluster may fail
-    job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC))  # before the draw, never after
-    head = job.log.head()
-    job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
+    _spend(job, draws=True)  # before the draw, never after
     job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))
     importlib.import_module("mechanisms.microaggregation.kernels")  # the compiler is not safe to load on two threads
     kept = _rows_kept(job, source, randomness)
@@ -206,10 +204,18 @@ def _protected(job: Job, source: Ingested, kept: NDArray[np.int64] | None, rando
 
 
 def _repeated(job: Job, answer: Answer) -> Staged:
-    """What another run drew, staged once more; nothing is spent."""
+    """What another run drew, staged once more; nothing is charged for it, but from here on it may be out."""
+    _spend(job, draws=False)
     take_back(job, answer)
     settled = {**answer.facts["settled"], "table": job.plan.table.name}
     return _commit(job, _staged(job, (), answer.facts["records"], settled))
+
+
+def _spend(job: Job, *, draws: bool) -> None:
+    """Tell the ledger that from here on nothing is given back."""
+    job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC), draws=draws)
+    head = job.log.head()
+    job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
 
 
 def _keep(job: Job, source: Ingested, staged: Staged) -> None:
@@ -264,10 +270,10 @@ def _secrets(protected: Protected, order: NDArray[np.int64], kept: NDArray[np.in
 
 
 def _require_planned(given: Guarantee, planned: Guarantee) -> None:
-    """What the mechanism promises must be what was planned; the plan may only add what is not promised."""
-    if given.model_copy(update={"not_promised": planned.not_promised}) != planned or not set(given.not_promised) <= set(
-        planned.not_promised
-    ):
+    """What the mechanism promises must be what was planned; the plan may only add what it knows of the data: what is
+    public about them, what is assumed, and what is not promised."""
+    added = {name: getattr(planned, name) for name in ("public", "assumptions", "not_promised")}
+    if given.model_copy(update=added) != planned or not all(set(getattr(given, n)) <= set(added[n]) for n in added):
         raise PromiseDiffers.at(
             "protect", rule="the mechanism promises something else than was planned", remedy="Report this defect."
         )

@@ -101,6 +101,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "release": job.run.id,
         "created": job.started.isoformat(timespec="seconds"),
         "records": staged.records,
+        **({} if plan.edition is None else {"edition": plan.edition}),
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "settled": dict(staged.settled),
         "columns": columns,
