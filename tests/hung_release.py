@@ -6,15 +6,18 @@ SIGN: a file that is made when it hangs.
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from flows import cli
-from tasks import ingest
+from flows.local_server import be_quiet
 
 if __name__ == "__main__":
     spec, sign = sys.argv[1:]
+    be_quiet(Path(os.environ["PENSTOCK_HOME"]))  # before Prefect is imported, as the command does
+    from tasks import ingest
 
     def hang(*_: Any, **__: Any) -> None:
         """Wait for a lock that this thread holds; the kernel takes up such a wait again after every signal."""
