@@ -63,7 +63,7 @@ def test_the_demo_releases_and_prints_our_lines_only(tmp_path: Path) -> None:
         f"  public report       {bundle}/report.html",
         f"  confidential report {report}",
         "",
-        "The bundle verifies, and the audit log has 11 events, every one in its place.",
+        "The bundle verifies, and the audit log has 12 events, every one in its place.",
         "Look further:",
         f"  cat {place}/specs/survey.yaml",
         f"  penstock plan {place}/specs/survey.yaml",
