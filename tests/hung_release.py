@@ -6,17 +6,19 @@ SIGN: a file that is made when it hangs.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 from flows import cli
 from flows.local_server import be_quiet
+from records.home import Home
 
 if __name__ == "__main__":
     spec, sign = sys.argv[1:]
-    be_quiet(Path(os.environ["PENSTOCK_HOME"]))  # before Prefect is imported, as the command does
+    home = Home.open().root
+    (home / "prefect").mkdir(mode=0o700)
+    be_quiet(home)  # before Prefect is imported, as the command does
     from tasks import ingest
 
     def hang(*_: Any, **__: Any) -> None:
