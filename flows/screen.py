@@ -180,11 +180,14 @@ class Screen:
             ("ledger_events", "events of the ledger, none missing, no limit exceeded"),
             ("decisions", "decisions of reviewers, their signatures hold"),
             ("manifests", "published manifests agree with the log"),
+            ("files", "published files are as their manifests say"),
         ):
             if name in found:
                 self._out.print(f"{found[name]} {text}.")
         for place in found.get("not_reached", []):
             self._out.print(f"[yellow]not reached[/yellow] {shown(place)}")
+        for number in found.get("backwards", []):
+            self._out.print(f"[yellow]clock[/yellow] event {number} bears an earlier time than one before it")
 
     def show_budgets(self, books: Sequence[Mapping[str, Any]]) -> None:
         if self._as_json:

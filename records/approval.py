@@ -16,7 +16,7 @@ about the deadline: a decision signed in time and handed in late is late.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from mechanisms.refusal import Fault, Refusal
@@ -115,11 +115,20 @@ class ApprovalClosed(DecisionRefused):
 
 
 def wait(
-    log: Log, *, run: str, content: str, rule: Rule, started_by: Sequence[str], actor: str, now: datetime
+    log: Log,
+    *,
+    run: str,
+    content: str,
+    rule: Rule,
+    started_by: Sequence[str],
+    actor: str,
+    now: datetime,
+    confidential: Mapping[str, str] | None = None,
 ) -> Standing:
     """Ask for approval of this content. Asking again is silent; another content voids all earlier decisions.
 
-    Asked again, the first rule and deadline stay, also after the approval was given or refused.
+    Asked again, the first rule and deadline stay, also after the approval was given or refused. confidential: keyed
+    digests of what the reviewers read, which the content covers too.
     """
     faults = []
     if not _RUN.fullmatch(run):
@@ -137,6 +146,7 @@ def wait(
                 "allowed": list(rule.allowed),
                 "until": (now.astimezone(UTC) + rule.within).isoformat(),
                 "started_by": list(started_by),
+                **({"confidential": dict(confidential)} if confidential else {}),
             }
             pen.append(Action.WAITING, run=run, actor=actor, facts=facts, occurred=now)
         return standing(pen, run, now)

@@ -187,7 +187,8 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
     if rule is None:
         require_no_end(job)
         return NOBODY_ASKED
-    content = (staged_content(job) or {"content": ""})["content"]  # nobody can be asked about nothing
+    settled = staged_content(job) or {"content": "", "release": {}}  # nobody can be asked about nothing
+    content = settled["content"]
     asked_before = _standing(job).content == content
     wait(
         job.log,
@@ -197,6 +198,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
         started_by=_starters(job),
         actor=job.actor,
         now=datetime.now(UTC),
+        confidential=settled["release"].get("confidential"),
     )
     if not asked_before:
         job.tell(Action.WAITING)
@@ -318,6 +320,11 @@ def _take_from_form(job: Job, content: str, stands: Standing) -> None:
         return
 
 
+def _bound(release: Mapping[str, Any]) -> str:
+    pages = release.get("confidential", {})
+    return "every file to be published" + (f", and {', '.join(pages)} as you read them" if pages else "")
+
+
 def _question(job: Job, content: str, stands: Standing, note: str) -> str:
     release = (staged_content(job) or {})["release"]
     decided = [given.reviewer for given in stands.decisions]
@@ -331,6 +338,7 @@ def _question(job: Job, content: str, stands: Standing, note: str) -> str:
         f"{note}Read the {confidential_report(job)} of run `{job.run.id}`. "
         f"**Gates:** {gates} Then sign exactly this content, where your key is:\n\n"
         f"```\npenstock sign {content} --key YOUR.pem\n```\n\n"
+        f"Your signature binds {_bound(release)}: once one of them changes, nothing is published.\n\n"
         f'To refuse, add `--refuse --reason "TEXT"` and give the same reason in the form.\n\n'
         f"**Approvals missing:** {stands.missing} of {stands.required}. "
         f"**Approved by:** {', '.join(decided) or 'nobody'}. "

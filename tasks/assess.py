@@ -69,7 +69,8 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
         "undefined": undefined,
         "clamped": [column.as_dict() for column in clamped],
     }
-    job.run.path("assessment.json").write_text(json.dumps(assessment, indent=2), encoding="utf-8")
+    if not job.is_staged:
+        job.run.path("assessment.json").write_text(json.dumps(assessment, indent=2), encoding="utf-8")
     return decision
 
 

@@ -17,8 +17,10 @@ from typing import Any
 from measures.gates import Decision
 from mechanisms.columns import Column
 from mechanisms.guarantee import ADDS_UP, Guarantee
+from mechanisms.refusal import Fault
 from mechanisms.registry import mechanism_of
 from records import bundle
+from records.digest import keyed_file
 from records.log import Action
 from records.pages import PublicReport, public_report
 from records.places import appears_at_once, manifest_at, require_writable
@@ -113,6 +115,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "spec_sha256": plan.spec_digest,
         "bytes": {file["name"]: (job.bundle / file["name"]).stat().st_size for file in subject},
         "environment": _environment(),
+        "confidential": confidential_digests(job),
     }
     content = bundle.content_digest(subject, release)
     job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": staged.records})
@@ -134,8 +137,26 @@ def staged_content(job: Job) -> dict[str, Any] | None:
     """What was staged: content, subject, release, records; None before. Refused if a file was changed since."""
     settled = _settled(job)
     if settled is not None:
-        RunDamaged.raise_for(bundle.alterations(job.bundle, settled["subject"]))
+        RunDamaged.raise_for([*bundle.alterations(job.bundle, settled["subject"]), *_changed_pages(job, settled)])
     return settled
+
+
+def confidential_digests(job: Job) -> dict[str, str]:
+    """Keyed digests of the pages that reviewers read; they tell nothing without the key, so the manifest has them."""
+    key = job.home.secret_key()
+    return {name: keyed_file(key, job.run.path(name)) for name in KEPT if job.run.path(name).exists()}
+
+
+def _changed_pages(job: Job, settled: Mapping[str, Any]) -> Iterator[Fault]:
+    """Where what reviewers read is not what was there when they were asked; earlier versions did not bind it."""
+    bound, found = settled["release"].get("confidential", {}), confidential_digests(job)
+    for name, digest in bound.items():
+        if found.get(name) != digest:
+            yield Fault(
+                name,
+                "must be as it was when the reviewers were asked",
+                "Find out who changed it. This run ends here; the next one begins anew.",
+            )
 
 
 @step("seal")
@@ -149,6 +170,7 @@ def seal(job: Job, approval: Mapping[str, Any]) -> None:
     settled = _settled(job)
     if settled is None:
         raise RunRefused.at("bundle", rule="must be staged before it is sealed", remedy="Stage it.")
+    RunDamaged.raise_for(_changed_pages(job, settled))
     ClaimBroken.raise_for(approval_faults(approval, settled["content"], settled["release"]["reviewers"]))
     head = job.log.head()
     digest = bundle.seal(
@@ -156,7 +178,7 @@ def seal(job: Job, approval: Mapping[str, Any]) -> None:
         subject=settled["subject"],
         release=settled["release"],
         approval=approval,
-        log_head={"seq": head.seq, "digest": head.digest},
+        log_head={"digest": head.digest},
         key=job.home.signing_key(),
     )
     job.run.commit(
@@ -277,7 +299,7 @@ def _page(
                 for file in data
             ],
             usage=mechanism_of(job.plan.params).advice(job.plan.params, job.plan.declared),
-            log_head=f"{head.seq}:{head.digest}",
+            log_head=head.digest,
             rows_are="records" if layout is None else "cells",
             table=None if layout is None else sheet_of(layout, read_table(staged.data, layout)),
             linked=linked,

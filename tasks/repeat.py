@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from records.answers import Answer, answer_key, find_answer, keep_answer
+from records.answers import Answer, answer_key, content_of, find_answer, keep_answer
 from records.digest import plain_file
 from records.log import Action
 from records.run import RunDamaged
@@ -25,8 +25,14 @@ def drawn_before(job: Job, *sources: str) -> Answer | None:
     answer = next((each for each in found if each is not None), None)
     if answer is None:
         return None
-    drawn = [event.facts["data"] for event in job.log.events(answer.run) if event.action is Action.PROTECTED]
-    if answer.digest not in drawn or plain_file(answer.data) != answer.digest:
+    content = content_of(job.home, answer.digest, answer.facts, answer.secrets)
+    drawn = [
+        (event.facts["data"], event.facts.get("answer"))
+        for event in job.log.events(answer.run)
+        if event.action is Action.PROTECTED
+    ]
+    # Versions before 0.4 put only the data on record: what lies beside them cannot be believed any more.
+    if (answer.digest, content) not in drawn or plain_file(answer.data) != answer.digest:
         raise RunDamaged.at(
             str(answer.data.parent),
             rule="must be as it was drawn and as the audit log says",

@@ -27,7 +27,7 @@ from flows.spec import load_spec
 from records import bundle, durable, object_store
 from records.ledger import Ledger
 from records.log import Log
-from tasks import publish
+from tasks import look, publish
 
 # The ledger writes its events in transactions of its own.
 LEDGER = {"RESERVED": "reserve", "SPENT": "spend", "SETTLED": "settle"}
@@ -77,6 +77,8 @@ def arm(point: str) -> None:
     trap = before if moment == "before" else after
     if place in LEDGER:
         trap(Ledger, LEDGER[place])
+    elif place == "LOOKED":
+        trap(look, "look")
     elif place.isupper():
         trap(Log, "append", lambda log, action, **_: action.value == place)
     elif place == "marker":

@@ -50,7 +50,7 @@ def test_a_bundle_is_verified_with_the_key_of_the_home_or_a_given_one(released: 
     ended = typed("verify", bundle)
     assert (ended.code, ended.err) == (0, "")
     marks = [line.startswith("checked") for line in ended.out.splitlines()]
-    assert marks == [True, True, False, True, False, False, False, False]
+    assert marks == [True, True, False, True, False, False, False, False, False]
     key = released.folder / "agency.pub"
     shutil.copy(released.home / "keys" / "signing.pub", key)
     shutil.rmtree(released.home)
@@ -318,3 +318,23 @@ def test_an_export_is_made_and_verified_far_from_home(released: Workplace, tmp_p
     assert penstock("audit", "verify", "--export", export, "--key", key, **nowhere).returncode == 7
     assert list(empty.iterdir()) == []
     assert not (tmp_path / "nothing").exists()
+
+
+def test_published_files_are_read_on_request_and_one_that_is_gone_exits_with_7(
+    released: Workplace, typed: Typed
+) -> None:
+    [bundle] = released.bundles()  # a copy; the log knows of the place where it was published too
+    verify = ("audit", "verify", "--bundles", released.published)
+    found = typed(*verify, "--files", "--json").document()
+    assert found["files"] == 2 * (sum(path.is_file() for path in bundle.rglob("*")) - 1)  # all but the manifest
+    assert "published files are as their manifests say" in typed(*verify, "--files").out
+    (bundle / "report.html").unlink()
+    assert typed(*verify).code == 0
+    ended = typed(*verify, "--files", "--json")
+    assert (ended.code, ended.document()["refused"]) == (7, "published-missing")
+
+
+def test_an_export_has_no_published_files(released: Workplace, typed: Typed) -> None:
+    ended = typed("audit", "verify", "--export", "log.jsonl", "--files")
+    assert ended.code == 2
+    assert "--files" in ended.err
