@@ -11,10 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from flows import cli
-from tasks import ingest
+from flows.local_server import be_quiet
+from records.home import Home
 
 if __name__ == "__main__":
     spec, sign = sys.argv[1:]
+    home = Home.open().root
+    (home / "prefect").mkdir(mode=0o700)
+    be_quiet(home)  # before Prefect is imported, as the command does
+    from tasks import ingest
 
     def hang(*_: Any, **__: Any) -> None:
         """Wait for a lock that this thread holds; the kernel takes up such a wait again after every signal."""

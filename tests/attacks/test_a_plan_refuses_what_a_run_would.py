@@ -3,6 +3,7 @@ before it starts a server."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -72,3 +73,8 @@ def test_a_plan_says_that_whoever_asks_could_not_start_it(workplace: Workplace) 
     )
     workplace.raw["approve"]["allowed"].append("anna")
     assert len(look_ahead(load_spec(workplace.write_spec()), count=False)["review"]) == 1
+
+
+def test_a_plan_is_made_without_prefect_which_would_speak_and_leave_files() -> None:
+    script = "import sys, flows.outlook; sys.exit('prefect' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
