@@ -12,6 +12,7 @@ from mechanisms.refusal import Fault, SpecRefused
 from mechanisms.registry import mechanism_of
 from records.addresses import place_of
 from records.digest import canonical
+from records.ledger import require_countable
 from tasks.plan import Plan
 
 __all__ = ["beside", "budget_faults", "draw_up_plan", "of_edition"]
@@ -28,7 +29,7 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
     guarantee = beside(of_edition(compose(promises), spec.source.edition, repeats), spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
     params = spec.protect[0]
-    return Plan(
+    plan = Plan(
         name=spec.name,
         source=spec.source.path,
         declared=spec.columns,
@@ -53,6 +54,8 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
         memory=spec.run.bytes,
         edition=spec.source.edition,
     )
+    require_countable(plan.claim(""))  # whatever the records are
+    return plan
 
 
 def of_edition(guarantee: Guarantee, edition: str | None, repeats: bool) -> Guarantee:

@@ -8,7 +8,7 @@ adaptive choices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -19,6 +19,7 @@ from records.limits import limit_faults
 from records.log import Action, Log, Page
 from records.people import REGISTER
 from records.sheet import Sheet, WritingSheet
+from records.standing import standing
 
 __all__ = [
     "AccountMissing",
@@ -29,11 +30,15 @@ __all__ = [
     "ReservationMissing",
     "SecondRelease",
     "SourceElsewhere",
+    "require_countable",
+    "unacknowledged",
 ]
 
 
 # Elsewhere the number of records of a part would be taken as public, and a record that moves would show in it.
 _PARTS_APART = ("add_remove", "presence", "bootstrap_add_remove")
+# What reviewers have not approved does not come out before a decision that asks the ledger again (`unacknowledged`).
+_HELD_BACK = ("waiting", "expired", "declined")
 
 
 class ClaimRefused(Refusal):
@@ -97,7 +102,7 @@ class Ledger:
         A run that was killed before its draw finds its reservation again. A run whose draw was lost
         reserves anew: what was drawn is spent.
         """
-        _require_countable(claim)
+        require_countable(claim)
         with self._log.transaction() as pen:
             sheet = WritingSheet(pen, actor=actor, now=now)
             mine = sheet.costs_of(run)
@@ -109,7 +114,7 @@ class Ledger:
                 sheet.write(Action.RETURNED, run=run, facts=facts, subjects=waiting.claim.subjects)
             related, records = _related(sheet, claim)
             _require_one_dataset(claim, [cost for cost in related if not records.isdisjoint(cost.claim.known_by)])
-            _require_acknowledged(claim, [cost for cost in related if cost.run != run], records)
+            _require_acknowledged(claim, _not_acknowledged(pen, run, claim, related, records, now))
             attempt = 1 + max((cost.attempt for cost in mine), default=0)
             cost = Cost(
                 run=run, attempt=attempt, claim=claim, state="reserved", occurred=now.astimezone(UTC).isoformat()
@@ -197,7 +202,21 @@ class Ledger:
         return len({event.seq for events in histories.values() for event in events})
 
 
-def _require_countable(claim: Claim) -> None:
+def unacknowledged(page: Page, run: str, now: datetime) -> list[str]:
+    """Which other releases of the same records are out, or may be, and are not acknowledged by what this run drew.
+
+    A release that only waits is not among them, so several may wait; whoever approves one asks this, and the approval
+    of the next is refused.
+    """
+    sheet = Sheet(page)
+    missing = set[str]()
+    for claim in [cost.claim for cost in sheet.costs_of(run) if cost.blocks]:
+        missing.update(_not_acknowledged(page, run, claim, *_related(sheet, claim), now))
+    return sorted(missing)
+
+
+def require_countable(claim: Claim) -> None:
+    """Refuse what no account can count, whatever it holds."""
     if claim.model not in ADDS_UP:
         if claim.epsilon is not None:
             raise ClaimRefused.at(
@@ -261,20 +280,28 @@ def _require_one_dataset(claim: Claim, of_its_records: Iterable[Cost]) -> None:
         )
 
 
-def _require_acknowledged(claim: Claim, others: Iterable[Cost], records: frozenset[str]) -> None:
-    """Every release out or under way that no theorem covers together with this one, once for each table: a repeat
-    shows what the run that drew it shows, so neither needs the other, and who acknowledges one knows both."""
-    out = [other for other in others if other.blocks]
+def _not_acknowledged(
+    page: Page, run: str, claim: Claim, related: Iterable[Cost], records: frozenset[str], now: datetime
+) -> list[str]:
+    """Every other release out or under way that no theorem covers together with this one, and that it does not
+    acknowledge; once for each table: a repeat shows what the run that drew it shows, so neither needs the other, and
+    who acknowledges one knows both. What only waits for its reviewers is not under way."""
+    out = [other for other in related if other.blocks and other.run != run]
     known = {claim.repeats, *(other.drawn_by for other in out if other.run in claim.acknowledges)}
-    missing = sorted(
+    return sorted(
         {
             other.run
             for other in out
             if other.drawn_by not in known
+            and not (other.drawn_by == run and other.claim.source == claim.source)
             and not {claim.model, other.claim.model} <= ADDS_UP
             and not _are_apart(claim, other.claim, records)
+            and not (other.state == "spent" and standing(page, other.run, now).state in _HELD_BACK)
         }
     )
+
+
+def _require_acknowledged(claim: Claim, missing: Sequence[str]) -> None:
     if missing:
         raise SecondRelease.at(
             "budget.acknowledges",

@@ -23,7 +23,7 @@ from records import bundle
 from records.digest import keyed_file
 from records.log import Action
 from records.pages import PublicReport, public_report
-from records.places import appears_at_once, manifest_at
+from records.places import appears_at_once, manifest_at, require_writable
 from records.places import install as publish_at
 from records.run import RunDamaged, RunRefused
 from records.table_sheet import sheet_of
@@ -39,7 +39,18 @@ from tasks.table_bundle import described_table, stated_layout, write_table_files
 from tasks.tables import write_csv
 from tasks.verification import FORMAT, ClaimBroken, approval_faults
 
-__all__ = ["Receipt", "already_published", "conclude", "install", "is_leaving", "seal", "stage", "staged_content"]
+__all__ = [
+    "Receipt",
+    "already_published",
+    "conclude",
+    "in_short",
+    "install",
+    "is_leaving",
+    "require_destination",
+    "seal",
+    "stage",
+    "staged_content",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +58,8 @@ class Receipt:
     """Where the release is and what it promises.
 
     records: the rows of the output, which are records or, in a table, cells. repeats: the run that drew this table, if
-    it was drawn before; then nothing was spent.
+    it was drawn before; then nothing was spent. earlier: an earlier run of the same spec from the same source published
+    this; nothing was drawn, spent or published now.
     """
 
     name: str
@@ -61,6 +73,7 @@ class Receipt:
     public_report: str
     confidential_report: str
     seconds: dict[str, float]
+    earlier: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -196,19 +209,26 @@ def already_published(job: Job) -> bool:
     return sealed is not None and manifest is not None and hashlib.sha256(manifest).hexdigest() == sealed["manifest"]
 
 
+def require_destination(job: Job) -> None:
+    """What is drawn could be published; else refused before it is. What has left already needs no more asking."""
+    if job.run.committed("protected") is None:
+        require_writable(job.destination.parent)
+
+
 def conclude(job: Job) -> Receipt:
     """Record the publication, remove the working files, hand out the receipt."""
     sealed = job.run.committed("sealed") or {}
     job.settle("published")
-    job.record(Action.PUBLISHED, manifest=sealed["manifest"], destination=str(job.destination))
+    if not any(event.action is Action.PUBLISHED for event in job.log.events(job.run.id)):  # or it died right after it
+        job.record(Action.PUBLISHED, manifest=sealed["manifest"], destination=str(job.destination))
     head = job.log.head()
     receipt = Receipt(
         name=job.plan.name,
         run=job.run.id,
         records=sealed["records"],
         rows_are="records" if job.plan.layout is None else "cells",
-        repeats=repeated(job),
-        promise=_in_short(job.plan.guarantee),
+        repeats=repeated(job, job.run.id),
+        promise=in_short(job.plan.guarantee),
         path=str(job.destination),
         manifest=sealed["manifest"],
         public_report=str(job.destination / "report.html"),
@@ -225,7 +245,7 @@ def conclude(job: Job) -> Receipt:
     return receipt
 
 
-def _in_short(guarantee: Guarantee) -> str:
+def in_short(guarantee: Guarantee) -> str:
     """The promise on one line."""
     parameters = guarantee.parameters
     if guarantee.model in ADDS_UP:

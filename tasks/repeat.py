@@ -51,9 +51,9 @@ def take_back(job: Job, answer: Answer) -> None:
     shutil.copytree(answer.secrets, secrets)
 
 
-def repeated(job: Job) -> str | None:
+def repeated(job: Job, run: str) -> str | None:
     """The run whose table this one publishes again, if it does."""
-    found = [event.facts["of"] for event in job.log.events(job.run.id) if event.action is Action.REPEATED]
+    found = [event.facts["of"] for event in job.log.events(run) if event.action is Action.REPEATED]
     return found[-1] if found else None
 
 

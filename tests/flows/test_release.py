@@ -24,11 +24,11 @@ from mechanisms.refusal import Refusal, TooFewRecords, ValueOutsideDomain
 from mechanisms.registry import MECHANISMS
 from records import LogAppendFailed, open_records
 from records.log import Action
+from records.places import DestinationNotWritable
 from records.run import RunDamaged
 from tasks.expectations import SuiteRefused, ValidationFailed
 from tasks.protect import PromiseDiffers
 from tasks.publish import Receipt
-from tasks.step import StepFailed
 from tasks.verification import verify_bundle
 
 pytestmark = pytest.mark.usefixtures("prefect_home")
@@ -234,11 +234,12 @@ def test_a_resumed_run_whose_source_changed_starts_over(workplace: Workplace) ->
     assert len(list((workplace.home / "runs").glob("2*"))) == 1
 
 
-def test_a_destination_that_cannot_be_written_fails_and_a_rerun_publishes(workplace: Workplace) -> None:
+def test_a_destination_that_cannot_be_written_fails_before_the_draw_and_a_rerun_publishes(workplace: Workplace) -> None:
     workplace.published.write_text("a file where a folder should be", encoding="utf-8")
-    with pytest.raises(StepFailed, match="publish"):
+    with pytest.raises(DestinationNotWritable, match="publish"):
         release(workplace)
     assert actions()[-1] == "FAILED"
+    assert "RESERVED" not in actions()
     workplace.published.unlink()
     release(workplace)
     assert len(workplace.bundles()) == 1
