@@ -23,12 +23,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from sqlalchemy import Column, Integer, MetaData, Table, insert, select
+from sqlalchemy import Column, Integer, MetaData, Table, insert
 
 from benchmarks.sizes import SHARE, sized
 from records import Action, Home, LogAppendFailed, Records, open_records
 from records.accounts import Account, Claim
-from records.database import SCHEMA
 from records.limits import Officer, open_account
 from records.people import trust
 from records.sheet import WritingSheet
@@ -136,21 +135,13 @@ def per_second(home: Home, work: Work, processes: int) -> float:
     return sum(done.get() for _ in children) / seconds
 
 
-def copy(source: Records, target: Records) -> None:
-    """Put the records of one database in the place of another's; both belong to the same home, so they hold there."""
-    with source.engine.connect() as reading, target.engine.begin() as writing:
-        for table in SCHEMA.sorted_tables:
-            writing.execute(table.delete())
-            writing.execute(insert(table), [dict(row) for row in reading.execute(select(table)).mappings()])
-
-
-def measure(database: str, home: Home, fill: Callable[[Records], None]) -> Records:
+def measure(database: str, home: Home) -> None:
     records = open_records(home=home)
     BARE.metadata.create_all(records.engine)
     open_budget(records)
     for charges in (0, CHARGES):
         if charges:
-            fill(records)
+            charge(records)
         for processes in PROCESSES:
             for name, work in (("append", append), ("reservation", reserve)):
                 commits, rate = per_second(home, bare, processes), per_second(home, work, processes)
@@ -158,19 +149,18 @@ def measure(database: str, home: Home, fill: Callable[[Records], None]) -> Recor
                 print(f"{database:12}{charges:8,}{processes:11}   {name:12}{figures}", flush=True)
     records.log.verify()
     records.ledger.verify()
-    return records
 
 
 def main() -> None:
     titles = f"{'a second':>10}{'bare commits':>14}{'ratio':>8}"
     print(f"{'database':12}{'charges':>8}{'processes':>11}   {'':12}{titles}")
     with ExitStack() as places:
-        home = Home.open(Path(places.enter_context(tempfile.TemporaryDirectory())) / "home")
+        folder = Path(places.enter_context(tempfile.TemporaryDirectory()))
         os.environ.pop("PENSTOCK_DB", None)
-        charged = measure("SQLite", home, charge)
+        measure("SQLite", Home.open(folder / "sqlite"))
         server = places.enter_context(running_server(fsync=True))
         os.environ["PENSTOCK_DB"] = server.new_database()
-        measure("PostgreSQL", home, lambda records: copy(charged, records))
+        measure("PostgreSQL", Home.open(folder / "postgresql"))
 
 
 if __name__ == "__main__":

@@ -40,6 +40,9 @@ def verify(
         list[str] | None,
         typer.Option("--bundles", help="Also check every manifest below this folder, or s3:// address."),
     ] = None,
+    files: Annotated[
+        bool, typer.Option("--files", help="Also read every published file; exit with 7 if one is altered or gone.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check log, ledger, signatures, and every manifest that can be reached."""
@@ -48,6 +51,8 @@ def verify(
     from records.export import verify_export
     from records.home import Home
 
+    if export is not None and files:
+        raise _not_together("--files", "is checked against the database, not against an export")
     if export is not None and bundles:
         raise _not_together("--bundles", "is checked against the database, not against an export")
     if export is None and key is not None:
@@ -56,7 +61,8 @@ def verify(
         found = verify_export(export, key if key is not None else Home.located().public_key_path)
         Screen(as_json).show_audit(found)
         return
-    Screen(as_json).show_audit(verify_everything([place_of(place, "--bundles") for place in bundles or ()]))
+    places = [place_of(place, "--bundles") for place in bundles or ()]
+    Screen(as_json).show_audit(verify_everything(places, files=files))
 
 
 @audit.command("export")

@@ -7,6 +7,7 @@ approval or refused by a reviewer, 7 integrity check failed, 1 anything else.
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,7 @@ from flows.backup_commands import backup, restore
 from flows.budget_commands import budget
 from flows.options import AsJson, OutputFile, new_file
 from flows.reproduce_commands import reproduce
-from flows.review_commands import approve, keys, refuse, sign
+from flows.review_commands import approve, keys, refuse, sign, withdraw
 from flows.screen import Screen
 from flows.serve_command import serve
 from flows.spec import json_schema, load_spec
@@ -51,6 +52,7 @@ app.add_typer(budget, name="budget")
 app.add_typer(keys, name="keys")
 app.command()(approve)
 app.command()(refuse)
+app.command()(withdraw)
 app.command()(sign)
 app.command()(reproduce)
 app.command()(backup)
@@ -127,19 +129,33 @@ def run(
     started_by: Annotated[
         str | None, typer.Option(help="Who asked for the release, where a service account runs it.")
     ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Release once more what this spec has published from the same source; else its receipt comes back.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Release: read, validate, protect, check, and publish if every gate passes and the reviewers approve."""
+    from flows.ended import end_in_time
     from flows.local_server import prefect_server
+    from flows.outlook import examine
     from records.home import Home
 
     screen = Screen(as_json)
     chosen = load_spec(spec, source=source, publish=publish)
-    with screen.progress(), prefect_server(Home.open().root):
-        from flows.release import release
+    end_in_time()
+    examine(chosen)  # a spec is refused before a server is started for it
+    with ExitStack() as server:
+        with screen.progress():
+            server.enter_context(prefect_server(Home.open().root))
+            from flows.release import release
 
-        result = release(chosen, started_by=started_by)
-    raise typer.Exit(screen.show_result(result))
+            result = release(chosen, started_by=started_by, again=again)
+        code = screen.show_result(result)  # before the server is wound up: whoever is killed then has seen it
+    raise typer.Exit(code)
 
 
 @app.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -76,11 +77,13 @@ tables:
 
 def run_demo(folder: Path, screen: Screen) -> None:
     """Write survey and spec into `folder`, release them, verify what was published; leave data for the form."""
+    from flows.ended import end_in_time
     from flows.local_server import prefect_server
     from records import open_records
     from records.home import Home
     from tasks.verification import verify_bundle
 
+    end_in_time()
     source = folder / "confidential" / "survey.parquet"
     source.parent.mkdir(parents=True, exist_ok=True)
     # A new survey each time: a second release of the same records would be refused.
@@ -92,13 +95,15 @@ def run_demo(folder: Path, screen: Screen) -> None:
     spec.with_name("panel-data.yaml").write_text(DATA_DESCRIPTION, encoding="utf-8")
     os.environ["PENSTOCK_HOME"] = str(folder / "confidential" / "penstock")
     home = Home.open()
-    with screen.progress(), prefect_server(home.root):
-        from flows.release import release
+    with ExitStack() as server:
+        with screen.progress():
+            server.enter_context(prefect_server(home.root))
+            from flows.release import release
 
-        receipt = release(load_spec(spec)).as_dict()
-    events = open_records(home=home).log.verify().count
-    verify_bundle(Path(receipt["path"]), home.public_key_path)
-    screen.show_demo(receipt, spec, events)
+            receipt = release(load_spec(spec)).as_dict()
+        events = open_records(home=home).log.verify().count
+        verify_bundle(Path(receipt["path"]), home.public_key_path)
+        screen.show_demo(receipt, spec, events)
 
 
 def synthetic_survey(rows: int, randomness: Randomness) -> pa.Table:

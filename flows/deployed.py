@@ -12,7 +12,7 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
-from flows.plan import draw_up_plan
+from flows.outlook import examine
 from flows.release import Receipt, Waiting, release
 from flows.run_ends import before_a_run, told_by_code
 from flows.spec import ReleaseSpec, load_spec
@@ -34,19 +34,21 @@ LONGEST = 24 * 3600  # a release that takes longer hangs; what it has drawn stay
 )
 @told_by_code
 def release_by_reference(
-    spec: Annotated[str, Field(min_length=1)], started_by: Annotated[str, Field(min_length=1)]
+    spec: Annotated[str, Field(min_length=1)], started_by: Annotated[str, Field(min_length=1)], again: bool = False
 ) -> Receipt | Waiting:
     """Release what a spec file says: published, waiting for its reviewers, or refused, and on record.
 
     Args:
         spec: A spec file in the folder of specs, relative to it, such as income.yaml.
         started_by: Who asks for the release. It goes on record, and this person cannot approve it.
+        again: Release once more what was published of the same spec and the same records before. Otherwise the receipt
+            of that comes back.
     """
     with before_a_run(spec):
         require_home()
         found = kept_spec(spec)
-        draw_up_plan(found)  # what it would refuse is told here; the release draws it up for itself
-    return release.fn(found, started_by=started_by)
+        examine(found)  # what it would refuse is told here; the release draws up its plan for itself
+    return release.fn(found, started_by=started_by, again=again)
 
 
 def require_home() -> None:

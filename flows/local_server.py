@@ -8,6 +8,7 @@ ends with it, also when that command is killed; it prints nothing.
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -21,10 +22,27 @@ from pathlib import Path
 
 from mechanisms.refusal import Refusal
 
-__all__ = ["ServerNotReady", "be_quiet", "prefect_server", "quiet_settings", "require_answer", "stop_child"]
+__all__ = [
+    "MemoryTooSmall",
+    "ServerNotReady",
+    "be_quiet",
+    "prefect_server",
+    "quiet_settings",
+    "require_address_space",
+    "require_answer",
+    "stop_child",
+]
 
+ADDRESS_SPACE = 4 << 30  # libraries and their threads reserve it whether they use it or not
 _START_SECONDS = 120
 _STOP_SECONDS = 10
+
+
+class MemoryTooSmall(Refusal):
+    """Under this limit of memory a release would stop somewhere in a library, and hang."""
+
+    code = "memory-too-small"
+    kind = "failure"
 
 
 class ServerNotReady(Refusal):
@@ -57,6 +75,7 @@ def be_quiet(home: Path) -> None:
 @contextmanager
 def prefect_server(home: Path) -> Iterator[None]:
     """Have a Prefect API to speak to. Call before prefect is imported, or `be_quiet` before."""
+    require_address_space()
     be_quiet(home)
     if "PREFECT_API_URL" in os.environ:
         require_answer(os.environ["PREFECT_API_URL"])
@@ -87,6 +106,18 @@ def prefect_server(home: Path) -> Iterator[None]:
     finally:
         del os.environ["PREFECT_API_URL"]
         stop_child(server, _STOP_SECONDS)
+
+
+def require_address_space() -> None:
+    """Threads that cannot start leave others waiting for them without end, here and in the server."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE:
+        raise MemoryTooSmall.at(
+            "memory",
+            rule=f"a release needs an address space of at least {ADDRESS_SPACE >> 20} MiB in each process",
+            got=f"{limit >> 20} MiB",
+            remedy="Raise the limit (ulimit -v). What a release holds in memory is limited by run.memory.",
+        )
 
 
 def stop_child(process: subprocess.Popen[bytes], seconds: float) -> None:

@@ -16,17 +16,25 @@ from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from mechanisms.registry import mechanism_of
 from records.addresses import is_address
+from records.home import login
 from tasks.expectations import described, whole_suite
 from tasks.plan import Plan
 from tasks.source import count_rows, open_source
 
-__all__ = ["look_ahead"]
+__all__ = ["examine", "look_ahead"]
+
+
+def examine(spec: ReleaseSpec) -> Plan:
+    """The plan of a spec; refused is everything that a run would refuse for what the spec says, before it starts."""
+    plan = draw_up_plan(spec)
+    whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)  # one that cannot run
+    GateRefused.raise_for(_refused(plan, None, _settled(plan, None)))
+    return plan
 
 
 def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records."""
-    plan = draw_up_plan(spec)
-    # One that cannot run is refused here already.
+    plan = examine(spec)
     expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
     rows = None
     source = "The source does not exist yet; its columns were not checked."
@@ -112,5 +120,8 @@ def _review(plan: Plan) -> Iterator[str]:
     who = ", ".join(rule.allowed)
     time = str(rule.within).removesuffix(", 0:00:00")
     yield f"{rule.reviewers} of {who} must approve within {time}; who starts the run does not count."
+    left = [name for name in rule.allowed if name.casefold() != login().casefold()]
+    if len(left) < rule.reviewers:
+        yield f"Started by {login()}, it will be refused: too few others may approve."
     if plan.guarantee.model in ADDS_UP:
         yield "They must decide by what is public: a decision that the confidential data call for tells about them."

@@ -12,9 +12,10 @@ from mechanisms.refusal import Fault, SpecRefused
 from mechanisms.registry import mechanism_of
 from records.addresses import place_of
 from records.digest import canonical
+from records.ledger import require_countable
 from tasks.plan import Plan
 
-__all__ = ["beside", "budget_faults", "draw_up_plan"]
+__all__ = ["beside", "budget_faults", "draw_up_plan", "of_edition"]
 
 
 def draw_up_plan(spec: ReleaseSpec) -> Plan:
@@ -23,11 +24,12 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
     # Where the work is done changes nothing of the release: a run that died on a cluster may be resumed elsewhere.
     defining = {name: section for name, section in as_data.items() if name != "run"}
     promises = [mechanism_of(params).promise(params, spec.columns) for params in spec.protect]
-    guarantee = beside(compose(promises), spec.budget.acknowledges)
+    mechanism = mechanism_of(spec.protect[0])  # a spec with more than one is refused
+    repeats = mechanism.layout is not None
+    guarantee = beside(of_edition(compose(promises), spec.source.edition, repeats), spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
-    params = spec.protect[0]  # a spec with more than one is refused
-    mechanism = mechanism_of(params)
-    return Plan(
+    params = spec.protect[0]
+    plan = Plan(
         name=spec.name,
         source=spec.source.path,
         declared=spec.columns,
@@ -50,7 +52,20 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
         spec_digest=hashlib.sha256(canonical(defining)).hexdigest(),
         address=spec.run.address,
         memory=spec.run.bytes,
+        edition=spec.source.edition,
     )
+    require_countable(plan.claim(""))  # whatever the records are
+    return plan
+
+
+def of_edition(guarantee: Guarantee, edition: str | None, repeats: bool) -> Guarantee:
+    """The promise with what it says about data that change; repeats: whether the same question gets the same answer."""
+    if edition is not None:
+        return guarantee.model_copy(update={"public": (*guarantee.public, "edition of the data")})
+    if not repeats or guarantee.model not in ADDS_UP:
+        return guarantee
+    unchanged = "the records of a data set name do not change: an answer that comes back tells that they did not"
+    return guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, unchanged)})
 
 
 def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:

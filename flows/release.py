@@ -4,19 +4,30 @@
 
 from prefect import flow
 
+from flows.interrupted import finish_published
 from flows.overdue import end_overdue
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec
 from records import Home
-from records.log import Action
+from records.log import Action, Event
 from records.turn import take_turn
-from tasks.approve import Waiting, ask_reviewers, awaits_review, require_no_end, waiting_state
+from tasks.approve import Waiting, ask_reviewers, awaits_review, require_no_end, require_reviewers, waiting_state
 from tasks.assess import assess
+from tasks.earlier import asked_again, give_back, published_before
 from tasks.expectations import asked_about
 from tasks.ingest import ingest
 from tasks.job import Job, begin
 from tasks.protect import protect
-from tasks.publish import Receipt, already_published, conclude, install, is_leaving, seal, stage
+from tasks.publish import (
+    Receipt,
+    already_published,
+    conclude,
+    install,
+    is_leaving,
+    require_destination,
+    seal,
+    stage,
+)
 from tasks.report import report, require_pass
 from tasks.reserve import reserve
 from tasks.run_page import show_begun, show_gates, show_published
@@ -26,46 +37,60 @@ __all__ = ["Receipt", "Waiting", "release"]
 
 
 @flow(name="release", persist_result=False, log_prints=False, retries=0)
-def release(spec: ReleaseSpec, run: str | None = None, started_by: str | None = None) -> Receipt | Waiting:
+def release(
+    spec: ReleaseSpec, run: str | None = None, started_by: str | None = None, again: bool = False
+) -> Receipt | Waiting:
     """Turn one spec into one published bundle, or one refusal on record; or wait for its reviewers.
 
-    run: resume this run only. started_by: who asked for it, where a service account runs it.
+    run: resume this run only. started_by: who asked for it, where a service account runs it. again: release once more
+    what this spec has published from this source before; else the receipt of that comes back.
     """
     plan = draw_up_plan(spec)  # pure: what is promised
     end_overdue()  # runs whose reviewers did not decide in time
     # One release of a data set at a time; whatever ends the run is on record.
-    with take_turn(Home.open(), plan.dataset or plan.source), begin(plan, run=run) as job:
-        if already_published(job):  # it died between publication and its record
+    with take_turn(Home.open(), plan.dataset or plan.source):
+        finish_published(plan)  # runs of this spec that died between publication and its record
+        with begin(plan, run=run) as job:
+            if already_published(job):  # so did this one, which is the caller's own
+                return conclude(job)
+            require_no_end(job)  # it was refused, and died before it was cleared away
+            require_reviewers(job, started_by)
+            begun = Action.RESUMED if job.run.resumed else Action.PLANNED
+            asked = {"again": True} if again else {}
+            job.record(begun, name=plan.name, spec=plan.spec_digest, started_by=started_by, **asked)
+
+            show_begun(job)  # on the run's page
+            # What reviewers were asked about, or what readers may have seen a part of, is never made again.
+            if not awaits_review(job) and not is_leaving(job):
+                earlier = prepare(job)
+                if earlier is not None:
+                    return give_back(job, earlier)
+            approval = ask_reviewers(job)  # bound to the content; a deployment is suspended here
+            if approval is None:
+                return waiting_state(job)
+
+            job.record(Action.PUBLISHING, destination=str(job.destination))
+            seal(job, approval)
+            install(job)
+            show_published(job)
             return conclude(job)
-        require_no_end(job)  # it was refused, and died before it was cleared away
-        begun = Action.RESUMED if job.run.resumed else Action.PLANNED
-        job.record(begun, name=plan.name, spec=plan.spec_digest, started_by=started_by)
-
-        show_begun(job)  # on the run's page
-        # What reviewers were asked about, or what readers may have seen a part of, is never made again.
-        if not awaits_review(job) and not is_leaving(job):
-            prepare(job)
-        approval = ask_reviewers(job)  # bound to the content; a deployment is suspended here
-        if approval is None:
-            return waiting_state(job)
-
-        job.record(Action.PUBLISHING, destination=str(job.destination))
-        seal(job, approval)
-        install(job)
-        show_published(job)
-        return conclude(job)
 
 
-def prepare(job: Job) -> None:
-    """From the source to a bundle that is staged on the confidential side, its report ready."""
+def prepare(job: Job) -> Event | None:
+    """From the source to a bundle that is staged on the confidential side, its report ready; or what was published of
+    the same before, unless another was asked for. What was drawn already is not left behind."""
     expectations = draw_up_expectations(job)  # derived from the columns, and the user's own
     # A reference: folder, digests, number of records; only the columns that something depends on are kept.
     source = ingest(job, asked_about(expectations, job.plan.declared))
     job.record(Action.INGESTED, source=source.digest, records=source.rows)
+    earlier = published_before(job, source.digests)
+    if earlier is not None and job.run.committed("protected") is None and not asked_again(job):
+        return earlier
 
     validated = validate(job, source, expectations)
     job.record(Action.VALIDATED, expectations=len(validated))
 
+    require_destination(job)
     reserve(job, source)  # on record before the draw, never refunded after it
     staged = protect(job, source)  # the only step that draws
     job.record(Action.PROTECTED, **staged.digests)
@@ -76,3 +101,4 @@ def prepare(job: Job) -> None:
     show_gates(job, decision)
     require_pass(job, decision)
     stage(job, staged, decision)
+    return None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from flows.local_server import prefect_server
 from flows.overdue import end_overdue
@@ -18,29 +19,35 @@ from records.decision import sign_decision
 from records.home import login
 from records.run import RunDamaged, unfinished
 from records.signing import existing_private_key
-from tasks.approve import ReviewerDeclined, Waiting, ask_reviewers, describe_waiting, take_decision
+from tasks.approve import ReviewerDeclined, Waiting, ask_reviewers, describe_waiting, end_withdrawn, take_decision
 from tasks.job import attend, begin, end_refused
 from tasks.publish import Receipt, staged_content
 
-__all__ = ["Word", "hand_in", "review"]
+if TYPE_CHECKING:
+    from prefect.client.orchestration import SyncPrefectClient
+
+__all__ = ["Word", "hand_in", "review", "withdraw"]
 
 Word = Literal["approve", "refuse"]
 
 
-def review(run: str, *, reviewer: str, decision: Word, reason: str, key: Path) -> Receipt | Waiting | None:
-    """Sign a decision about what waits under this run, and hand it in."""
+def review(
+    run: str, *, reviewer: str, decision: Word, reason: str, key: Path, server: ExitStack
+) -> Receipt | Waiting | None:
+    """Sign a decision about what waits under this run, and hand it in. server: as in `hand_in`."""
     private_key = existing_private_key(key)
 
     def signed(content: str) -> dict[str, str]:
         signature = sign_decision(private_key, content=content, decision=decision, reason=reason)
         return {"reviewer": reviewer, "decision": decision, "reason": reason, "signature": signature}
 
-    return hand_in(run, signed)
+    return hand_in(run, signed, server)
 
 
-def hand_in(run: str, signed: Callable[[str], dict[str, str]]) -> Receipt | Waiting | None:
+def hand_in(run: str, signed: Callable[[str], dict[str, str]], server: ExitStack) -> Receipt | Waiting | None:
     """Decide about a waiting run. What became of it: published, still waiting, or None where it ended refused
-    or goes on in the Prefect server that suspended it. signed: the decision about the content that it is given."""
+    or goes on in the Prefect server that suspended it. signed: the decision about the content that it is given.
+    server: where the private Prefect server that goes on with the run is wound up, once the caller has told of it."""
     home = Home.open()
     _require_named_server(home)
     end_overdue()
@@ -71,9 +78,26 @@ def hand_in(run: str, signed: Callable[[str], dict[str, str]]) -> Receipt | Wait
     if woken:
         return None
     if stands.state == "approved":
-        return _go_on(home, spec, run)
+        return _go_on(home, spec, run, server)
     _end(spec, run)
     return None
+
+
+def withdraw(run: str, *, reason: str) -> None:
+    """End a waiting run that whoever runs this command started; a flow run that is suspended for it is cancelled."""
+    home = Home.open()
+    _require_named_server(home)
+    end_overdue()
+    about = unfinished(home).get(run)
+    if about is None:
+        raise _nothing_waits(run)
+    with attend(draw_up_plan(parse_spec(about)), run=run) as job:
+        owners = job.run.owners
+        end_withdrawn(job, reason)
+    for client, owner in _suspended(home, owners):
+        from prefect.states import Cancelled
+
+        client.set_flow_run_state(owner, Cancelled(message="Withdrawn by whoever started it."))
 
 
 def _require_named_server(home: Home) -> None:
@@ -83,11 +107,11 @@ def _require_named_server(home: Home) -> None:
             return
 
 
-def _go_on(home: Home, spec: ReleaseSpec, run: str) -> Receipt | Waiting:
-    with prefect_server(home.root):
-        from flows.release import release
+def _go_on(home: Home, spec: ReleaseSpec, run: str, server: ExitStack) -> Receipt | Waiting:
+    server.enter_context(prefect_server(home.root))
+    from flows.release import release
 
-        return release(spec, run=run)
+    return release(spec, run=run)
 
 
 def _end(spec: ReleaseSpec, run: str) -> None:
@@ -100,22 +124,29 @@ def _end(spec: ReleaseSpec, run: str) -> None:
 
 def _wake(home: Home, owners: Sequence[str], given: Mapping[str, Any]) -> bool:
     """Resume the flow run that is suspended for this decision, if a Prefect server was named that knows it."""
+    for client, owner in _suspended(home, owners):
+        from prefect.client.schemas.responses import SetStateStatus
+
+        return client.resume_flow_run(owner, run_input=dict(given)).status is SetStateStatus.ACCEPT
+    return False
+
+
+def _suspended(home: Home, owners: Sequence[str]) -> Iterator[tuple[SyncPrefectClient, Any]]:
+    """The flow runs among these that are suspended, the last one first, if a Prefect server was named that knows them.
+    Prefect's types ask for UUIDs; its paths take their text."""
     if not owners or "PREFECT_API_URL" not in os.environ:
-        return False
+        return
     from prefect import get_client
-    from prefect.client.schemas.responses import SetStateStatus
     from prefect.exceptions import ObjectNotFound
 
     with prefect_server(home.root), get_client(sync_client=True) as client:
-        for owner in cast("Sequence[Any]", owners[::-1]):  # Prefect's types ask for UUIDs; its paths take their text
+        for owner in cast("Sequence[Any]", owners[::-1]):
             try:
                 state = client.read_flow_run(owner).state
             except ObjectNotFound:
                 continue  # another server's
             if state is not None and state.is_paused():
-                answer = client.resume_flow_run(owner, run_input=dict(given))
-                return answer.status is SetStateStatus.ACCEPT
-    return False
+                yield client, owner
 
 
 def _nothing_waits(run: str) -> NothingWaits:

@@ -1,7 +1,8 @@
-"""`penstock approve`, `refuse`, `sign` and `keys`: people and their signed decisions."""
+"""`penstock approve`, `refuse`, `withdraw`, `sign` and `keys`: people and their decisions."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +12,7 @@ import typer
 from flows.options import AsJson, KeyFile, Reason
 from flows.screen import Screen
 
-__all__ = ["approve", "keys", "refuse", "sign"]
+__all__ = ["approve", "keys", "refuse", "sign", "withdraw"]
 
 keys = typer.Typer(help="Keys of people who decide: make one, trust one, withdraw one.", no_args_is_help=True)
 
@@ -28,6 +29,18 @@ def approve(run: Run, reviewer: Reviewer, key: KeyFile, reason: OptionalReason =
 def refuse(run: Run, reviewer: Reviewer, key: KeyFile, reason: Reason, as_json: AsJson = False) -> None:
     """Refuse what a run has staged; the run ends."""
     _decide(run, reviewer, "refuse", reason, key, as_json)
+
+
+def withdraw(run: Run, reason: Reason, as_json: AsJson = False) -> None:
+    """Withdraw a waiting run that you started; the run ends, and what was spent stays spent."""
+    from flows.local_server import be_quiet
+    from records.home import Home
+
+    be_quiet(Home.located().root)
+    from flows.review import withdraw as end
+
+    end(run, reason=reason)
+    Screen(as_json).show(f"On record: run {run} is withdrawn.", {"run": run, "withdrawn": True})
 
 
 def sign(
@@ -112,11 +125,16 @@ def _decide(
     from records.home import Home
 
     be_quiet(Home.located().root)
+    from flows.ended import end_in_time
     from flows.review import review
 
+    end_in_time()
+
     screen = Screen(as_json)
-    with screen.progress():
-        result = review(run, reviewer=reviewer, decision=decision, reason=reason, key=key)
-    if result is not None:
-        raise typer.Exit(screen.show_result(result))
+    with ExitStack() as server:
+        with screen.progress():
+            result = review(run, reviewer=reviewer, decision=decision, reason=reason, key=key, server=server)
+        code = None if result is None else screen.show_result(result)
+    if code is not None:
+        raise typer.Exit(code)
     screen.show(f"On record: {reviewer} decided to {decision}.", {"run": run, "decision": decision})

@@ -6,6 +6,7 @@ decision that does not count fails the flow run with the code of its refusal.
 
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
+from contextlib import ExitStack
 from typing import Annotated, Any
 
 from prefect import flow
@@ -37,7 +38,8 @@ def review_release(*, run: Line, decision: Word, reviewer: Line, signature: Line
     """
     require_home()
     given = {"reviewer": reviewer, "decision": decision, "reason": reason, "signature": signature.strip()}
-    became = hand_in(run, lambda content: given)
+    with ExitStack() as server:
+        became = hand_in(run, lambda content: given, server)
     return Completed(message=f"On record: {reviewer} decided to {decision}. {_told(became)}")
 
 

@@ -40,6 +40,7 @@ class Screen:
             # Only what is obeyed is escaped, as JSON does it, so that the document says the same.
             text = json.dumps(document, indent=2, ensure_ascii=False)
             sys.stdout.write(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+            sys.stdout.flush()
         else:
             self._out.print(shown(text))
 
@@ -84,7 +85,11 @@ class Screen:
             self.show("", receipt)
             return
         rows = f"{receipt['records']:,} {receipt['rows_are']}"
-        self._out.print(f"[bold green]Published[/bold green] {shown(receipt['name'])}, {rows}")
+        word = "Published before" if receipt["earlier"] else "Published"
+        self._out.print(f"[bold green]{word}[/bold green] {shown(receipt['name'])}, {rows}")
+        if receipt["earlier"]:
+            self._out.print(f"  By run {shown(receipt['run'])}, from the same spec and source; nothing was spent now.")
+            self._out.print("  For another release: penstock run SPEC --again")
         if receipt["repeats"] is not None:
             self._out.print(f"  The same table as run {shown(receipt['repeats'])} drew; nothing was spent.")
         for label, value in (
@@ -175,11 +180,14 @@ class Screen:
             ("ledger_events", "events of the ledger, none missing, no limit exceeded"),
             ("decisions", "decisions of reviewers, their signatures hold"),
             ("manifests", "published manifests agree with the log"),
+            ("files", "published files are as their manifests say"),
         ):
             if name in found:
                 self._out.print(f"{found[name]} {text}.")
         for place in found.get("not_reached", []):
             self._out.print(f"[yellow]not reached[/yellow] {shown(place)}")
+        for number in found.get("backwards", []):
+            self._out.print(f"[yellow]clock[/yellow] event {number} bears an earlier time than one before it")
 
     def show_budgets(self, books: Sequence[Mapping[str, Any]]) -> None:
         if self._as_json:

@@ -43,6 +43,14 @@ class Source(Section):
         description="What is protected: row, or the column of role identifier that tells whose record it is; then "
         "protect says how many records of each are used (rows_per_unit)."
     )
+    # None where nothing is said, so that such a spec has the digest that it always had.
+    edition: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,78}[A-Za-z0-9])?$",
+        description='For data that change under one name: the public name of this state of them, such as "2026-10". A '
+        "new edition is drawn and charged anew, whether or not a byte changed; without one, tables assume that the "
+        "records never change. Letters, digits, spaces and . _ - inside, at most 80.",
+    )
     columns: dict[str, Column] = Field(
         min_length=1, max_length=MOST_COLUMNS, description="Every column to read. Others are never read."
     )

@@ -30,7 +30,7 @@ import yaml
 
 from flows.child_process import Child, child
 from flows.deployment_settings import DeploymentSettings, merged_deployments
-from flows.local_server import ServerNotReady, quiet_settings, require_answer
+from flows.local_server import ServerNotReady, quiet_settings, require_address_space, require_answer
 from flows.report_pages import report_password_file
 from mechanisms.refusal import Refusal
 from records.home import Home
@@ -72,6 +72,7 @@ class Served:
 @contextmanager
 def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) -> Iterator[tuple[Served, list[Child]]]:
     """Everything up and ready; on leaving everything is stopped, the worker before the server."""
+    require_address_space()
     os.umask(0o077)
     folder = home.root / "prefect"
     folder.mkdir(mode=0o700, exist_ok=True)

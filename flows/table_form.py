@@ -75,6 +75,7 @@ def release_table(
     earlier_releases: list[Name] = [],  # noqa: B006
     reviewers: Annotated[int, Field(ge=0, le=2)] = 0,
     reviewer_names: list[Name] = [],  # noqa: B006
+    again: bool = False,
     started_by: Name,
 ) -> Receipt | Waiting:
     """Release one table of counts, totals and means. The run publishes it, waits for its reviewers, or is refused.
@@ -97,6 +98,8 @@ def release_table(
         reviewers: How many people must approve before anything is published, 0 to 2. Leave 0 where the data
             description says it.
         reviewer_names: Who may approve: names whose keys are trusted.
+        again: Publish once more what was published of the same table and the same records before. Otherwise the receipt
+            of that comes back.
         started_by: Your own name. Whoever starts a run cannot approve it.
     """
     asked: dict[str, Any] = {"dimensions": dimensions, "count": count, "sums": sums, "means": means}
@@ -107,7 +110,7 @@ def release_table(
         spec = spec_of_table(
             kept_file(data, "data"), asked, protection, formats=list(formats), earlier=earlier_releases, approve=approve
         )
-    return release.fn(spec, started_by=started_by)
+    return release.fn(spec, started_by=started_by, again=again)
 
 
 def spec_of_table(

@@ -41,8 +41,9 @@ def verify_log() -> dict[str, Any]:
             ]
         )
         raise
-    lost = [f"not reached: `{place}`" for place in found["not_reached"]]
-    _show([*(f"{found[name]} {what}" for name, what in _COUNTED.items()), *lost])
+    noted = [f"not reached: `{place}`" for place in found["not_reached"]]
+    noted += [f"event {number} bears an earlier time than one before it" for number in found["backwards"]]
+    _show([*(f"{found[name]} {what}" for name, what in _COUNTED.items()), *noted])
     return found
 
 

@@ -2,9 +2,12 @@
 
     total = Σ_g c_g · (ε_all + Σ of the t_g largest of {ε_p : p a part})                        (1)
 
-The groups g are the charges of one model and adjacency. Inside a group ε_all adds up the charges on
-all records and ε_p those on the records of part p alone; t_g is the number of parts that one change
-can touch, c_g the factor with which the group counts in the account that is asked for.
+The groups g are the charges of one model, adjacency and edition. Inside a group ε_all adds up the
+charges on all records and ε_p those on the records of part p alone; t_g is the number of parts that
+one change can touch, c_g the factor with which the group counts in the account that is asked for.
+Parts of which two charges used the same records are one part, also by way of a third: whatever was
+said about them, one change touches both. Editions add up: who moved from one part to another between
+them is in both.
 
 Why it holds. Fix two adjacent data sets and one sequence of outputs. The log likelihood ratio is the
 sum of those of the single releases; a release changes it by at most its ε, and not at all if no
@@ -30,14 +33,17 @@ All numbers are exact fractions: nothing is rounded.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mechanisms.guarantee import Model
+from mechanisms.guarantee import ADDS_UP, Model
 from mechanisms.refusal import Fault, Refusal
 
-__all__ = ["Charge", "NotCountable", "composed", "counts_as"]
+__all__ = ["TOGETHER", "Charge", "NotCountable", "composed", "counts_as", "joined", "why_not_together"]
+
+TOGETHER = "the ledger counts both together"
 
 # An outer key promises its epsilon, times the number, under every inner key. What is absent is not implied:
 # some release keeps the promise of the outer key with epsilon as small as you like and breaks the inner one.
@@ -91,6 +97,9 @@ _COUNTS_AS: Mapping[tuple[Model, str], Mapping[tuple[Model, str], int]] = {
     },
 }
 
+# Model, adjacency and edition.
+_Group = tuple[Model, str, str | None]
+
 # How many parts one change of one row can touch. A row that is added or removed, or present or absent, lies in
 # one part. A replaced row leaves one part and may enter another. A replacement within its cell may do so too,
 # unless every cell lies inside one part; a charge does not say how cells and parts lie, so two.
@@ -119,6 +128,8 @@ class Charge:
     """What one release cost.
 
     part: the part of the declared partition whose records alone were used; None: all records.
+    edition: the state of data that change; None where they do not.
+    records: by what the records that were used are known; charges that share any of it used the same ones.
     """
 
     model: Model
@@ -126,6 +137,8 @@ class Charge:
     adjacency: str
     unit: str
     part: str | None = None
+    edition: str | None = None
+    records: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         NotCountable.raise_for(self._faults())
@@ -176,23 +189,58 @@ def composed(charges: Iterable[Charge], *, model: Model, adjacency: str, unit: s
     be converted into the account's adjacency, or has another unit, is refused.
     """
     NotCountable.raise_for(_unknown("budget", model, adjacency))
-    faults: dict[Fault, None] = {}
-    groups: dict[tuple[Model, str], dict[str | None, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
-    for charge in charges:
-        if charge.model in (model, "dp"):
-            faults.update(dict.fromkeys(_uncountable(charge, model, adjacency, unit)))
-            groups[charge.model, charge.adjacency][charge.part] += charge.epsilon
-    NotCountable.raise_for(faults)
+    counted = [charge for charge in charges if charge.model in (model, "dp")]
+    NotCountable.raise_for(
+        dict.fromkeys(fault for charge in counted for fault in _uncountable(charge, model, adjacency, unit))
+    )
+    # What does not count here joins nothing: or a release that this account never saw could overdraw it.
+    parts = joined([charge.records | ({("part", charge.part)} if charge.part else set()) for charge in counted])
+    groups: dict[_Group, dict[int | None, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    for charge, part in zip(counted, parts, strict=True):
+        group = (charge.model, charge.adjacency, charge.edition)
+        groups[group][None if charge.part is None else part] += charge.epsilon
     return sum(
         (
-            _COUNTS_AS[group][model, adjacency] * _within_group(by_part, adjacency=group[1], unit=unit)
-            for group, by_part in groups.items()
+            _COUNTS_AS[spent, word][model, adjacency] * _within_group(by_part, adjacency=word, unit=unit)
+            for (spent, word, _), by_part in groups.items()
         ),
         Fraction(0),
     )
 
 
-def _within_group(by_part: Mapping[str | None, Fraction], *, adjacency: str, unit: str) -> Fraction:
+def joined(groups: Sequence[AbstractSet[Hashable]]) -> list[int]:
+    """For each group the first one that it is joined with, by place: they share a member, or each does with a third."""
+    root = list(range(len(groups)))
+    first: dict[Hashable, int] = {}
+
+    def lowest(place: int) -> int:
+        while root[place] != place:
+            root[place] = root[root[place]]  # or a long chain would be walked again and again
+            place = root[place]
+        return place
+
+    for place, members in enumerate(groups):
+        for member in members:
+            one, other = sorted((lowest(first.setdefault(member, place)), lowest(place)))
+            root[other] = one
+    return [lowest(place) for place in range(len(groups))]
+
+
+def why_not_together(one: Model, other: Model, *, of_one_data_set: bool) -> str | None:
+    """Why no sum of epsilons covers two releases of the same people; None where one does.
+
+    of_one_data_set: whether both are known to be made from one and the same actual data set.
+    """
+    if not {one, other} <= ADDS_UP:
+        return f"one is under {one}, the other under {other}, and no theorem covers both"
+    if "dp" in (one, other):
+        return None
+    if one != other:
+        return f"one is under {one}, the other under {other}: together they promise only what both compare"
+    return None if of_one_data_set else f"{one} is about one actual data set, and they are not known to be of one"
+
+
+def _within_group(by_part: Mapping[int | None, Fraction], *, adjacency: str, unit: str) -> Fraction:
     """The bracket in (1)."""
     # An individual may have rows in any number of parts, so only for rows is it known how many a change touches.
     touched = _PARTS_TOUCHED[adjacency] if unit == "row" else None

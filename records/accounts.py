@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, Self
 
-from mechanisms.composition import Charge, composed
+from mechanisms.composition import Charge, composed, joined
 from mechanisms.guarantee import Model
 from mechanisms.refusal import Refusal
 from records.log import Action, Event
@@ -57,6 +57,8 @@ class Claim:
     column, part: the release uses only the records whose declared `column` is `part`.
     acknowledges: earlier releases of the same records that no common promise covers.
     about: the columns that the release is made from; None in claims of versions that did not say.
+    table: whether the output is a table, not records; None in claims of versions that did not say.
+    repeats: the run whose table comes out again. It has no epsilon: that run was charged for the draw.
     """
 
     dataset: str | None
@@ -72,18 +74,32 @@ class Claim:
     values: str | None = None
     edition: str | None = None
     formerly: str | None = None
+    table: bool | None = None
+    repeats: str | None = None
+
+    @property
+    def records(self) -> frozenset[str]:
+        """By what these records are found again, under whatever name."""
+        valued = () if self.values is None else (values_subject(self.values),)
+        return frozenset((source_subject(self.source), *valued))
+
+    @property
+    def known_by(self) -> frozenset[str]:
+        """The same, and by what versions before `values` knew them. Of two claims of this version that says only that
+        they differ by the names of partitions at most: enough to count both together, not to call them one."""
+        former = () if self.formerly is None else (source_subject(self.formerly),)
+        return self.records.union(former)
+
+    @property
+    def may_be_table(self) -> bool:
+        """Whether the output is a table, or may have been one: two models never make any."""
+        return self.table is True or (self.table is None and self.model not in ("prob_k", "t_close"))
 
     @property
     def subjects(self) -> tuple[str, ...]:
         """Under what this release is found again."""
         named = () if self.dataset is None else (dataset_subject(self.dataset),)
-        valued = () if self.values is None else (values_subject(self.values),)
-        return (*named, source_subject(self.source), *valued)
-
-    @property
-    def looked_up(self) -> tuple[str, ...]:
-        """Under what earlier releases of the same data set or records stand."""
-        return self.subjects if self.formerly is None else (*self.subjects, source_subject(self.formerly))
+        return (*named, *sorted(self.known_by))
 
     def has_records_of(self, other: Claim) -> bool:
         """Whether both are certainly about the same records: the same content, or the same values saved again."""
@@ -91,11 +107,19 @@ class Claim:
             return True
         return self.source in (other.source, other.formerly) or other.source == self.formerly
 
+    def is_known_to_be_of_data_of(self, other: Claim) -> bool:
+        """Whether both are about one actual data set: the same records in the same edition, or parts of one edition.
+        Nothing tells that parts are of one data set but that they are said to be."""
+        parts = (self.column, self.part) != (other.column, other.part)
+        return self.edition == other.edition and (parts or self.has_records_of(other))
+
     def is_apart_from(self, other: Claim) -> bool:
-        """Whether nobody is in both: rows of different parts of one partition. An individual may have rows in both."""
+        """Whether nobody is in both: rows of different parts of one partition. An individual may have rows in both,
+        and so may whoever moved between two editions; and whatever is said of them, the same records are not apart."""
         parts, units = {self.part, other.part}, {self.unit, other.unit}
         same_column = self.column is not None and self.column == other.column
-        return same_column and len(parts - {None}) == 2 and units == {"row"}
+        said_apart = same_column and len(parts - {None}) == 2 and units == {"row"} and self.edition == other.edition
+        return said_apart and not self.has_records_of(other)
 
     def shares_with(self, other: Claim) -> tuple[str, ...]:
         """The columns that both releases are made from; all of this one's where the other does not say."""
@@ -117,6 +141,8 @@ class Claim:
             "values": self.values,
             "edition": self.edition,
             "formerly": self.formerly,
+            "table": self.table,
+            "repeats": self.repeats,
         }
 
     @classmethod
@@ -137,6 +163,8 @@ class Claim:
             values=facts.get("values"),
             edition=facts.get("edition"),
             formerly=facts.get("formerly"),
+            table=facts.get("table"),
+            repeats=facts.get("repeats"),
         )
 
 
@@ -160,6 +188,18 @@ class Account:
             unit=self.unit,
         )
 
+    def is_of_one_data_set(self, costs: Iterable[Cost]) -> bool:
+        """Whether what was charged under this model is about one actual data set; its theorems are, except those of dp.
+
+        Other records and another edition are other data. Different parts cannot be compared, and claims of versions
+        that did not say what their values are cannot either.
+        """
+        claims = [cost.claim for cost in costs if cost.claim.model == self.model and cost.claim.values is not None]
+        alike = joined([claim.records for claim in claims])
+        found = {(claim.column, claim.part, same) for claim, same in zip(claims, alike, strict=True)}
+        parts = {(column, part) for column, part, _ in found}
+        return self.model == "dp" or (len({claim.edition for claim in claims}) <= 1 and len(found) == len(parts))
+
     def as_dict(self) -> dict[str, Any]:
         """As a program reads it; numbers are exact, so they are text."""
         return {**asdict(self), "limit": str(self.limit)}
@@ -180,6 +220,11 @@ class Cost:
         """Whether it is out, or may be: only a refused release certainly is not."""
         return self.state != "refused"
 
+    @property
+    def drawn_by(self) -> str:
+        """The run that drew what this one is about: itself, or the one whose table it repeats."""
+        return self.claim.repeats or self.run
+
     def charge(self, partition: str | None) -> Charge:
         """As the composition theorems count it; its part counts only if the account declared that partition."""
         claim = self.claim
@@ -189,6 +234,8 @@ class Cost:
             adjacency=claim.adjacency,
             unit=claim.unit,
             part=claim.part if claim.column is not None and claim.column == partition else None,
+            edition=claim.edition,
+            records=claim.known_by,
         )
 
 
@@ -213,6 +260,8 @@ class Book:
                 "epsilon": None if cost.claim.epsilon is None else str(cost.claim.epsilon),
                 "adjacency": cost.claim.adjacency,
                 "part": cost.claim.part,
+                "edition": cost.claim.edition,
+                "repeats": cost.claim.repeats,
                 "state": cost.state,
             }
             for cost in self.costs

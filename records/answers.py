@@ -7,9 +7,11 @@
         data            as it was staged
         secrets/        what a re-check needs
 
+    content = keyed(K, "answer content", canonical(digest of the data, facts, digest of every file of secrets))     (2)
+
 New noise for an old question would let readers average the noise away, at the price of another epsilon; by (1) the old
 noise comes back, and nothing is spent. A folder appears whole or not at all. Whether it is what was drawn is for the
-caller to ask of the audit log.
+caller to ask of the audit log, which holds (2): secrets decide at gates, and facts are published.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from records import durable
-from records.digest import canonical, keyed
+from records.digest import canonical, keyed, plain_file
 from records.home import Home
 
-__all__ = ["Answer", "answer_key", "find_answer", "keep_answer"]
+__all__ = ["Answer", "answer_key", "content_of", "find_answer", "keep_answer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,14 @@ class Answer:
 def answer_key(home: Home, content: Mapping[str, Any]) -> str:
     """(1)."""
     return keyed(home.secret_key(), "answer", canonical(dict(content)))
+
+
+def content_of(home: Home, digest: str, facts: Mapping[str, Any], secrets: Path) -> str:
+    """(2)."""
+    files = sorted(path for path in secrets.rglob("*") if not path.is_dir())
+    hidden = {path.relative_to(secrets).as_posix(): plain_file(path) for path in files}
+    content = canonical({"data": digest, "facts": dict(facts), "secrets": hidden})
+    return keyed(home.secret_key(), "answer content", content)
 
 
 def find_answer(home: Home, key: str) -> Answer | None:

@@ -6,6 +6,7 @@ A decision counts if, in one transaction with its record, all of this holds:
     2  exactly this content waits under this run
     3  the reviewer is among the allowed, did not start the run, and has not decided yet
     4  the deadline has not passed, and the approval is still open
+    5  to approve: no other release of the same records is out, or may be, that this one does not acknowledge
 
 The signature comes first, so that nobody without a key learns anything about a run. A refused
 decision is put on record and changes nothing else. One refusal declines the run. `now` alone decides
@@ -15,11 +16,12 @@ about the deadline: a decision signed in time and handed in late is late.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from mechanisms.refusal import Fault, Refusal
 from records.decision import APPROVE, DecisionRefused, DecisionSignatureWrong, is_content, verify_decision
+from records.ledger import unacknowledged
 from records.log import Action, Log, Pen
 from records.people import REGISTER, Person, is_name, people
 from records.standing import Decided, NotApproved, Rule, RuleRefused, Standing, approval_record, standing
@@ -39,6 +41,7 @@ __all__ = [
     "ReviewerNotTrusted",
     "Rule",
     "RuleRefused",
+    "SecondApproval",
     "Standing",
     "WaitRefused",
     "approval_record",
@@ -99,6 +102,12 @@ class DeadlinePassed(DecisionRefused):
     code = "deadline-passed"
 
 
+class SecondApproval(DecisionRefused):
+    """Another release of the same records is out or under way, and no theorem says what both promise together."""
+
+    code = "second-approval"
+
+
 class ApprovalClosed(DecisionRefused):
     """The run was approved in full, declined or ended before."""
 
@@ -106,11 +115,20 @@ class ApprovalClosed(DecisionRefused):
 
 
 def wait(
-    log: Log, *, run: str, content: str, rule: Rule, started_by: Sequence[str], actor: str, now: datetime
+    log: Log,
+    *,
+    run: str,
+    content: str,
+    rule: Rule,
+    started_by: Sequence[str],
+    actor: str,
+    now: datetime,
+    confidential: Mapping[str, str] | None = None,
 ) -> Standing:
     """Ask for approval of this content. Asking again is silent; another content voids all earlier decisions.
 
-    Asked again, the first rule and deadline stay, also after the approval was given or refused.
+    Asked again, the first rule and deadline stay, also after the approval was given or refused. confidential: keyed
+    digests of what the reviewers read, which the content covers too.
     """
     faults = []
     if not _RUN.fullmatch(run):
@@ -128,6 +146,7 @@ def wait(
                 "allowed": list(rule.allowed),
                 "until": (now.astimezone(UTC) + rule.within).isoformat(),
                 "started_by": list(started_by),
+                **({"confidential": dict(confidential)} if confidential else {}),
             }
             pen.append(Action.WAITING, run=run, actor=actor, facts=facts, occurred=now)
         return standing(pen, run, now)
@@ -155,6 +174,8 @@ def decide(
             person = _trusted(pen, reviewer)
             verify_decision(person.public_key, content=content, decision=decision, reason=reason, signature=signature)
             _require_open(stood, content=content, reviewer=reviewer)
+            if decision == APPROVE:
+                _require_only_one(unacknowledged(pen, place, now))
         except DecisionRefused as refusal:
             refused = refusal
             action = Action.DECISION_REFUSED
@@ -190,6 +211,17 @@ def _trusted(pen: Pen, reviewer: str) -> Person:
             remedy="Have the reviewer's public key trusted; write the name as it was trusted.",
         )
     return person
+
+
+def _require_only_one(others: Sequence[str]) -> None:
+    """5. Several may wait beside each other; what reviewers of one were not asked about is not published beside it."""
+    if others:
+        raise SecondApproval.at(
+            "run",
+            rule="the same records were released meanwhile, or are being released, and no theorem covers both",
+            got=", ".join(others),
+            remedy="Withdraw or refuse this run; if both are wanted, run it again with budget.acknowledges.",
+        )
 
 
 def _require_open(stood: Standing, *, content: str, reviewer: str) -> None:

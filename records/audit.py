@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,16 @@ from records.decision import APPROVE, REFUSE, DecisionRefused, verify_decision
 from records.home import Home
 from records.log import Action, Event
 from records.people import with_keys
-from records.places import bundles_below, manifest_at, resolved
+from records.places import at_hand, bundles_below, manifest_at, resolved
 from records.restoring import unfinished_restoration
 from records.sighting import SEEN
 from records.store import existing_records, noted_head, seen_heads
 
-__all__ = ["RecordsDisagree", "verify_everything"]
+__all__ = ["PublishedMissing", "RecordsDisagree", "backwards", "verify_everything"]
 
 _REMEDY = "Keep everything as it is, find out who could write to it, and compare with backups and exports."
 _WORDS = {Action.APPROVED: APPROVE, Action.DECLINED: REFUSE}
+_TAKING_TURNS = timedelta(minutes=1)
 _WITHOUT_STATEMENTS = frozenset({"0.1.0"})  # versions whose manifests had another form
 
 
@@ -40,10 +42,18 @@ class RecordsDisagree(Refusal):
     kind = "integrity"
 
 
-def verify_everything(bundles: Iterable[Place] = (), *, restoring: bool = False) -> dict[str, Any]:
+class PublishedMissing(Refusal):
+    """Everything that is there is as it was published, but something is not there any more."""
+
+    code = "published-missing"
+    kind = "integrity"
+
+
+def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, restoring: bool = False) -> dict[str, Any]:
     """Check all of it; what was checked, or a refusal with all that is wrong.
 
-    restoring: asked by the restoration itself, which is complete only after this.
+    files: read every published file too, and refuse if one is gone. restoring: asked by the restoration itself, which
+    is complete only after this.
     """
     home, records = Home.located(), existing_records(looking=True)
     # What speaks of the log is read before the log: a run that ends meanwhile contradicts nothing.
@@ -56,6 +66,7 @@ def verify_everything(bundles: Iterable[Place] = (), *, restoring: bool = False)
     with records.log.page() as page:
         verified, ledger_events, events = page.verify(), records.ledger.verify(page), page.events()
     digests = {0: GENESIS, **{event.seq: event.digest for event in events}}
+    known = frozenset(digests.values())
     published = [event for event in events if event.action is Action.PUBLISHED]
     destinations = {
         resolved(place_of(event.facts["destination"])): event.facts["manifest"]
@@ -66,19 +77,22 @@ def verify_everything(bundles: Iterable[Place] = (), *, restoring: bool = False)
     found = {place: _found(place) for place in places}
     reached = {place: content for place, content in found.items() if content is not None}
     key = signing.public_key(home.public_key_path)
-    RecordsDisagree.raise_for(
-        [
-            *([] if restoring else unfinished_restoration(home)),
-            *_decision_faults(events),
-            *(fault for place, head in seen.items() for fault in _head_faults(place, head.seq, head.digest, digests)),
-            *unlisted,
-            *(
-                fault
-                for place, content in reached.items()
-                for fault in _manifest_faults(place, content, destinations.get(place), key, digests, published)
-            ),
-        ]
-    )
+    read, altered, missing = _files_of(found, key, _of_the_first_version(published)) if files else (0, [], [])
+    faults = [
+        *([] if restoring else unfinished_restoration(home)),
+        *_decision_faults(events),
+        *(fault for place, head in seen.items() for fault in _head_faults(place, head.seq, head.digest, digests)),
+        *unlisted,
+        *(
+            fault
+            for place, content in reached.items()
+            for fault in _manifest_faults(place, content, destinations.get(place), key, digests, known, published)
+        ),
+        *altered,
+    ]
+    # What is gone is said beside what is wrong; by itself it has a refusal of its own.
+    RecordsDisagree.raise_for(dict.fromkeys([*faults, *missing]) if faults else [])
+    PublishedMissing.raise_for(missing)
     return {
         "events": verified.count,
         "head": {"seq": verified.head.seq, "digest": verified.head.digest},
@@ -86,8 +100,54 @@ def verify_everything(bundles: Iterable[Place] = (), *, restoring: bool = False)
         "ledger_events": ledger_events,
         "decisions": sum(event.action in _WORDS for event in events),
         "manifests": len(reached),
+        **({"files": read} if files else {}),
         "not_reached": [str(place) for place in places if place not in reached],
+        "backwards": backwards(events),
     }
+
+
+def backwards(events: Iterable[Event]) -> list[int]:
+    """The numbers of events that bear an earlier time than one before them: somebody set the clock.
+
+    It is no damage to the log; but deadlines and dates rest on the clock. Writers take the time before they wait for
+    their turn, so a minute is allowed.
+    """
+    found, latest = [], None
+    for event in events:
+        occurred = datetime.fromisoformat(event.occurred)
+        if latest is not None and occurred < latest - _TAKING_TURNS:
+            found.append(event.seq)
+        latest = occurred if latest is None else max(latest, occurred)
+    return found
+
+
+def _files_of(
+    found: Mapping[Place, bytes | Fault | None], key: Ed25519PublicKey, first_version: frozenset[str]
+) -> tuple[int, list[Fault], list[Fault]]:
+    """Every file of every bundle compared with its manifest: how many, what was altered, and what is gone."""
+    read, altered, missing = 0, list[Fault](), list[Fault]()
+    for place, manifest in found.items():
+        if manifest is None:
+            rule = "the log says that a bundle was published here, and it is gone"
+            missing.append(Fault(str(place), rule, "Put it back from a copy, or say why it was taken away."))
+        elif isinstance(manifest, bytes) and hashlib.sha256(manifest).hexdigest() not in first_version:
+            try:
+                with at_hand(place) as folder:
+                    read += len(bundle.check(folder, key)["subject"])
+            except bundle.BundleAltered as refusal:
+                for fault in refusal.faults:
+                    named = Fault(f"{place} {fault.field}", fault.rule, _REMEDY)
+                    (missing if fault.rule == "missing" else altered).append(named)
+            except Refusal as refusal:  # the store's
+                altered += refusal.faults
+            except OSError as error:
+                altered.append(Fault(str(place), f"its files cannot be read ({error.strerror})", _REMEDY))
+    return read, altered, missing
+
+
+def _of_the_first_version(published: Iterable[Event]) -> frozenset[str]:
+    """The manifests whose form is that of versions without statements."""
+    return frozenset(event.facts["manifest"] for event in published if event.code in _WITHOUT_STATEMENTS)
 
 
 def _bundles_in(places: Iterable[Place]) -> tuple[set[Place], list[Fault]]:
@@ -124,13 +184,14 @@ def _manifest_faults(
     expected: str | None,
     key: Ed25519PublicKey,
     digests: Mapping[int, str],
+    known: frozenset[str],
     published: Sequence[Event],
 ) -> Iterator[Fault]:
     if isinstance(manifest, Fault):
         yield manifest
         return
     digest = hashlib.sha256(manifest).hexdigest()
-    if any(e.facts.get("manifest") == digest and e.code in _WITHOUT_STATEMENTS for e in published):
+    if digest in _of_the_first_version(published):
         return
     try:
         statement = bundle.statement_of(manifest, key)
@@ -142,7 +203,10 @@ def _manifest_faults(
     if not any(event.facts.get("manifest") == digest for event in published):
         yield Fault(str(place), "the log does not know of this publication", _REMEDY)
     head = statement["predicate"]["log_head"]
-    yield from _head_faults(str(place), head["seq"], head["digest"], digests)
+    if "seq" in head:
+        yield from _head_faults(str(place), head["seq"], head["digest"], digests)
+    elif head["digest"] not in known:
+        yield Fault(str(place), "saw an event that this log does not have: it was cut short or replaced since", _REMEDY)
 
 
 def _head_faults(place: str, seq: int, digest: str, digests: Mapping[int, str]) -> Iterator[Fault]:

@@ -8,7 +8,7 @@ adaptive choices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -19,20 +19,26 @@ from records.limits import limit_faults
 from records.log import Action, Log, Page
 from records.people import REGISTER
 from records.sheet import Sheet, WritingSheet
+from records.standing import standing
 
 __all__ = [
     "AccountMissing",
     "BudgetExceeded",
     "ClaimRefused",
     "Ledger",
+    "OtherData",
     "ReservationMissing",
     "SecondRelease",
     "SourceElsewhere",
+    "require_countable",
+    "unacknowledged",
 ]
 
 
 # Elsewhere the number of records of a part would be taken as public, and a record that moves would show in it.
 _PARTS_APART = ("add_remove", "presence", "bootstrap_add_remove")
+# What reviewers have not approved does not come out before a decision that asks the ledger again (`unacknowledged`).
+_HELD_BACK = ("waiting", "expired", "declined")
 
 
 class ClaimRefused(Refusal):
@@ -70,6 +76,13 @@ class SourceElsewhere(Refusal):
     kind = "budget"
 
 
+class OtherData(Refusal):
+    """The account is of a model whose promises are about one actual data set, and these are other data."""
+
+    code = "other-data"
+    kind = "budget"
+
+
 class ReservationMissing(Refusal):
     """A draw was to begin that nothing was reserved for."""
 
@@ -89,7 +102,7 @@ class Ledger:
         A run that was killed before its draw finds its reservation again. A run whose draw was lost
         reserves anew: what was drawn is spent.
         """
-        _require_countable(claim)
+        require_countable(claim)
         with self._log.transaction() as pen:
             sheet = WritingSheet(pen, actor=actor, now=now)
             mine = sheet.costs_of(run)
@@ -99,26 +112,28 @@ class Ledger:
             if waiting is not None:  # the source changed before anything was drawn
                 facts = {"attempt": waiting.attempt}
                 sheet.write(Action.RETURNED, run=run, facts=facts, subjects=waiting.claim.subjects)
-            books = [sheet.book(subject) for subject in claim.looked_up]
-            costs = {(cost.run, cost.attempt): cost for book in books for cost in book.costs}.values()
-            _require_one_dataset(claim, costs)
-            _require_acknowledged(claim, [cost for cost in costs if cost.run != run])
+            related, records = _related(sheet, claim)
+            _require_one_dataset(claim, [cost for cost in related if not records.isdisjoint(cost.claim.known_by)])
+            _require_acknowledged(claim, _not_acknowledged(pen, run, claim, related, records, now))
             attempt = 1 + max((cost.attempt for cost in mine), default=0)
             cost = Cost(
                 run=run, attempt=attempt, claim=claim, state="reserved", occurred=now.astimezone(UTC).isoformat()
             )
-            if claim.epsilon is not None:
-                _require_budget(books[0], cost)
+            if claim.dataset is not None and claim.model in ADDS_UP:
+                book = sheet.book(dataset_subject(claim.dataset))
+                _require_one_data_set(book, cost)
+                _require_budget(book, cost)
             facts = {**claim.facts(), "attempt": attempt}
             sheet.write(Action.RESERVED, run=run, facts=facts, subjects=claim.subjects)
             return cost
 
-    def spend(self, run: str, *, actor: str, now: datetime) -> None:
-        """Say that the draw begins; from here on nothing is given back."""
+    def spend(self, run: str, *, actor: str, now: datetime, draws: bool = True) -> None:
+        """Say that the draw begins, or that what another run drew comes out; from here on nothing is given back."""
         with self._log.transaction() as pen:
             sheet = WritingSheet(pen, actor=actor, now=now)
             reserved = [cost for cost in sheet.costs_of(run) if cost.state == "reserved"]
-            if not reserved:
+            # A repeat costs nothing, so nothing may be drawn for it.
+            if not reserved or (draws and reserved[-1].claim.repeats is not None):
                 raise ReservationMissing.at(
                     "protect", rule="a draw needs a reservation", got=run, remedy="Reserve before drawing."
                 )
@@ -141,12 +156,19 @@ class Ledger:
                     sheet.write(Action.SETTLED, run=run, facts=facts, subjects=cost.claim.subjects)
 
     def overlapping(self, claim: Claim, *, run: str) -> tuple[Cost, ...]:
-        """Other releases of the same data set or records, out or under way, that share a column with this one."""
+        """Other releases of the same data set or records, out or under way, that share a column with this one, where
+        one of the two is a table. The table that this one repeats is no other."""
         with self._log.page() as page:
-            sheet = Sheet(page)
-            costs = {(cost.run, cost.attempt): cost for each in claim.looked_up for cost in sheet.book(each).costs}
+            related, records = _related(Sheet(page), claim)
         return tuple(
-            cost for cost in costs.values() if cost.run != run and cost.blocks and claim.shares_with(cost.claim)
+            cost
+            for cost in related
+            if cost.run != run
+            and cost.drawn_by != (claim.repeats or run)
+            and cost.blocks
+            and claim.shares_with(cost.claim)
+            and (claim.may_be_table or cost.claim.may_be_table)
+            and not _are_apart(claim, cost.claim, records)
         )
 
     def book(self, dataset: str) -> Book:
@@ -156,7 +178,7 @@ class Ledger:
 
     def books(self) -> dict[str, Book]:
         """Every data set by name, and under "" what was released without one."""
-        named, unnamed = dataset_subject(""), []
+        named, unnamed = dataset_subject(""), dict[tuple[str, int], Cost]()
         found: dict[str, Book] = {}
         with self._log.page() as page:
             sheet = Sheet(page)
@@ -165,9 +187,9 @@ class Ledger:
                 if subject.startswith(named):
                     found[subject.removeprefix(named)] = book
                 elif subject.startswith(source_subject("")):
-                    unnamed += [cost for cost in book.costs if cost.claim.dataset is None]
-        unnamed.sort(key=lambda cost: cost.occurred)
-        return {**found, "": Book({}, tuple(unnamed))} if unnamed else found
+                    unnamed |= {(c.run, c.attempt): c for c in book.costs if c.claim.dataset is None}
+        costs = tuple(sorted(unnamed.values(), key=lambda cost: cost.occurred))
+        return {**found, "": Book({}, costs)} if costs else found
 
     def verify(self, page: Page | None = None) -> int:
         """Check every event of the ledger, its signatures, and that no limit is exceeded; return how many events."""
@@ -180,7 +202,21 @@ class Ledger:
         return len({event.seq for events in histories.values() for event in events})
 
 
-def _require_countable(claim: Claim) -> None:
+def unacknowledged(page: Page, run: str, now: datetime) -> list[str]:
+    """Which other releases of the same records are out, or may be, and are not acknowledged by what this run drew.
+
+    A release that only waits is not among them, so several may wait; whoever approves one asks this, and the approval
+    of the next is refused.
+    """
+    sheet = Sheet(page)
+    missing = set[str]()
+    for claim in [cost.claim for cost in sheet.costs_of(run) if cost.blocks]:
+        missing.update(_not_acknowledged(page, run, claim, *_related(sheet, claim), now))
+    return sorted(missing)
+
+
+def require_countable(claim: Claim) -> None:
+    """Refuse what no account can count, whatever it holds."""
     if claim.model not in ADDS_UP:
         if claim.epsilon is not None:
             raise ClaimRefused.at(
@@ -203,16 +239,38 @@ def _require_countable(claim: Claim) -> None:
             got=claim.adjacency,
             remedy=f"Use one of {', '.join(_PARTS_APART)}, or spend for the whole data set.",
         )
-    if claim.epsilon is None or claim.epsilon <= 0:
+    if claim.repeats is not None and claim.epsilon is None:
+        return  # the draw that comes out again was charged
+    if claim.repeats is not None or claim.epsilon is None or claim.epsilon <= 0:
         raise ClaimRefused.at(
             "epsilon", rule="must be above 0", got=str(claim.epsilon), remedy="Set it in the mechanism."
         )
 
 
-def _require_one_dataset(claim: Claim, costs: Iterable[Cost]) -> None:
+def _related(sheet: Sheet, claim: Claim) -> tuple[list[Cost], frozenset[str]]:
+    """What was charged to the data set of a claim or for its records, and by what those records are known.
+
+    A release of the same content with other columns knows the records by other values, and leads further.
+    """
+    found: dict[tuple[str, int], Cost] = {}
+    records, asked = claim.known_by, list(claim.subjects)
+    while asked:
+        found |= {(cost.run, cost.attempt): cost for subject in asked for cost in sheet.book(subject).costs}
+        known = [cost.claim.known_by for cost in found.values()]
+        same = frozenset().union(*(each for each in known if not records.isdisjoint(each)))
+        asked, records = sorted(same - records), records | same
+    return list(found.values()), records
+
+
+def _are_apart(claim: Claim, other: Claim, records: frozenset[str]) -> bool:
+    """Whether nobody is in both; records: by what those of the claim are known."""
+    return claim.is_apart_from(other) and records.isdisjoint(other.known_by)
+
+
+def _require_one_dataset(claim: Claim, of_its_records: Iterable[Cost]) -> None:
     """What was spent under one name binds the records to it, also if nothing came out."""
-    binding = [cost for cost in costs if cost.blocks or cost.claim.epsilon is not None]
-    names = {cost.claim.dataset for cost in binding if claim.has_records_of(cost.claim)} - {None, claim.dataset}
+    binding = [cost for cost in of_its_records if cost.blocks or cost.claim.epsilon is not None]
+    names = {cost.claim.dataset for cost in binding} - {None, claim.dataset}
     if claim.dataset is not None and names:
         raise SourceElsewhere.at(
             "budget.dataset",
@@ -222,13 +280,28 @@ def _require_one_dataset(claim: Claim, costs: Iterable[Cost]) -> None:
         )
 
 
-def _require_acknowledged(claim: Claim, others: Iterable[Cost]) -> None:
-    blocking = {
-        other.run
-        for other in others
-        if other.blocks and not {claim.model, other.claim.model} <= ADDS_UP and not claim.is_apart_from(other.claim)
-    }
-    missing = sorted(blocking - set(claim.acknowledges))
+def _not_acknowledged(
+    page: Page, run: str, claim: Claim, related: Iterable[Cost], records: frozenset[str], now: datetime
+) -> list[str]:
+    """Every other release out or under way that no theorem covers together with this one, and that it does not
+    acknowledge; once for each table: a repeat shows what the run that drew it shows, so neither needs the other, and
+    who acknowledges one knows both. What only waits for its reviewers is not under way."""
+    out = [other for other in related if other.blocks and other.run != run]
+    known = {claim.repeats, *(other.drawn_by for other in out if other.run in claim.acknowledges)}
+    return sorted(
+        {
+            other.run
+            for other in out
+            if other.drawn_by not in known
+            and not (other.drawn_by == run and other.claim.source == claim.source)
+            and not {claim.model, other.claim.model} <= ADDS_UP
+            and not _are_apart(claim, other.claim, records)
+            and not (other.state == "spent" and standing(page, other.run, now).state in _HELD_BACK)
+        }
+    )
+
+
+def _require_acknowledged(claim: Claim, missing: Sequence[str]) -> None:
     if missing:
         raise SecondRelease.at(
             "budget.acknowledges",
@@ -238,8 +311,24 @@ def _require_acknowledged(claim: Claim, others: Iterable[Cost]) -> None:
         )
 
 
+def _require_one_data_set(book: Book, cost: Cost) -> None:
+    """The theorems of bdp and idp are about one actual data set, so their accounts are too."""
+    account = book.accounts.get(cost.claim.model)
+    if account is not None and not account.is_of_one_data_set([*book.costs, cost]):
+        raise OtherData.at(
+            "budget.dataset",
+            rule=f"the {account.model} account of {account.dataset} is about one actual data set, and these are other "
+            "records or another edition",
+            got=account.dataset,
+            remedy="Release from the records of the earlier releases, or open an account under a data set name of "
+            "its own for the other data.",
+        )
+
+
 def _require_budget(book: Book, cost: Cost) -> None:
     """The cost must fit into its own account, and a dp cost into the idp and bdp accounts as well."""
+    if cost.claim.epsilon is None:
+        return  # a repeat
     model = cost.claim.model
     if model not in book.accounts:
         raise AccountMissing.at(

@@ -114,6 +114,9 @@ def limit_faults(history: Sequence[Event], register: Iterable[Event]) -> Iterato
     for account in book.accounts.values():
         if account.spent(book.costs) > account.limit:
             yield Fault(f"{account.model} account of {account.dataset}", "more was spent than its limit", remedy)
+        if not account.is_of_one_data_set(book.costs):
+            rule = "charges of different data, and its promise is about one actual data set"
+            yield Fault(f"{account.model} account of {account.dataset}", rule, remedy)
 
 
 def _write(sheet: WritingSheet, pen: Pen, action: Action, account: Account, officer: Officer) -> None:

@@ -71,6 +71,7 @@ class Action(StrEnum):
     DECISION_REFUSED = "DECISION_REFUSED"
     REPEATED = "REPEATED"
     OVERLAPS = "OVERLAPS"
+    FOUND_PUBLISHED = "FOUND_PUBLISHED"
     LOOKED = "LOOKED"
     LOOKS_LIMITED = "LOOKS_LIMITED"
 
@@ -80,6 +81,7 @@ _SIGNED = frozenset(
     {
         Action.PUBLISHED,
         Action.REFUSED,
+        Action.FOUND_PUBLISHED,
         Action.BUDGET_OPENED,
         Action.BUDGET_RAISED,
         Action.LOOKS_LIMITED,

@@ -18,6 +18,7 @@ from datetime import datetime
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from mechanisms.refusal import Refusal
+from records.curve import is_sound_key
 from records.decision import reason_faults
 from records.log import Action, Event, Log, Page
 from records.signing import key_id
@@ -25,6 +26,7 @@ from records.signing import key_id
 __all__ = [
     "REGISTER",
     "KeyTaken",
+    "KeyWeak",
     "NameTaken",
     "Person",
     "PersonRefused",
@@ -62,6 +64,13 @@ class KeyTaken(Refusal):
     kind = "approval"
 
 
+class KeyWeak(Refusal):
+    """Anybody could sign under this key."""
+
+    code = "key-weak"
+    kind = "approval"
+
+
 class PersonUnknown(Refusal):
     """The name has no trusted key."""
 
@@ -84,6 +93,13 @@ def trust(log: Log, name: str, public_key: Ed25519PublicKey, *, actor: str, reas
     _require_name(name)
     PersonRefused.raise_for(reason_faults(reason, needed=True))
     identity = key_id(public_key)
+    if not is_sound_key(public_key.public_bytes_raw()):
+        raise KeyWeak.at(
+            "public_key",
+            rule="must be in canonical form and not of small order: anybody could sign under it",
+            got=identity,
+            remedy="Make a key pair: penstock keys new FILE",
+        )
     with log.transaction() as pen:
         pen.verify()  # or a key that was trusted before could be hidden
         events = pen.events(REGISTER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -11,12 +12,14 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from mechanisms.refusal import Refusal
 from records import bundle, object_store
 from records.addresses import ObjectPath, Place
 from records.statement import MANIFEST, BundleAltered, fault
 from records.upload import upload
 
 __all__ = [
+    "DestinationNotWritable",
     "appears_at_once",
     "at_hand",
     "bundles_below",
@@ -25,9 +28,11 @@ __all__ = [
     "manifest_at",
     "plain_content",
     "public_report",
+    "require_writable",
     "resolved",
 ]
 
+PROBE = ".writable"
 # Names of objects become names of files only if they look like those of a bundle, which may lie in folders.
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){0,3}")
 
@@ -35,6 +40,36 @@ _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._-
 def appears_at_once(place: Place) -> bool:
     """Whether nothing of a bundle can be seen there before all of it can."""
     return isinstance(place, Path)
+
+
+class DestinationNotWritable(Refusal):
+    """What a release makes could not be put where it is to go."""
+
+    code = "destination-not-writable"
+    kind = "failure"
+
+
+def require_writable(place: Place) -> None:
+    """Refuse a place below which nothing can be written, before anything is spent on what is to go there.
+
+    A folder is made and removed again in the nearest one that exists. In a store nothing is ever deleted, so an empty
+    object stays; where it is there already, the store is asked all the same.
+    """
+    if isinstance(place, ObjectPath):
+        object_store.create(place / PROBE, b"")
+        return
+    nearest = place
+    while not os.path.lexists(nearest) and nearest != nearest.parent:
+        nearest = nearest.parent
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".incoming-", dir=nearest))
+    except OSError as error:
+        raise DestinationNotWritable.at(
+            "publish.path",
+            rule=f"must be a folder that can be written to ({errno.errorcode.get(error.errno or 0, 'error')})",
+            got=str(nearest),
+            remedy="Mend it, or publish elsewhere; then run again. Nothing was drawn.",
+        ) from None
 
 
 def install(staged: Path, place: Place, key: Ed25519PublicKey) -> None:

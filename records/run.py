@@ -31,7 +31,17 @@ from records import durable
 from records.digest import canonical
 from records.home import Home
 
-__all__ = ["Run", "RunDamaged", "RunRefused", "copied_runs", "outcomes", "sightings", "unfinished"]
+__all__ = [
+    "Run",
+    "RunDamaged",
+    "RunRefused",
+    "copied_runs",
+    "has_committed",
+    "outcomes",
+    "owners_of",
+    "sightings",
+    "unfinished",
+]
 
 _RUN, _LOCK, _OUTCOME, _RESTARTING, _SCRATCH = "run.json", "lock", "outcome.json", "restarting", "scratch"
 _SEEN = "seen.json"
@@ -238,6 +248,16 @@ def unfinished(home: Home) -> dict[str, dict[str, Any]]:
         if begun is not None and not (folder / _OUTCOME).exists():
             found[folder.name] = begun.get("about", {})
     return found
+
+
+def owners_of(home: Home, run: str) -> list[str]:
+    """Who has begun or resumed a run, the last one last."""
+    return _owners(home.runs / run)
+
+
+def has_committed(home: Home, run: str, step: str) -> bool:
+    """Whether a run has come so far, without taking it from whoever is at it."""
+    return (home.runs / run / f"{step}.json").exists()
 
 
 def outcomes(home: Home) -> dict[str, dict[str, Any]]:

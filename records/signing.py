@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from mechanisms.refusal import Refusal
 from records import durable
+from records.curve import is_sound_key
 from records.keyfile import KeyDamaged, kept_key
 from records.outside_text import OutsideFile
 
@@ -107,6 +108,8 @@ def public_key(path: Path) -> Ed25519PublicKey:
         key = None
     if not isinstance(key, Ed25519PublicKey):
         raise _damaged(path, "an Ed25519 public key in PEM that you can read")
+    if not is_sound_key(key.public_bytes_raw()):
+        raise _damaged(path, "a public key in canonical form and not of small order: anybody could sign under it")
     return key
 
 

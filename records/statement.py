@@ -80,7 +80,9 @@ class _Approval(_Part):
 
 
 class _LogHead(_Part):
-    seq: Annotated[int, Field(ge=0)]
+    """Earlier versions gave the number too; between two publications it tells how many runs were refused."""
+
+    seq: Annotated[int, Field(ge=0)] = 0
     digest: str
 
 

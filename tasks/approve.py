@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, cast
@@ -23,23 +23,31 @@ from pydantic import Field
 
 from measures.gates import Verdict
 from mechanisms.refusal import Refusal
-from records.approval import DecisionRefused, Standing, approval_record, decide, standing, wait
+from records.approval import DecisionRefused, NothingWaits, Standing, approval_record, decide, standing, wait
+from records.decision import reason_faults
 from records.log import Action, Page
-from tasks.job import Job
+from tasks.job import Job, end_refused
 from tasks.publish import staged_content
 from tasks.report import looks_before
 from tasks.run_page import confidential_report
 
 __all__ = [
     "ApprovalExpired",
+    "NobodyToReview",
+    "NotTheStarter",
     "RefusedBefore",
+    "ResumedByReviewer",
     "ReviewForm",
     "ReviewerDeclined",
     "Waiting",
+    "Withdrawn",
     "ask_reviewers",
     "awaits_review",
     "describe_waiting",
+    "end_withdrawn",
     "require_no_end",
+    "require_reviewers",
+    "reviewers_left",
     "take_decision",
     "waiting_state",
 ]
@@ -69,6 +77,34 @@ class RefusedBefore(Refusal):
     """The run was refused, but died before it was cleared away; it does not go on, even if its cause is gone."""
 
     code = "refused-before"
+    kind = "approval"
+
+
+class NobodyToReview(Refusal):
+    """Nobody decides about a run that they started, and too few of the allowed did not."""
+
+    code = "nobody-to-review"
+    kind = "approval"
+
+
+class ResumedByReviewer(Refusal):
+    """A run that has drawn would lose its reviewers to whoever resumes it now; it waits for somebody else."""
+
+    code = "resumed-by-reviewer"
+    kind = "failure"
+
+
+class Withdrawn(Refusal):
+    """Whoever started the run does not want it any more."""
+
+    code = "withdrawn"
+    kind = "approval"
+
+
+class NotTheStarter(Refusal):
+    """Only whoever started a run withdraws it; others refuse it as reviewers."""
+
+    code = "not-the-starter"
     kind = "approval"
 
 
@@ -105,13 +141,54 @@ def awaits_review(job: Job) -> bool:
     return settled is not None and _standing(job).content == settled["content"]
 
 
+def reviewers_left(allowed: Iterable[str], barred: Iterable[str]) -> list[str]:
+    """Who of the allowed may decide; whoever started the run, or has decided, is barred."""
+    names = {name.strip().casefold() for name in barred}
+    return [name for name in allowed if name.casefold() not in names]
+
+
+def require_reviewers(job: Job, started_by: str | None) -> None:
+    """Refuse a run that too few people could approve, before it draws; one that has drawn waits for another starter."""
+    rule = job.plan.rule
+    if rule is None or awaits_review(job):
+        return
+    starters = sorted({*_starters(job), (started_by or "").strip()} - {""})
+    if len(reviewers_left(rule.allowed, starters)) >= rule.reviewers:
+        return
+    kind = NobodyToReview if job.run.committed("protected") is None else ResumedByReviewer
+    raise kind.at(
+        "approve.allowed",
+        rule=f"must leave {rule.reviewers} who did not start the run; {', '.join(starters)} did",
+        got=list(rule.allowed),
+        remedy="Let somebody else start it, or name more reviewers.",
+    )
+
+
+def end_withdrawn(job: Job, reason: str) -> None:
+    """End a waiting run because whoever started it says so; what was drawn stays spent."""
+    DecisionRefused.raise_for(reason_faults(reason, needed=True))
+    stands = _standing(job)
+    if stands.state != "waiting":
+        raise NothingWaits.at("RUN", rule="must wait for approval", got=job.run.id, remedy="See `penstock audit show`.")
+    if job.actor.casefold() not in {name.casefold() for name in stands.started_by}:
+        raise NotTheStarter.at(
+            "RUN",
+            rule=f"is withdrawn by whoever started it: {', '.join(stands.started_by)}",
+            got=job.actor,
+            remedy="Ask one of them; a reviewer refuses it.",
+        )
+    rule = f"withdrawn by {job.actor}: {reason}"
+    end_refused(job, Withdrawn.at("approve", rule=rule, remedy="Run it again if it is wanted after all."))
+
+
 def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
     """The approval for the manifest; None if the run has to end here and wait; refused if it was refused."""
     rule = job.plan.rule
     if rule is None:
         require_no_end(job)
         return NOBODY_ASKED
-    content = (staged_content(job) or {"content": ""})["content"]  # nobody can be asked about nothing
+    settled = staged_content(job) or {"content": "", "release": {}}  # nobody can be asked about nothing
+    content = settled["content"]
     asked_before = _standing(job).content == content
     wait(
         job.log,
@@ -121,6 +198,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
         started_by=_starters(job),
         actor=job.actor,
         now=datetime.now(UTC),
+        confidential=settled["release"].get("confidential"),
     )
     if not asked_before:
         job.tell(Action.WAITING)
@@ -242,11 +320,15 @@ def _take_from_form(job: Job, content: str, stands: Standing) -> None:
         return
 
 
+def _bound(release: Mapping[str, Any]) -> str:
+    pages = release.get("confidential", {})
+    return "every file to be published" + (f", and {', '.join(pages)} as you read them" if pages else "")
+
+
 def _question(job: Job, content: str, stands: Standing, note: str) -> str:
     release = (staged_content(job) or {})["release"]
     decided = [given.reviewer for given in stands.decisions]
-    barred = {name.casefold() for name in (*decided, *stands.started_by)}
-    open_to = [name for name in stands.allowed if name.casefold() not in barred]
+    open_to = reviewers_left(stands.allowed, (*decided, *stands.started_by))
     until = "" if stands.until is None else f"{stands.until:%Y-%m-%d %H:%M} UTC"
     results = release["gates"]["results"]
     doubted = [result["rule"] for result in results if result["verdict"] != Verdict.PASS.word]
@@ -256,6 +338,7 @@ def _question(job: Job, content: str, stands: Standing, note: str) -> str:
         f"{note}Read the {confidential_report(job)} of run `{job.run.id}`. "
         f"**Gates:** {gates} Then sign exactly this content, where your key is:\n\n"
         f"```\npenstock sign {content} --key YOUR.pem\n```\n\n"
+        f"Your signature binds {_bound(release)}: once one of them changes, nothing is published.\n\n"
         f'To refuse, add `--refuse --reason "TEXT"` and give the same reason in the form.\n\n'
         f"**Approvals missing:** {stands.missing} of {stands.required}. "
         f"**Approved by:** {', '.join(decided) or 'nobody'}. "

@@ -14,7 +14,7 @@ from measures.bucket_output import BucketOutput
 from measures.checks import Check
 from measures.clamping import Clamped, clamped_columns, clamped_totals
 from measures.comparison import Comparison, compare
-from measures.gates import Decision, GateResult, Verdict, decide
+from measures.gates import Decision, GateResult, decide
 from measures.measurement import Measurement, MeasureUndefined
 from measures.recheck import recheck, recheck_buckets, recheck_table
 from measures.registry import judge, public_measures, record_measure_names
@@ -23,12 +23,12 @@ from measures.table_output import TableOutput
 from mechanisms.columns import Columns
 from mechanisms.guarantee import ADDS_UP
 from mechanisms.registry import Judged, mechanism_of
-from records.log import Action
 from tasks.assess_columns import judge_columns
 from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.layouts import read_table
 from tasks.linked import read_linked
+from tasks.overlaps import differencing
 from tasks.protect import Staged
 from tasks.step import step
 from tasks.table_parts import counted_again
@@ -60,7 +60,7 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
             if name in gated:
                 raise
             undefined.append(name)
-    decision = _with(decide(job.plan.gates, measured, checks), _differencing(job))
+    decision = _with(decide(job.plan.gates, measured, checks), differencing(job))
     assessment = {
         "records": staged.records,
         "decision": decision.as_dict(),
@@ -69,7 +69,8 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
         "undefined": undefined,
         "clamped": [column.as_dict() for column in clamped],
     }
-    job.run.path("assessment.json").write_text(json.dumps(assessment, indent=2), encoding="utf-8")
+    if not job.is_staged:
+        job.run.path("assessment.json").write_text(json.dumps(assessment, indent=2), encoding="utf-8")
     return decision
 
 
@@ -162,23 +163,6 @@ def _named(secrets: Mapping[str, NDArray[Any]], kind: str) -> dict[str, NDArray[
 
 def _without(names: Iterable[str], left_out: frozenset[str]) -> list[str]:
     return [name for name in names if name not in left_out]
-
-
-def _differencing(job: Job) -> GateResult | None:
-    """Whether a table can be subtracted from an earlier release; None where it shares no column with any.
-
-    Where promises add up the ledger has counted both; where they do not, a person must look.
-    """
-    if job.plan.layout is None:
-        return None
-    found = [event.facts["releases"] for event in job.log.events(job.run.id) if event.action is Action.OVERLAPS]
-    if not found:
-        return None
-    shared = "; ".join(f"{run} shares {', '.join(columns)}" for run, columns in found[-1].items())
-    rule = "releases of the same data set that share columns are looked at together"
-    if job.plan.guarantee.model in ADDS_UP:
-        return GateResult("differencing", Verdict.PASS, rule, None, None, f"{shared}; the ledger counts them together")
-    return GateResult("differencing", Verdict.REVIEW, rule, None, None, f"{shared}; no theorem covers both")
 
 
 def _with(decision: Decision, result: GateResult | None) -> Decision:

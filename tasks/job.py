@@ -62,6 +62,11 @@ class Job:
         self.ledger.settle(self.run.id, outcome, actor=self.actor, now=datetime.now(UTC))
 
     @property
+    def is_staged(self) -> bool:
+        """Whether the content is settled, and with it the pages that reviewers read; they are not written again."""
+        return self.run.committed("staged") is not None
+
+    @property
     def bundle(self) -> Path:
         """The staged bundle, on the confidential side until it is published."""
         return self.run.path("bundle")

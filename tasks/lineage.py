@@ -37,6 +37,7 @@ _KINDS: dict[Action, Kind] = {
     Action.RESUMED: "RUNNING",
     Action.WAITING: "OTHER",
     Action.PUBLISHED: "COMPLETE",
+    Action.FOUND_PUBLISHED: "COMPLETE",
     Action.REFUSED: "FAIL",
     Action.FAILED: "ABORT",
 }
@@ -57,7 +58,7 @@ def tell_lineage(job: Job, action: Action, code: str | None = None) -> None:
     about, found = _about(job), list[str | None]()
 
     def send() -> None:
-        bundle = _published(job) if kind == "COMPLETE" else None
+        bundle = _published(job) if action is Action.PUBLISHED else None
         event = run_event(kind, about, occurred=datetime.now(UTC), code=code, bundle=bundle)
         found.append(_posted(address, json.dumps(event).encode()))
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from mechanisms.columns import Column
 from mechanisms.refusal import Refusal
 from records import durable
-from tasks.step import give_back_memory
+from tasks.memory import give_back_memory
 from tasks.tables import save_columns
 
 __all__ = [

@@ -29,6 +29,7 @@ class Plan:
     part: the column and the category that the release is about, if it is about a part of its data set.
     escape: whether texts that a spreadsheet would run are escaped in CSV files.
     rule: what reviewers are asked; None where nobody is.
+    edition: the public name of this state of data that change; None where they do not.
     address: the cluster that does the work; None for this machine. memory: the most bytes of data in each process.
     """
 
@@ -54,6 +55,7 @@ class Plan:
     escape: bool = False
     address: str | None = None
     memory: int | None = None
+    edition: str | None = None
 
     @property
     def data_columns(self) -> dict[str, Column]:
@@ -105,6 +107,8 @@ class Plan:
             about=self.about,
             values=values,
             formerly=formerly,
+            edition=self.edition,
+            table=self.layout is not None,
         )
 
     @property
@@ -116,11 +120,14 @@ class Plan:
         return tuple(name for name in self.declared if name in used)
 
     def content(self, source: str) -> dict[str, Any]:
-        """What decides a table: its records, its settings but for its name, and how its columns are declared."""
+        """What decides a table: its records and their edition, its settings but for its name, and how its columns are
+        declared."""
         return {
             "source": source,
             "settings": self.params.model_dump(mode="json", exclude={"table"}),
             "columns": {name: self.declared[name].model_dump(mode="json") for name in self.data_columns},
             "unit": self.unit,
             "part": self.part,
+            # Only where there is one, so that answers from before there were editions keep their keys.
+            **({} if self.edition is None else {"edition": self.edition}),
         }

@@ -6,7 +6,7 @@ import importlib
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from mechanisms.refusal import Fault, Refusal
 from mechanisms.registry import mechanism_of
 from mechanisms.tables.cells import Cells
 from records import durable
-from records.answers import Answer
+from records.answers import Answer, content_of
 from records.digest import plain_file
 from records.log import Action
 from records.run import RunDamaged
@@ -60,6 +60,7 @@ class Staged:
     (mechanisms.protected); of a table its hidden account alone.
     declared: the columns of the output in their order, where it consists of records: those of the plan, and those that
     the mechanism made. linked: the tables beside the records.
+    answer: of a table, the keyed digest of its data, facts and secrets (records.answers).
     """
 
     data: Path
@@ -70,12 +71,25 @@ class Staged:
     secrets: Path
     declared: Mapping[str, Column] = field(default_factory=dict)
     linked: tuple[StagedTable, ...] = ()
+    answer: str | None = None
 
     @property
     def digests(self) -> dict[str, Any]:
-        """Of what was drawn and will be published, for the log."""
+        """Of what was drawn and will be published, for the log; of a table also what comes back with it."""
         tables = {table.name: table.digest for table in self.linked}
-        return {"data": self.digest, **({"linked": tables} if tables else {})}
+        answer = {} if self.answer is None else {"answer": self.answer}
+        return {"data": self.digest, **({"linked": tables} if tables else {}), **answer}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is kept of a table beside its figures."""
+        return {"records": self.records, "settled": dict(self.settled)}
+
+
+def _not_as_staged(name: str) -> Fault:
+    return Fault(
+        name, "must be as it was staged", "Find out who changed it. This run ends here; the next one begins anew."
+    )
 
 
 def staged_before(job: Job) -> Staged | None:
@@ -87,15 +101,8 @@ def staged_before(job: Job) -> Staged | None:
     linked = tables_of(job.run.path("linked"), done["linked"], plan.declared)
     changed = [] if data.is_file() and plain_file(data) == done["digest"] else [data.name]
     changed += [f"linked/{table.data.name}" for table in linked if not table.is_as_staged]
-    RunDamaged.raise_for(
-        Fault(
-            name,
-            "must be as it was staged",
-            "Find out who changed it. This run ends here; the next one begins anew.",
-        )
-        for name in changed
-    )
-    return Staged(
+    RunDamaged.raise_for(map(_not_as_staged, changed))
+    before = Staged(
         data=data,
         digest=done["digest"],
         masked=tuple(done["masked"]),
@@ -104,7 +111,11 @@ def staged_before(job: Job) -> Staged | None:
         secrets=job.run.path("secrets"),
         declared=columns_of(done["columns"], plan.released),
         linked=linked,
+        answer=done.get("answer"),
     )
+    if before.answer is not None and before.answer != _answer(job, before):
+        raise RunDamaged(_not_as_staged("secrets"))
+    return before
 
 
 @step("protect")
@@ -121,9 +132,7 @@ def protect(job: Job, source: Ingested) -> Staged:
     require_system(randomness)
     plan = job.plan
     cells = _cells_of_parts(job, source)  # before anything is spent: a cluster may fail
-    job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC))  # before the draw, never after
-    head = job.log.head()
-    job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
+    _spend(job, draws=True)  # before the draw, never after
     job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))
     importlib.import_module("mechanisms.microaggregation.kernels")  # the compiler is not safe to load on two threads
     kept = _rows_kept(job, source, randomness)
@@ -206,17 +215,31 @@ def _protected(job: Job, source: Ingested, kept: NDArray[np.int64] | None, rando
 
 
 def _repeated(job: Job, answer: Answer) -> Staged:
-    """What another run drew, staged once more; nothing is spent."""
+    """What another run drew, staged once more; nothing is charged for it, but from here on it may be out."""
+    _spend(job, draws=False)
     take_back(job, answer)
     settled = {**answer.facts["settled"], "table": job.plan.table.name}
     return _commit(job, _staged(job, (), answer.facts["records"], settled))
 
 
+def _spend(job: Job, *, draws: bool) -> None:
+    """Tell the ledger that from here on nothing is given back."""
+    job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC), draws=draws)
+    head = job.log.head()
+    job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
+
+
 def _keep(job: Job, source: Ingested, staged: Staged) -> None:
     """A table is remembered, so that the same question gets the same answer."""
     if job.plan.layout is not None:
-        facts = {"records": staged.records, "settled": dict(staged.settled)}
-        keep(job, source.digest, Answer(job.run.id, staged.digest, facts, staged.data, staged.secrets))
+        keep(job, source.digest, Answer(job.run.id, staged.digest, staged.facts, staged.data, staged.secrets))
+
+
+def _answer(job: Job, staged: Staged) -> str | None:
+    """What the log says of a table that may come back; records never do, and their secrets can be large."""
+    if job.plan.layout is None:
+        return None
+    return content_of(job.home, staged.digest, staged.facts, staged.secrets)
 
 
 def _staged(
@@ -229,7 +252,8 @@ def _staged(
 ) -> Staged:
     data = job.run.path("protected.parquet")
     secrets = job.run.path("secrets")
-    return Staged(data, plain_file(data), masked, records, dict(settled), secrets, declared or {}, linked)
+    staged = Staged(data, plain_file(data), masked, records, dict(settled), secrets, declared or {}, linked)
+    return replace(staged, answer=_answer(job, staged))
 
 
 def _commit(job: Job, staged: Staged) -> Staged:
@@ -241,6 +265,7 @@ def _commit(job: Job, staged: Staged) -> Staged:
         "settled": staged.settled,
         "columns": stated_columns(staged.declared, plan.released),
         "linked": stated_tables(staged.linked, plan.declared),
+        **({} if staged.answer is None else {"answer": staged.answer}),
     }
     job.run.commit("protected", facts)
     return staged
@@ -264,10 +289,10 @@ def _secrets(protected: Protected, order: NDArray[np.int64], kept: NDArray[np.in
 
 
 def _require_planned(given: Guarantee, planned: Guarantee) -> None:
-    """What the mechanism promises must be what was planned; the plan may only add what is not promised."""
-    if given.model_copy(update={"not_promised": planned.not_promised}) != planned or not set(given.not_promised) <= set(
-        planned.not_promised
-    ):
+    """What the mechanism promises must be what was planned; the plan may only add what it knows of the data: what is
+    public about them, what is assumed, and what is not promised."""
+    added = {name: getattr(planned, name) for name in ("public", "assumptions", "not_promised")}
+    if given.model_copy(update=added) != planned or not all(set(getattr(given, n)) <= set(added[n]) for n in added):
         raise PromiseDiffers.at(
             "protect", rule="the mechanism promises something else than was planned", remedy="Report this defect."
         )

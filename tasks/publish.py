@@ -17,11 +17,13 @@ from typing import Any
 from measures.gates import Decision
 from mechanisms.columns import Column
 from mechanisms.guarantee import ADDS_UP, Guarantee
+from mechanisms.refusal import Fault
 from mechanisms.registry import mechanism_of
 from records import bundle
+from records.digest import keyed_file
 from records.log import Action
 from records.pages import PublicReport, public_report
-from records.places import appears_at_once, manifest_at
+from records.places import appears_at_once, manifest_at, require_writable
 from records.places import install as publish_at
 from records.run import RunDamaged, RunRefused
 from records.table_sheet import sheet_of
@@ -37,7 +39,18 @@ from tasks.table_bundle import described_table, stated_layout, write_table_files
 from tasks.tables import write_csv
 from tasks.verification import FORMAT, ClaimBroken, approval_faults
 
-__all__ = ["Receipt", "already_published", "conclude", "install", "is_leaving", "seal", "stage", "staged_content"]
+__all__ = [
+    "Receipt",
+    "already_published",
+    "conclude",
+    "in_short",
+    "install",
+    "is_leaving",
+    "require_destination",
+    "seal",
+    "stage",
+    "staged_content",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +58,8 @@ class Receipt:
     """Where the release is and what it promises.
 
     records: the rows of the output, which are records or, in a table, cells. repeats: the run that drew this table, if
-    it was drawn before; then nothing was spent.
+    it was drawn before; then nothing was spent. earlier: an earlier run of the same spec from the same source published
+    this; nothing was drawn, spent or published now.
     """
 
     name: str
@@ -59,6 +73,7 @@ class Receipt:
     public_report: str
     confidential_report: str
     seconds: dict[str, float]
+    earlier: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -88,6 +103,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "release": job.run.id,
         "created": job.started.isoformat(timespec="seconds"),
         "records": staged.records,
+        **({} if plan.edition is None else {"edition": plan.edition}),
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "settled": dict(staged.settled),
         "columns": columns,
@@ -99,6 +115,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "spec_sha256": plan.spec_digest,
         "bytes": {file["name"]: (job.bundle / file["name"]).stat().st_size for file in subject},
         "environment": _environment(),
+        "confidential": confidential_digests(job),
     }
     content = bundle.content_digest(subject, release)
     job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": staged.records})
@@ -120,8 +137,26 @@ def staged_content(job: Job) -> dict[str, Any] | None:
     """What was staged: content, subject, release, records; None before. Refused if a file was changed since."""
     settled = _settled(job)
     if settled is not None:
-        RunDamaged.raise_for(bundle.alterations(job.bundle, settled["subject"]))
+        RunDamaged.raise_for([*bundle.alterations(job.bundle, settled["subject"]), *_changed_pages(job, settled)])
     return settled
+
+
+def confidential_digests(job: Job) -> dict[str, str]:
+    """Keyed digests of the pages that reviewers read; they tell nothing without the key, so the manifest has them."""
+    key = job.home.secret_key()
+    return {name: keyed_file(key, job.run.path(name)) for name in KEPT if job.run.path(name).exists()}
+
+
+def _changed_pages(job: Job, settled: Mapping[str, Any]) -> Iterator[Fault]:
+    """Where what reviewers read is not what was there when they were asked; earlier versions did not bind it."""
+    bound, found = settled["release"].get("confidential", {}), confidential_digests(job)
+    for name, digest in bound.items():
+        if found.get(name) != digest:
+            yield Fault(
+                name,
+                "must be as it was when the reviewers were asked",
+                "Find out who changed it. This run ends here; the next one begins anew.",
+            )
 
 
 @step("seal")
@@ -135,6 +170,7 @@ def seal(job: Job, approval: Mapping[str, Any]) -> None:
     settled = _settled(job)
     if settled is None:
         raise RunRefused.at("bundle", rule="must be staged before it is sealed", remedy="Stage it.")
+    RunDamaged.raise_for(_changed_pages(job, settled))
     ClaimBroken.raise_for(approval_faults(approval, settled["content"], settled["release"]["reviewers"]))
     head = job.log.head()
     digest = bundle.seal(
@@ -142,7 +178,7 @@ def seal(job: Job, approval: Mapping[str, Any]) -> None:
         subject=settled["subject"],
         release=settled["release"],
         approval=approval,
-        log_head={"seq": head.seq, "digest": head.digest},
+        log_head={"digest": head.digest},
         key=job.home.signing_key(),
     )
     job.run.commit(
@@ -173,19 +209,26 @@ def already_published(job: Job) -> bool:
     return sealed is not None and manifest is not None and hashlib.sha256(manifest).hexdigest() == sealed["manifest"]
 
 
+def require_destination(job: Job) -> None:
+    """What is drawn could be published; else refused before it is. What has left already needs no more asking."""
+    if job.run.committed("protected") is None:
+        require_writable(job.destination.parent)
+
+
 def conclude(job: Job) -> Receipt:
     """Record the publication, remove the working files, hand out the receipt."""
     sealed = job.run.committed("sealed") or {}
     job.settle("published")
-    job.record(Action.PUBLISHED, manifest=sealed["manifest"], destination=str(job.destination))
+    if not any(event.action is Action.PUBLISHED for event in job.log.events(job.run.id)):  # or it died right after it
+        job.record(Action.PUBLISHED, manifest=sealed["manifest"], destination=str(job.destination))
     head = job.log.head()
     receipt = Receipt(
         name=job.plan.name,
         run=job.run.id,
         records=sealed["records"],
         rows_are="records" if job.plan.layout is None else "cells",
-        repeats=repeated(job),
-        promise=_in_short(job.plan.guarantee),
+        repeats=repeated(job, job.run.id),
+        promise=in_short(job.plan.guarantee),
         path=str(job.destination),
         manifest=sealed["manifest"],
         public_report=str(job.destination / "report.html"),
@@ -202,7 +245,7 @@ def conclude(job: Job) -> Receipt:
     return receipt
 
 
-def _in_short(guarantee: Guarantee) -> str:
+def in_short(guarantee: Guarantee) -> str:
     """The promise on one line."""
     parameters = guarantee.parameters
     if guarantee.model in ADDS_UP:
@@ -256,7 +299,7 @@ def _page(
                 for file in data
             ],
             usage=mechanism_of(job.plan.params).advice(job.plan.params, job.plan.declared),
-            log_head=f"{head.seq}:{head.digest}",
+            log_head=head.digest,
             rows_are="records" if layout is None else "cells",
             table=None if layout is None else sheet_of(layout, read_table(staged.data, layout)),
             linked=linked,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from records.answers import Answer, answer_key, find_answer, keep_answer
+from records.answers import Answer, answer_key, content_of, find_answer, keep_answer
 from records.digest import plain_file
 from records.log import Action
 from records.run import RunDamaged
@@ -25,8 +25,14 @@ def drawn_before(job: Job, *sources: str) -> Answer | None:
     answer = next((each for each in found if each is not None), None)
     if answer is None:
         return None
-    drawn = [event.facts["data"] for event in job.log.events(answer.run) if event.action is Action.PROTECTED]
-    if answer.digest not in drawn or plain_file(answer.data) != answer.digest:
+    content = content_of(job.home, answer.digest, answer.facts, answer.secrets)
+    drawn = [
+        (event.facts["data"], event.facts.get("answer"))
+        for event in job.log.events(answer.run)
+        if event.action is Action.PROTECTED
+    ]
+    # Versions before 0.4 put only the data on record: what lies beside them cannot be believed any more.
+    if (answer.digest, content) not in drawn or plain_file(answer.data) != answer.digest:
         raise RunDamaged.at(
             str(answer.data.parent),
             rule="must be as it was drawn and as the audit log says",
@@ -45,9 +51,9 @@ def take_back(job: Job, answer: Answer) -> None:
     shutil.copytree(answer.secrets, secrets)
 
 
-def repeated(job: Job) -> str | None:
+def repeated(job: Job, run: str) -> str | None:
     """The run whose table this one publishes again, if it does."""
-    found = [event.facts["of"] for event in job.log.events(job.run.id) if event.action is Action.REPEATED]
+    found = [event.facts["of"] for event in job.log.events(run) if event.action is Action.REPEATED]
     return found[-1] if found else None
 
 

@@ -21,6 +21,8 @@ _NAMED = ("penstock", "numpy", "pyarrow", "numba", "pydantic", "great-expectatio
 @step("report")
 def report(job: Job, source: Ingested, expectations: int, decision: Decision) -> None:
     """Write the report whatever the decision: a refused run is the one that is read."""
+    if job.is_staged:
+        return
     assessed = json.loads(job.run.path("assessment.json").read_text(encoding="utf-8"))
     page = confidential_report(
         ConfidentialReport(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -13,6 +14,7 @@ from mechanisms.registry import mechanism_of
 from records.log import Action
 from tasks.ingest import Ingested
 from tasks.job import Job
+from tasks.overlaps import record_overlaps, require_somebody_to_look
 from tasks.protect import staged_before
 from tasks.repeat import drawn_before
 from tasks.step import step
@@ -23,19 +25,20 @@ __all__ = ["reserve"]
 
 @step("reserve")
 def reserve(job: Job, source: Ingested) -> None:
-    """Reserve the cost, or refuse. What was drawn before, by this run or for the same question, is charged already."""
+    """Reserve the cost, or refuse. What was drawn before, by this run or for the same question, is charged already; but
+    a table that comes out again is a release like any other, and registered."""
     if staged_before(job) is not None:
         return
     _require_foreseen(job, source)
+    claim = job.plan.claim(source.digest, source.values, source.formerly)
     answer = drawn_before(job, *source.digests)
     if answer is not None:
-        job.record(Action.REPEATED, of=answer.run)
-        return
-    claim = job.plan.claim(source.digest, source.values, source.formerly)
+        claim = replace(claim, epsilon=None, repeats=answer.run)
     job.ledger.reserve(claim, run=job.run.id, actor=job.actor, now=datetime.now(UTC))
-    overlaps = job.ledger.overlapping(claim, run=job.run.id)
-    if overlaps:
-        job.record(Action.OVERLAPS, releases={cost.run: list(claim.shares_with(cost.claim)) for cost in overlaps})
+    if answer is not None:
+        job.record(Action.REPEATED, of=answer.run)
+    record_overlaps(job, claim)
+    require_somebody_to_look(job)
 
 
 def _require_foreseen(job: Job, source: Ingested) -> None:

@@ -18,12 +18,12 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
-import pyarrow as pa
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from mechanisms.refusal import Refusal
 from tasks.job import Job
+from tasks.memory import give_back_memory
 from tasks.run_page import show_progress
 
 __all__ = ["StepFailed", "sealed", "step"]
@@ -64,11 +64,6 @@ class sealed:  # reads as a word in a with statement
             rule=f"must run to its end; {what} at {place.filename}:{place.lineno}",
             remedy="Nothing was published. Mend the cause and run again.",
         ) from None
-
-
-def give_back_memory() -> None:
-    """Return what pyarrow freed to the system; it keeps a table's worth for later, and later is another step."""
-    pa.default_memory_pool().release_unused()
 
 
 def step(name: str) -> Callable[[Callable[Concatenate[Job, P], R]], Callable[Concatenate[Job, P], R]]:

@@ -1,6 +1,7 @@
 """Events for other platforms: a courtesy copy of what the audit log says, through Prefect.
 
     penstock.release.planned | refused | waiting | published     resource penstock.release.<run>
+    penstock.release.found_published: an earlier run published the same, and this one ends
     penstock.release.refused, before a run began                  resource penstock.release.unbegun, run ""
     penstock.log.damaged                                          resource penstock.log
 
@@ -17,7 +18,7 @@ from records.log import Action
 
 __all__ = ["tell", "tell_damage", "tell_unbegun"]
 
-_TOLD = {Action.PLANNED, Action.REFUSED, Action.WAITING, Action.PUBLISHED}
+_TOLD = {Action.PLANNED, Action.REFUSED, Action.WAITING, Action.PUBLISHED, Action.FOUND_PUBLISHED}
 
 
 def tell(action: Action, *, run: str, name: str, spec: str, code: str) -> None:

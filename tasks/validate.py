@@ -32,7 +32,8 @@ def validate(job: Job, source: Ingested, expectations: list[Expectation]) -> tup
     else:
         results = run_expectations(frame_of(load_columns(source.folder), plan.declared), expectations)
     page = validation_page(job.plan.name, job.run.id, results)
-    job.run.path("validation.html").write_text(page, encoding="utf-8")
+    if not job.is_staged:
+        job.run.path("validation.html").write_text(page, encoding="utf-8")
     if not all(result.success for result in results):
         raise ValidationFailed.from_results(results)
     return results

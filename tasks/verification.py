@@ -21,6 +21,7 @@ from mechanisms.guarantee import ADDS_UP, Guarantee, Model
 from mechanisms.refusal import Fault, Refusal
 from records import bundle, signing
 from records.addresses import Place
+from records.curve import is_sound_key
 from records.decision import APPROVE, DecisionRefused, verify_decision
 from records.places import at_hand
 from records.statement import fault
@@ -117,11 +118,12 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
         Finding("records", True, _counted(claims)),
         *_promised(claims, beside.ratio),
         Finding("gates", False, _GATES[claims.guarantee.model in ADDS_UP]),
+        *_bound(predicate["release"]),
         Finding(
             "log head",
             False,
-            f"The manifest names event {predicate['log_head']['seq']} of the publisher's audit log; "
-            "only that log can confirm it.",
+            "The manifest names the last event of the publisher's audit log by its digest; only that log can "
+            "confirm it.",
         ),
         Finding(
             "environment", False, "Which software made the release is stated by the publisher; nothing here shows it."
@@ -154,7 +156,7 @@ def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -
     for place, decision in enumerate(approval["decisions"], start=1):
         field = f"approval {place}"
         key = _raw_key(decision["public_key"])
-        if key is None or signing.key_id(key) != decision["key_id"]:
+        if key is None or not is_sound_key(key.public_bytes_raw()) or signing.key_id(key) != decision["key_id"]:
             faults.append(fault(field, "must name an Ed25519 public key and its id"))
         elif key.public_bytes_raw() in held:
             faults.append(fault(field, "is made with a key that approved before; each reviewer counts once"))
@@ -197,6 +199,14 @@ def _approved(approval: Mapping[str, Any], content: str) -> Finding:
         f"{reviewers} approved exactly this content ({content}), {approval['required']} required: "
         f"{', '.join(keys)}. Who they are is vouched for by the publisher's signature.",
     )
+
+
+def _bound(release: Mapping[str, Any]) -> Iterator[Finding]:
+    """Releases of earlier versions do not bind what reviewers read."""
+    if release.get("confidential"):
+        pages = ", ".join(release["confidential"])
+        text = f"What was read inside ({pages}) is bound by keyed digests; only the publisher can compare them."
+        yield Finding("confidential pages", False, text)
 
 
 def _promised(claims: _Claims, ratio: Fraction | None) -> Iterator[Finding]:

@@ -73,6 +73,21 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workplace:
     return place
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def either_workplace(
+    request: pytest.FixtureRequest, workplace: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Workplace]:
+    """A workplace whose log and ledger are in an SQLite file, and once more one with a database on the server."""
+    if request.param == "sqlite":
+        yield workplace
+        return
+    server: PostgresServer = request.getfixturevalue("postgres")
+    url = server.new_database()
+    monkeypatch.setenv("PENSTOCK_DB", url)
+    yield workplace
+    server.give_back(url)
+
+
 @pytest.fixture
 def data_folder() -> Path:
     """The public reference data sets; tests that need them are skipped where the folder is absent."""

@@ -58,7 +58,8 @@ def test_a_killed_publication_is_finished_by_the_next_run_with_the_same_bytes_an
     first = drawn.read_bytes()
     assert len(bundles_below(public)) == POINTS[point]
     open_records().log.verify()
-    workplace.write_survey(400, seed=2)
+    if not POINTS[point]:  # once it is published, another source would be another release
+        workplace.write_survey(400, seed=2)
 
     assert zygote.run(workplace) == 0
     [place] = bundles_below(public)

@@ -187,6 +187,7 @@ def test_what_was_spent_is_shown_as_json(desk: Desk) -> None:
     desk.open("wages")
     spend("r1")
     cost = {"run": "r1", "occurred": NOW.isoformat(), "model": "dp", "epsilon": "1/3", "part": None}
+    cost |= {"edition": None, "repeats": None}
     [income] = desk.shown("income")
     assert income["releases"] == [{**cost, "adjacency": "add_remove", "state": "published"}]
     assert [(account["spent"], account["left"]) for account in income["accounts"]] == [("1/3", "5/3")]

@@ -98,7 +98,7 @@ def damage_source(place: Workplace) -> None:
         (change_domain, 3, "value-outside-domain", "source.columns.income"),
         (expect_too_much, 3, "validation-failed", "age"),
         (set_gate, 4, "gate-refused", "gates.il1s"),
-        (block_destination, 1, "step-failed", "publish"),
+        (block_destination, 1, "destination-not-writable", "publish.path"),
     ],
 )
 def test_a_refused_run_exits_with_its_code_and_lists_its_faults(

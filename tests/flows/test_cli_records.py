@@ -50,7 +50,7 @@ def test_a_bundle_is_verified_with_the_key_of_the_home_or_a_given_one(released: 
     ended = typed("verify", bundle)
     assert (ended.code, ended.err) == (0, "")
     marks = [line.startswith("checked") for line in ended.out.splitlines()]
-    assert marks == [True, True, False, True, False, False, False, False]
+    assert marks == [True, True, False, True, False, False, False, False, False]
     key = released.folder / "agency.pub"
     shutil.copy(released.home / "keys" / "signing.pub", key)
     shutil.rmtree(released.home)
@@ -100,14 +100,14 @@ def test_the_log_of_one_run_is_shown(released: Workplace, typed: Typed) -> None:
 
 def test_the_log_is_verified(released: Workplace, typed: Typed) -> None:
     assert typed("audit", "verify").out.splitlines() == [
-        "11 events, every one in its place and unaltered.",
+        "12 events, every one in its place and unaltered.",
         "1 signed checkpoints hold.",
-        "3 events of the ledger, none missing, no limit exceeded.",
+        "4 events of the ledger, none missing, no limit exceeded.",
         "0 decisions of reviewers, their signatures hold.",
         "1 published manifests agree with the log.",
     ]
     document = typed("audit", "verify", "--json").document()
-    assert (document["events"], document["head"]["seq"], document["manifests"]) == (11, 11, 1)
+    assert (document["events"], document["head"]["seq"], document["manifests"]) == (12, 12, 1)
 
 
 def test_the_log_is_exported_line_by_line_or_as_one_document(released: Workplace, typed: Typed) -> None:
@@ -261,10 +261,10 @@ def test_an_export_is_verified_with_the_key_of_the_home_or_a_given_one(released:
     typed("audit", "export", "-o", export)
     shutil.copy(released.home / "keys" / "signing.pub", key)
     shown = typed("audit", "verify", "--export", export)
-    assert (shown.code, shown.out) == (0, "11 events, every one in its place and unaltered.\n")
+    assert (shown.code, shown.out) == (0, "12 events, every one in its place and unaltered.\n")
     shutil.rmtree(released.home)
     found = typed("audit", "verify", "--export", export, "--key", key, "--json").document()
-    assert (found["events"], found["head"]["seq"]) == (11, 11)
+    assert (found["events"], found["head"]["seq"]) == (12, 12)
     without = typed("audit", "verify", "--export", export, "--json")
     assert (without.code, without.document()["refused"]) == (7, "key-damaged")
     assert not released.home.exists()
@@ -313,8 +313,28 @@ def test_an_export_is_made_and_verified_far_from_home(released: Workplace, tmp_p
     nowhere = {"PENSTOCK_HOME": str(tmp_path / "nothing"), "PENSTOCK_DB": "postgresql://nowhere.invalid/x"}
     found = penstock("audit", "verify", "--export", export, "--key", key, "--json", **nowhere)
     assert (found.returncode, found.stderr) == (0, b"")
-    assert json.loads(found.stdout)["events"] == 12
+    assert json.loads(found.stdout)["events"] == 13
     export.write_bytes(made.stdout[:-100])
     assert penstock("audit", "verify", "--export", export, "--key", key, **nowhere).returncode == 7
     assert list(empty.iterdir()) == []
     assert not (tmp_path / "nothing").exists()
+
+
+def test_published_files_are_read_on_request_and_one_that_is_gone_exits_with_7(
+    released: Workplace, typed: Typed
+) -> None:
+    [bundle] = released.bundles()  # a copy; the log knows of the place where it was published too
+    verify = ("audit", "verify", "--bundles", released.published)
+    found = typed(*verify, "--files", "--json").document()
+    assert found["files"] == 2 * (sum(path.is_file() for path in bundle.rglob("*")) - 1)  # all but the manifest
+    assert "published files are as their manifests say" in typed(*verify, "--files").out
+    (bundle / "report.html").unlink()
+    assert typed(*verify).code == 0
+    ended = typed(*verify, "--files", "--json")
+    assert (ended.code, ended.document()["refused"]) == (7, "published-missing")
+
+
+def test_an_export_has_no_published_files(released: Workplace, typed: Typed) -> None:
+    ended = typed("audit", "verify", "--export", "log.jsonl", "--files")
+    assert ended.code == 2
+    assert "--files" in ended.err

@@ -17,7 +17,7 @@ from flows.overdue import end_overdue
 from flows.spec import load_spec
 from measures.gates import GateRefused
 from records import open_records
-from tasks.step import StepFailed
+from records.places import DestinationNotWritable
 
 pytestmark = pytest.mark.usefixtures("prefect_home")
 
@@ -71,12 +71,21 @@ def test_a_refused_release_fails_with_its_code_only(workplace: Workplace, receiv
 
 def test_a_run_that_stops_is_aborted_and_completes_when_it_is_resumed(workplace: Workplace, receiver: Receiver) -> None:
     workplace.published.write_text("a file where a folder should be", encoding="utf-8")
-    with pytest.raises(StepFailed, match="publish"):
+    with pytest.raises(DestinationNotWritable):
         release(workplace)
     workplace.published.unlink()
     release(workplace)
     assert of_one_run(receiver) == ["START", "ABORT", "RUNNING", "COMPLETE"]
-    assert codes(receiver) == [None, "step-failed", None, None]
+    assert codes(receiver) == [None, "destination-not-writable", None, None]
+
+
+def test_a_run_that_finds_the_same_published_completes_without_a_bundle(
+    workplace: Workplace, receiver: Receiver
+) -> None:
+    release(workplace)
+    release(workplace)
+    assert [event["eventType"] for event in receiver.events] == ["START", "COMPLETE"] * 2
+    assert [bool(event["outputs"]) for event in receiver.events] == [False, True, False, False]
 
 
 def test_a_release_that_waits_says_so_and_fails_when_nobody_decided(

@@ -52,10 +52,10 @@ WITHOUT_NOISE = "1000000000000"
 NOTHING_DRAWN = {"RESERVED", "SPENT", "PROTECTING", "PROTECTED"}
 
 
-def release(workplace: Workplace) -> Receipt:
+def release(workplace: Workplace, *, again: bool = False) -> Receipt:
     from flows.release import release as flow
 
-    return flow(load_spec(workplace.write_spec()))
+    return flow(load_spec(workplace.write_spec()), again=again)
 
 
 def actions(run: str | None = None) -> list[str]:
@@ -70,11 +70,11 @@ def findings(workplace: Workplace, bundle: Path) -> dict[str, Finding]:
     return {found.name: found for found in verify_bundle(bundle, workplace.home / "keys" / "signing.pub")}
 
 
-def refused(workplace: Workplace, refusal: type[Refusal]) -> Refusal:
+def refused(workplace: Workplace, refusal: type[Refusal], *, again: bool = False) -> Refusal:
     """The refusal of a release of which nothing is left, on record in a log that verifies."""
     before = workplace.public_files()
     with pytest.raises(refusal) as caught:
-        release(workplace)
+        release(workplace, again=again)
     assert workplace.public_files() == before
     assert workplace.working_files() == []
     assert actions()[-1] == "REFUSED"
@@ -149,7 +149,7 @@ def test_releases_of_the_same_records_add_up_without_acknowledgement_until_nothi
 ) -> None:
     make_private(workplace)
     open_dp_account(2)
-    runs = [release(workplace).run for _ in range(2)]
+    runs = [release(workplace, again=True).run for _ in range(2)]
     assert len(workplace.bundles()) == len(set(runs)) == 2
     for bundle in workplace.bundles():
         findings(workplace, bundle)
@@ -159,7 +159,7 @@ def test_releases_of_the_same_records_add_up_without_acknowledgement_until_nothi
     assert budget_of() == ("2", "0", ["published", "published"])
 
     events = len(actions())
-    caught = refused(workplace, BudgetExceeded)
+    caught = refused(workplace, BudgetExceeded, again=True)
     assert EXIT_CODES[caught.kind] == 5
     assert actions()[events:] == ["PLANNED", "LOOKED", "INGESTED", "VALIDATED", "REFUSED"]
     assert budget_of() == ("2", "0", ["published", "published"])

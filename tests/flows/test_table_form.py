@@ -207,9 +207,12 @@ def test_a_second_exact_table_of_the_same_records_names_the_first(form: Form) ->
     first = form.send(protection=EXACT).run
     with pytest.raises(SecondRelease, match=first):
         form.send(protection=EXACT, dimensions=["region"])
-    form.description["tables"]["k_anon"] = exact(300)
-    with pytest.raises(GateRefused, match="smallest_frequency at least 300"):  # it came as far as its gates
+    with pytest.raises(GateRefused, match="Name reviewers"):
         form.send(protection=EXACT, dimensions=["region"], earlier_releases=[first])
+    form.description["tables"]["k_anon"] = exact(300)
+    asked = {"earlier_releases": [first], "reviewers": 1, "reviewer_names": ["anna"]}
+    with pytest.raises(GateRefused, match="smallest_frequency at least 300"):  # it came as far as its gates
+        form.send(protection=EXACT, dimensions=["region"], **asked)
 
 
 def test_a_refused_run_is_named_so_and_its_message_has_code_and_reason(form: Form) -> None:

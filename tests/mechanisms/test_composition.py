@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_data_sets import CELLS, CONTENTS, DataSet, Release, data_sets, graph, is_odd, joint, longest_way, worst_ratio
 
-from mechanisms.composition import Charge, NotCountable, composed, counts_as
+from mechanisms.composition import Charge, NotCountable, composed, counts_as, joined, why_not_together
 from mechanisms.guarantee import Model
 
 MODEL_OF: dict[str, Model] = {
@@ -36,8 +37,24 @@ MOVING = [
 ]
 
 
-def charge(epsilon: object, adjacency: str = "replace", part: str | None = None, unit: str = "row") -> Charge:
-    return Charge(model=MODEL_OF[adjacency], epsilon=Fraction(str(epsilon)), adjacency=adjacency, unit=unit, part=part)
+def charge(
+    epsilon: object,
+    adjacency: str = "replace",
+    part: str | None = None,
+    unit: str = "row",
+    records: str = "",
+    edition: str | None = None,
+) -> Charge:
+    """records: names of what the records are known by, one letter each."""
+    return Charge(
+        model=MODEL_OF[adjacency],
+        epsilon=Fraction(str(epsilon)),
+        adjacency=adjacency,
+        unit=unit,
+        part=part,
+        records=frozenset(records),
+        edition=edition,
+    )
 
 
 def total(charges: Sequence[Charge], adjacency: str = "replace", unit: str = "row") -> Fraction:
@@ -84,6 +101,61 @@ def test_parts_under_every_adjacency(adjacency: str, expected: int) -> None:
 def test_inside_one_part_everything_adds_up() -> None:
     charges = [charge(1, "add_remove", "north"), charge(2, "add_remove", "north"), charge(2, "add_remove", "south")]
     assert total(charges, "add_remove") == 3
+
+
+@pytest.mark.parametrize(
+    ("known_by", "expected"),
+    [
+        (("a", "b", "c"), 4),
+        (("a", "a", "c"), 4),
+        (("a", "b", "a"), 5),
+        (("ax", "bx", "by"), 7),
+        (("ax", "by", "xy"), 7),
+    ],
+)
+def test_parts_of_the_same_records_are_one_part_also_by_way_of_a_third(known_by: list[str], expected: int) -> None:
+    parts = zip((1, 2, 4), ("north", "south", "east"), known_by, strict=True)
+    charges = [charge(e, "add_remove", part, records=records) for e, part, records in parts]
+    assert total(charges, "add_remove") == expected
+
+
+def test_a_charge_on_all_records_shows_that_two_parts_are_the_same() -> None:
+    parts = [charge(1, "add_remove", "north", records="a"), charge(2, "add_remove", "south", records="b")]
+    assert total([*parts, charge(4, "add_remove")], "add_remove") == 6
+    assert total([*parts, charge(4, "add_remove", records="ab")], "add_remove") == 7
+
+
+def test_a_charge_that_does_not_count_joins_nothing() -> None:
+    parts = [charge(1, "add_remove", "north", records="a"), charge(2, "add_remove", "south", records="b")]
+    assert total([*parts, charge(1, "from_D", records="ab")], "add_remove") == 2
+
+
+def test_editions_add_up_because_a_record_may_have_moved_between_them() -> None:
+    charges = [charge(1, "add_remove", "north", edition="1"), charge(2, "add_remove", "south", edition="2")]
+    assert total(charges, "add_remove") == 3
+    assert total([*charges, charge(4, "add_remove", "south", edition="1")], "add_remove") == 4 + 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same", "reason"),
+    [
+        ("dp", "dp", False, None),
+        ("dp", "idp", False, None),
+        ("bdp", "dp", False, None),
+        ("idp", "idp", True, None),
+        ("idp", "idp", False, "idp is about one actual data set, and they are not known to be of one"),
+        ("bdp", "bdp", False, "bdp is about one actual data set, and they are not known to be of one"),
+        ("idp", "bdp", True, "one is under idp, the other under bdp: together they promise only what both compare"),
+        ("k_anon", "dp", True, "one is under k_anon, the other under dp, and no theorem covers both"),
+        ("dp", "t_close", True, "one is under dp, the other under t_close, and no theorem covers both"),
+        ("prob_k", "prob_k", True, "one is under prob_k, the other under prob_k, and no theorem covers both"),
+    ],
+)
+def test_a_pair_is_covered_by_a_sum_of_epsilons_or_there_is_a_reason(
+    one: Model, other: Model, same: bool, reason: str | None
+) -> None:
+    assert why_not_together(one, other, of_one_data_set=same) == reason
+    assert (why_not_together(other, one, of_one_data_set=same) is None) is (reason is None)
 
 
 def test_groups_are_combined_under_their_own_adjacency_then_converted_then_added() -> None:
@@ -181,6 +253,8 @@ def test_a_part_without_a_name_is_refused() -> None:
 
 epsilons = st.fractions(min_value=Fraction(1, 100), max_value=10, max_denominator=100)
 parts = st.sampled_from([None, "north", "south", "east", "west"])
+known_by = st.text("uvw", max_size=2)
+editions = st.sampled_from([None, None, "2026-10"])
 accounts = st.sampled_from(sorted(MODEL_OF))
 units = st.sampled_from(["row", "individual"])
 
@@ -194,7 +268,7 @@ def books(draw: st.DrawFn) -> tuple[str, str, list[Charge]]:
     """An account, its unit, and charges that it can count."""
     account, unit = draw(accounts), draw(units)
     countable = st.sampled_from([spent for spent in MODEL_OF if factor(spent, account) is not None])
-    one = st.builds(charge, epsilons, countable, parts, st.just(unit))
+    one = st.builds(charge, epsilons, countable, parts, st.just(unit), known_by, editions)
     return account, unit, draw(st.lists(one, min_size=1, max_size=8))
 
 
@@ -213,7 +287,7 @@ def test_the_order_does_not_matter(book: tuple[str, str, list[Charge]], data: st
 @given(books(), st.fractions(min_value=Fraction(1, 10), max_value=Fraction(9, 10), max_denominator=20))
 def test_splitting_a_charge_in_two_changes_nothing(book: tuple[str, str, list[Charge]], share: Fraction) -> None:
     account, unit, (first, *others) = book
-    halves = [charge(first.epsilon * s, first.adjacency, first.part, unit) for s in (share, 1 - share)]
+    halves = [replace(first, epsilon=first.epsilon * s) for s in (share, 1 - share)]
     assert total(halves + others, account, unit) == total([first, *others], account, unit)
 
 
@@ -228,6 +302,41 @@ def test_the_total_is_at_most_the_sum_and_at_least_each_part(book: tuple[str, st
         assert found >= everywhere + sum(cost for part, cost in counted if part == name and part is not None)
     if unit == "individual":
         assert found == sum(cost for _, cost in counted)
+
+
+@given(books(), st.data())
+def test_to_know_more_of_the_records_never_lowers_the_total(
+    book: tuple[str, str, list[Charge]], data: st.DataObject
+) -> None:
+    account, unit, charges = book
+    known = [replace(one, records=one.records | frozenset(data.draw(known_by))) for one in charges]
+    assert total(charges, account, unit) <= total(known, account, unit)
+
+
+def merged_by_hand(groups: Sequence[frozenset[str]]) -> list[frozenset[int]]:
+    """The groups that are joined, as sets of places: merge any two that share a member until none do."""
+    found = [({place}, set(members)) for place, members in enumerate(groups)]
+    while pair := next(((a, b) for a, b in combinations(found, 2) if a[1] & b[1]), None):
+        found = [one for one in found if one not in pair] + [(pair[0][0] | pair[1][0], pair[0][1] | pair[1][1])]
+    return [frozenset(places) for places, _ in found]
+
+
+@given(st.lists(st.frozensets(st.sampled_from("abcdefgh"), max_size=3), max_size=9))
+def test_what_is_joined_is_what_merging_by_hand_finds(groups: list[frozenset[str]]) -> None:
+    firsts = joined(groups)
+    found = [frozenset(place for place, first in enumerate(firsts) if first == each) for each in set(firsts)]
+    assert sorted(found, key=min) == sorted(merged_by_hand(groups), key=min)
+    assert all(first == min(places) for places in found for first in {firsts[place] for place in places})
+
+
+@given(books())
+def test_parts_of_the_same_records_cost_what_they_would_under_one_name(book: tuple[str, str, list[Charge]]) -> None:
+    """Give all that are joined the same name; then nothing needs to be known of their records."""
+    account, unit, charges = book
+    marks = [frozenset(one.records | ({f"part {one.part}"} if one.part else set())) for one in charges]
+    names = {place: str(min(places)) for places in merged_by_hand(marks) for place in places}
+    renamed = [replace(one, records=frozenset(), part=one.part and names[place]) for place, one in enumerate(charges)]
+    assert total(charges, account, unit) == total(renamed, account, unit)
 
 
 # --- First oracle: the table of factors is what the definitions imply, no more and no less ----------------------
@@ -286,6 +395,20 @@ def test_no_joint_release_costs_more_than_the_total(
 ) -> None:
     ratio = worst_ratio(releases, adjacency, actual, CELLS[cells])
     assert_covers(total(charged(releases, adjacency), adjacency), ratio)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(answers, st.sampled_from([None, "a", "b", "c"])), min_size=1, max_size=4), actual_data)
+def test_no_name_given_to_a_part_makes_a_joint_release_cost_more_than_the_total(
+    named: list[tuple[Release, str | None]], actual: DataSet
+) -> None:
+    """Whoever names the part wrongly uses the records of the right one, and is known by them."""
+    charges = [
+        charge(release.power, "add_remove", wrong if release.part else None, records=release.part or "z")
+        for release, wrong in named
+    ]
+    ratio = worst_ratio([release for release, _ in named], "add_remove", actual)
+    assert_covers(total(charges, "add_remove"), ratio)
 
 
 @settings(max_examples=25)

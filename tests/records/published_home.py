@@ -50,15 +50,18 @@ def publish(home: Home, folder: Path) -> Path:
     return destination
 
 
-def sealed_by(folder: Path, key: Ed25519PrivateKey, seq: int = 0, digest: str = "0" * 64) -> None:
-    """Replace the manifest of a published bundle by one of this key, which saw this head of the log."""
+def sealed_by(folder: Path, key: Ed25519PrivateKey, seq: int | None = 0, digest: str = "0" * 64) -> None:
+    """Replace the manifest of a published bundle by one of this key, which saw this head of the log.
+
+    Earlier versions wrote down its number as well.
+    """
     (folder / "manifest.json").unlink()
     seal(
         folder,
         subject=subjects(folder),
         release=RELEASE,
         approval={"required": 0, "decisions": []},
-        log_head={"seq": seq, "digest": digest},
+        log_head={"digest": digest} if seq is None else {"seq": seq, "digest": digest},
         key=key,
     )
 

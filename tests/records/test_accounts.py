@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +26,16 @@ CLAIMS = st.builds(
     column=st.none() | WORDS,
     part=st.none() | WORDS,
     acknowledges=st.lists(WORDS, max_size=3).map(tuple),
+    about=st.none() | st.lists(WORDS, max_size=3).map(tuple),
+    values=st.none() | WORDS,
+    edition=st.none() | WORDS,
+    table=st.none() | st.booleans(),
+    repeats=st.none() | WORDS,
+    formerly=st.none() | WORDS,
 )
+
+
+SAID_SINCE = ("values", "edition", "formerly", "table", "repeats")
 
 
 def happened(*lines: tuple[Action, str, dict[str, Any]]) -> list[Event]:
@@ -50,9 +60,19 @@ def test_a_claim_comes_back_from_the_log_as_it_was(wanted: Claim) -> None:
     assert Claim.of(json.loads(canonical(wanted.facts()))) == wanted
 
 
+def test_a_claim_of_a_version_that_said_less_keeps_its_meaning() -> None:
+    said = {name: value for name, value in claim().facts().items() if name not in ("about", *SAID_SINCE)}
+    old = Claim.of(said)
+    assert old == claim()
+    assert old.subjects == ("dataset income", "source s1")
+    assert not old.has_records_of(claim(source="s2", values="v"))
+
+
 def test_a_release_is_found_by_its_records_and_by_its_data_set_if_it_has_one() -> None:
     assert claim().subjects == ("dataset income", "source s1")
     assert uncounted().subjects == ("source s1",)
+    assert claim(values="v").subjects == ("dataset income", "source s1", "values v")
+    assert uncounted(formerly="s0", values="v").subjects == ("source s0", "source s1", "values v")
 
 
 def test_no_name_of_a_data_set_can_pass_as_records() -> None:
@@ -74,8 +94,57 @@ def test_no_name_of_a_data_set_can_pass_as_records() -> None:
 def test_only_rows_of_two_parts_of_one_column_are_apart(
     one: dict[str, str], other: dict[str, str], apart: bool
 ) -> None:
-    assert uncounted(**one).is_apart_from(uncounted(**other)) is apart
-    assert uncounted(**other).is_apart_from(uncounted(**one)) is apart
+    assert uncounted(**one).is_apart_from(uncounted(source="s2", **other)) is apart
+    assert uncounted(source="s2", **other).is_apart_from(uncounted(**one)) is apart
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"source": "s1"}, {"source": "s1"}),
+        ({"source": "s1", "values": "v"}, {"source": "s2", "values": "v"}),
+        ({"source": "s1"}, {"source": "s2", "formerly": "s1"}),
+        ({"source": "s1", "edition": "2026-10"}, {"source": "s2", "edition": "2026-11"}),
+        ({"source": "s1"}, {"source": "s2", "edition": "2026-11"}),
+    ],
+)
+def test_whatever_is_said_the_same_records_and_other_editions_are_not_apart(
+    one: dict[str, str], other: dict[str, str]
+) -> None:
+    north, south = uncounted(column="region", part="N", **one), uncounted(column="region", part="S", **other)
+    assert not north.is_apart_from(south)
+    assert not south.is_apart_from(north)
+
+
+@pytest.mark.parametrize(
+    ("model", "said", "may_be"),
+    [
+        ("prob_k", None, False),
+        ("t_close", None, False),
+        ("k_anon", None, True),
+        ("dp", None, True),
+        ("dp", False, False),
+        ("k_anon", True, True),
+    ],
+)
+def test_what_may_have_been_a_table_is_taken_for_one(model: Any, said: bool | None, may_be: bool) -> None:
+    assert uncounted(model=model, table=said).may_be_table is may_be
+
+
+@pytest.mark.parametrize(
+    ("change", "known"),
+    [
+        ({}, True),
+        ({"source": "s2", "values": "v1"}, True),
+        ({"source": "s2"}, False),
+        ({"source": "s2", "values": "v2"}, False),
+        ({"edition": "2026-11"}, False),
+        ({"source": "s2", "column": "region", "part": "N"}, True),
+    ],
+)
+def test_two_releases_are_of_one_data_set_where_records_and_edition_say_so(change: Any, known: bool) -> None:
+    one, other = claim(values="v1"), claim(**{"values": "v1", **change} if "source" not in change else change)
+    assert one.is_known_to_be_of_data_of(other) is other.is_known_to_be_of_data_of(one) is known
 
 
 def test_a_cost_goes_from_reserved_to_spent_to_its_outcome() -> None:
@@ -161,8 +230,58 @@ def test_a_release_without_epsilon_costs_nothing() -> None:
 def test_parts_count_apart_only_under_the_partition_that_the_account_declared(
     partition: str | None, total: int
 ) -> None:
-    parts = [reserved(f"r{part}", wanted=claim(column="region", part=part)) for part in "NS"]
+    parts = [reserved(f"r{part}", wanted=claim(source=part, column="region", part=part)) for part in "NS"]
     assert account(partition=partition).spent(read_book(happened(*parts)).costs) == total
+
+
+@pytest.mark.parametrize("model", ["idp", "bdp"])
+@pytest.mark.parametrize(
+    ("change", "one"),
+    [
+        ({}, True),
+        ({"source": "s2"}, True),
+        ({"values": "v2"}, True),
+        ({"source": "s2", "values": "v2"}, False),
+        ({"source": "s2", "values": None}, True),
+        ({"source": "s2", "values": "v2", "column": "region", "part": "N"}, True),
+        ({"edition": "2026-10"}, False),
+        ({"edition": "2026-10", "column": "region", "part": "N"}, False),
+        ({"source": "s2", "values": "v2", "model": "dp", "adjacency": "replace"}, True),
+        ({"source": "s2", "values": "v2", "epsilon": None, "repeats": "r0"}, False),
+    ],
+)
+def test_an_account_whose_promise_is_about_one_data_set_knows_another(model: Any, change: Any, one: bool) -> None:
+    first = claim(model=model, adjacency="a", values="v1")
+    costs = read_book(happened(reserved("r1", wanted=first), reserved("r2", wanted=replace(first, **change)))).costs
+    assert account(model=model, adjacency="a").is_of_one_data_set(costs) is one
+    assert account().is_of_one_data_set(costs)
+
+
+def test_one_data_set_is_known_by_way_of_a_third_release() -> None:
+    common = {"model": "idp", "adjacency": "from_D"}
+    links = [claim(**common, values="v1"), claim(**common, values="v2"), claim(**common, source="s2", values="v2")]
+    costs = read_book(happened(*(reserved(f"r{place}", wanted=link) for place, link in enumerate(links)))).costs
+    idp = account(model="idp", adjacency="from_D")
+    assert idp.is_of_one_data_set(costs)
+    assert not idp.is_of_one_data_set([costs[0], costs[2]])
+
+
+def test_what_an_earlier_version_charged_for_the_same_source_is_one_part_with_it() -> None:
+    old = claim(source="former", column="region", part="N")
+    new = claim(source="s1", values="v", formerly="former", column="region", part="S")
+    renamed = claim(source="s2", values="w", formerly="former", column="region", part="E")  # names of partitions only
+    book = read_book(
+        happened(*(reserved(run, wanted=one) for run, one in zip("abc", (old, new, renamed), strict=True)))
+    )
+    by_region = account(partition="region")
+    assert [by_region.spent(book.costs[:2]), by_region.spent(book.costs[1:]), by_region.spent(book.costs)] == [2, 2, 3]
+    assert not new.has_records_of(renamed)
+
+
+def test_a_repeat_costs_nothing_and_is_of_the_run_that_drew_it() -> None:
+    book = read_book(happened(reserved("r1"), reserved("r2", wanted=claim(epsilon=None, repeats="r1"))))
+    assert account().spent(book.costs) == 1
+    assert [cost.drawn_by for cost in book.costs] == ["r1", "r1"]
 
 
 def test_a_book_reads_as_exact_text() -> None:
@@ -178,6 +297,8 @@ def test_a_book_reads_as_exact_text() -> None:
                 "epsilon": "1/3",
                 "adjacency": "add_remove",
                 "part": None,
+                "edition": None,
+                "repeats": None,
                 "state": "reserved",
             }
         ],

@@ -82,6 +82,7 @@ def test_a_sound_home_is_told_in_numbers(checked: Home, public_folder: Path) -> 
         "decisions": 2,
         "manifests": 2,
         "not_reached": [],
+        "backwards": [],
     }
     assert verify_everything([public_folder]) == verify_everything()
 

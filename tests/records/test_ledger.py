@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from records.ledger import (
     AccountMissing,
     BudgetExceeded,
     ClaimRefused,
+    OtherData,
     ReservationMissing,
     SecondRelease,
     SourceElsewhere,
@@ -195,9 +197,11 @@ def test_a_dp_release_that_another_account_cannot_count_is_refused(records: Reco
 def test_parts_of_the_declared_partition_spend_beside_each_other(records: Records) -> None:
     open_account(records.log, account(dataset="wages", partition="region"), officer(), **HOW)
     for part in "NS":
-        reserve(records, f"r{part}", dataset="wages", column="region", part=part)
+        reserve(records, f"r{part}", dataset="wages", source=part, column="region", part=part)
     with pytest.raises(BudgetExceeded):
-        reserve(records, "r3", dataset="wages", column="region", part="N", epsilon=THIRD)
+        reserve(records, "r3", dataset="wages", source="N", column="region", part="N", epsilon=THIRD)
+    with pytest.raises(BudgetExceeded):  # whatever is said, those of the North
+        reserve(records, "r3", dataset="wages", source="N", column="region", part="E", epsilon=THIRD)
     with pytest.raises(BudgetExceeded):
         reserve(records, "r3", dataset="wages", column="sex", part="F", epsilon=THIRD)
     with pytest.raises(BudgetExceeded):
@@ -247,9 +251,97 @@ def test_what_was_refused_does_not_block_and_what_may_still_come_out_does(record
 
 def test_two_parts_of_the_same_records_do_not_block_each_other(records: Records) -> None:
     for part in "NS":
-        records.ledger.reserve(uncounted(column="region", part=part), run=f"r{part}", **HOW)
+        wanted = uncounted(dataset="wages", source=part, column="region", part=part)
+        records.ledger.reserve(wanted, run=f"r{part}", **HOW)
     with pytest.raises(SecondRelease, match="the earlier ones: rN, rS"):
+        records.ledger.reserve(uncounted(dataset="wages"), run="r3", **HOW)
+    with pytest.raises(SecondRelease, match="the earlier ones: rN"):
+        records.ledger.reserve(uncounted(dataset="wages", source="N", column="region", part="E"), run="r3", **HOW)
+
+
+def test_a_name_of_the_same_records_is_found_by_way_of_a_third_release(records: Records) -> None:
+    open_account(records.log, account(dataset="wages"), officer(), **HOW)
+    reserve(records, "r1", values="v1", epsilon=THIRD)
+    released(records, "r2", uncounted(values="v2", acknowledges=("r1",)))  # the same file with other columns
+    saved_again = {"source": "s2", "values": "v2", "acknowledges": ("r2",)}
+    with pytest.raises(SourceElsewhere, match="counted under income"):
+        reserve(records, "r3", dataset="wages", **saved_again)
+    reserve(records, "r3", epsilon=THIRD, **saved_again)
+
+
+REPEAT = {"epsilon": None, "repeats": "r1"}
+
+
+def test_a_repeat_is_registered_and_charged_nothing(records: Records) -> None:
+    released(records, "r1", claim(), "refused")
+    assert records.ledger.reserve(claim(**REPEAT), run="r2", **HOW).drawn_by == "r1"
+    with pytest.raises(ReservationMissing):  # or it would be a draw for nothing
+        records.ledger.spend("r2", **HOW)
+    records.ledger.spend("r2", draws=False, **HOW)
+    records.ledger.settle("r2", "published", **HOW)
+    assert states(records) == [("r1", 1, "refused"), ("r2", 1, "published")]
+    with pytest.raises(SecondRelease, match="the earlier ones: r2"):
         records.ledger.reserve(uncounted(), run="r3", **HOW)
+    assert records.ledger.verify() == 7
+
+
+def test_a_table_and_its_repeats_are_acknowledged_once_but_a_refused_one_names_nothing(records: Records) -> None:
+    exact = uncounted(model="k_anon")
+    released(records, "r1", exact, "refused")
+    released_again = replace(exact, repeats="r1")
+    for run in ("r2", "r3"):
+        records.ledger.reserve(released_again, run=run, **HOW)
+        records.ledger.spend(run, draws=False, **HOW)
+    with pytest.raises(SecondRelease, match="the earlier ones: r2, r3"):
+        records.ledger.reserve(replace(exact, acknowledges=("r1",)), run="r4", **HOW)
+    records.ledger.reserve(replace(exact, acknowledges=("r3",)), run="r4", **HOW)
+    with pytest.raises(SecondRelease, match="the earlier ones: r4"):
+        records.ledger.reserve(released_again, run="r5", **HOW)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(0)])
+def test_a_repeat_with_an_epsilon_is_refused(records: Records, epsilon: Fraction) -> None:
+    with pytest.raises(ClaimRefused, match="epsilon refused"):
+        reserve(records, "r1", epsilon=epsilon, repeats="r0")
+
+
+def test_a_promise_about_one_data_set_is_not_charged_for_another(records: Records) -> None:
+    for one in (IDP, BDP):
+        open_account(records.log, replace(one, limit=Fraction(9)), officer(), **HOW)
+    for one in (IDP, BDP):
+        common: dict[str, Any] = {"model": one.model, "adjacency": one.adjacency, "values": "v1", "epsilon": THIRD}
+        reserve(records, f"{one.model}1", **common)
+        reserve(records, f"{one.model}2", **common, source="s2")
+        before = records.log.head()
+        for change in ({"source": "s3", "values": "v3"}, {"edition": "2026-11"}):
+            with pytest.raises(
+                OtherData, match="is about one actual data set, and these are other records or"
+            ) as caught:
+                reserve(records, f"{one.model}3", **{**common, **change})
+            assert (caught.value.code, caught.value.kind) == ("other-data", "budget")
+            assert "open an account under a data set name of its own" in str(caught.value)
+        assert records.log.head() == before
+    reserve(records, "dp", source="s3", values="v3", epsilon=THIRD)  # dp is about every data set
+    records.ledger.verify()
+
+
+def test_releases_that_share_a_column_overlap_if_one_is_a_table(records: Records) -> None:
+    def overlapping(wanted: Claim) -> list[str]:
+        return [cost.run for cost in records.ledger.overlapping(wanted, run="new")]
+
+    table = uncounted(model="k_anon", about=("age", "sex"), table=True, dataset="income")
+    released(records, "r1", table)
+    assert overlapping(table) == ["r1"]
+    assert overlapping(replace(table, about=("region",))) == []
+    assert overlapping(replace(table, model="prob_k", table=False, source="s2")) == ["r1"]
+    assert overlapping(replace(table, repeats="r1")) == []
+    released(records, "r2", replace(table, model="prob_k", table=False, acknowledges=("r1",)))
+    assert overlapping(replace(table, model="prob_k", table=False)) == ["r1"]
+    assert overlapping(table) == ["r1", "r2"]
+    other = replace(table, dataset="wages", source="s8", column="region", part="N")
+    released(records, "r3", other)
+    assert overlapping(replace(other, source="s9", part="S")) == []
+    assert overlapping(replace(other, part="S")) == ["r3"]
 
 
 @pytest.mark.parametrize("outcome", ["published", "refused"])
@@ -280,7 +372,11 @@ def test_a_moment_without_time_zone_reserves_nothing(records: Records) -> None:
 def test_books_show_every_data_set_and_what_had_none(records: Records) -> None:
     reserve(records, "r1")
     records.ledger.reserve(uncounted(source="s9"), run="r2", **HOW)
+    records.ledger.reserve(uncounted(source="t1", formerly="t0"), run="r3", **HOW)
     books = records.ledger.books()
-    assert {name: [cost.run for cost in book.costs] for name, book in books.items()} == {"income": ["r1"], "": ["r2"]}
+    assert {name: [cost.run for cost in book.costs] for name, book in books.items()} == {
+        "income": ["r1"],
+        "": ["r2", "r3"],
+    }
     assert books["income"] == records.ledger.book("income")
     assert records.ledger.book("unknown").costs == ()

@@ -34,6 +34,7 @@ ADJACENCIES = {
 }
 KINDS = st.sampled_from([(model, adjacency) for model, known in ADJACENCIES.items() for adjacency in known])
 EPSILONS = st.sampled_from([Fraction(1, 3), Fraction(1, 2), Fraction(1), Fraction(104, 4099)])
+KEPT = ("model", "epsilon", "adjacency", "column", "part", "edition")
 ACKNOWLEDGED = st.sampled_from([(), ("r0", "r1", "r2", "r3"), ("r1",)])
 UNCOUNTED = st.tuples(st.sampled_from(["prob_k", "t_close", "k_anon"]), st.just("none"))
 
@@ -44,13 +45,18 @@ def claims(draw: st.DrawFn) -> Claim:
     counted = draw(st.sampled_from([True, True, True, False]))
     model, adjacency = draw(st.just(("dp", "add_remove")) | KINDS if counted else UNCOUNTED)
     dataset = draw(NAMES if counted else st.none() | NAMES)
+    repeats = draw(st.sampled_from([None, None, None, None, "r0"]))
     may_split = adjacency in ("add_remove", "bootstrap_add_remove", "none")
     column, part = draw(st.sampled_from([(None, None), ("region", "N"), ("region", "S"), ("sex", "N")]))
     return claim(
         dataset=dataset,
-        source=draw(st.sampled_from([f"{dataset}1", f"{dataset}2", "a1"])),
+        source=draw(st.sampled_from([f"{dataset}1", f"{dataset}2", f"{dataset}3", "a1"])),
+        values=draw(st.sampled_from([None, None, f"{dataset}v", f"{dataset}w"])),
+        formerly=draw(st.sampled_from([None, None, None, f"{dataset}1"])),
+        edition=draw(st.sampled_from([None, None, None, "2026-10"])),
         model=model,
-        epsilon=draw(EPSILONS) if counted else None,
+        epsilon=draw(EPSILONS) if counted and repeats is None else None,
+        repeats=repeats,
         adjacency=adjacency,
         column=column if may_split else None,
         part=part if may_split else None,
@@ -71,7 +77,10 @@ class LedgerMachine(RuleBasedStateMachine):
         """The claim under the names of this example."""
         return claim(
             **{
-                **{name: getattr(wanted, name) for name in ("model", "epsilon", "adjacency", "column", "part")},
+                **{name: getattr(wanted, name) for name in KEPT},
+                "values": None if wanted.values is None else self.prefix + wanted.values,
+                "formerly": None if wanted.formerly is None else self.prefix + wanted.formerly,
+                "repeats": None if wanted.repeats is None else self.prefix + wanted.repeats,
                 "dataset": None if wanted.dataset is None else self.prefix + wanted.dataset,
                 "source": self.prefix + wanted.source,
                 "acknowledges": tuple(self.prefix + run for run in wanted.acknowledges),
@@ -137,7 +146,8 @@ class LedgerMachine(RuleBasedStateMachine):
         """What most runs do."""
         self._reserve(run, self.mine(wanted))
         if self.rules.of_run(self.prefix + run, "reserved"):
-            self.agree(set(), lambda: self.records.ledger.spend(self.prefix + run, **HOW))
+            draws = self.rules.of_run(self.prefix + run, "reserved")[-1].claim.repeats is None
+            self.agree(set(), lambda: self.records.ledger.spend(self.prefix + run, draws=draws, **HOW))
             self.rules.spend(self.prefix + run)
             self.settle(run, outcome)
 
@@ -149,11 +159,13 @@ class LedgerMachine(RuleBasedStateMachine):
         self._reserve(run, self.rules.lines[line].claim)
 
     @precondition(lambda self: self.rules.lines)
-    @rule(data=st.data())
-    def spend(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), draws=st.booleans())
+    def spend(self, data: st.DataObject, draws: bool) -> None:
+        """A reservation for a repeat is none for a draw."""
         run = data.draw(st.sampled_from([line.run for line in self.rules.lines]))
-        reasons = set() if self.rules.of_run(run, "reserved") else {"reservation-missing"}
-        if self.agree(reasons, lambda: self.records.ledger.spend(run, **HOW)):
+        enough = [line for line in self.rules.of_run(run, "reserved") if not draws or line.claim.repeats is None]
+        reasons = set() if enough else {"reservation-missing"}
+        if self.agree(reasons, lambda: self.records.ledger.spend(run, draws=draws, **HOW)):
             self.rules.spend(run)
 
     @rule(run=RUNS, outcome=st.sampled_from(["published", "refused"]))

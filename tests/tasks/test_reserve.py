@@ -106,6 +106,7 @@ def test_a_release_that_spends_needs_an_account(plan: Plan) -> None:
         update={"model": "dp", "parameters": {"epsilon": "1/2"}, "adjacency": "replace"}
     )
     spending = replace(plan, guarantee=guarantee, dataset="income", part=("region", "North"), acknowledges=("run-1",))
+    spending = replace(spending, edition="2026-10")
     assert spending.claim("s") == Claim(
         dataset="income",
         source="s",
@@ -117,6 +118,8 @@ def test_a_release_that_spends_needs_an_account(plan: Plan) -> None:
         part="North",
         acknowledges=("run-1",),
         about=("age", "region", "education", "income", "savings", "weight"),
+        edition="2026-10",
+        table=False,
     )
     with (
         pytest.raises(AccountMissing, match="has no account of model dp"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,10 +33,12 @@ from mechanisms.refusal import ValueOutsideDomain
 from mechanisms.registry import MECHANISMS
 from records import open_records
 from records.home import Home
-from records.ledger import BudgetExceeded
+from records.ledger import BudgetExceeded, ReservationMissing
 from records.log import Action
 from records.run import RunDamaged
+from tasks import protect
 from tasks.layouts import read_table
+from tasks.overlaps import differencing
 from tasks.report import require_pass
 from tasks.verification import ClaimBroken, verify_bundle
 
@@ -122,7 +125,7 @@ def test_the_same_question_gets_the_same_answer_and_is_charged_once(workplace: W
     one = pq.read_table(Path(first.path) / "tables/incomes.parquet")
     two = pq.read_table(Path(second.path) / "tables/renamed.parquet")
     assert one.to_pydict() == two.to_pydict()
-    assert budget_of() == ("1", "0", ["published"])
+    assert budget_of() == ("1", "0", ["published", "published"])
     repeated = [event for event in open_records().log.events(second.run) if event.action is Action.REPEATED]
     assert [event.facts["of"] for event in repeated] == [first.run] == [second.repeats]
     assert first.repeats is None
@@ -203,7 +206,7 @@ def test_a_table_that_overlaps_an_earlier_one_is_flagged(workplace: Workplace) -
         decision, flag = overlap_result(line)
     assert flag is not None
     assert decision.verdict is flag.verdict is Verdict.PASS
-    assert flag.reason == f"{earlier.run} shares region; the ledger counts them together"
+    assert flag.reason == f"{earlier.run} shares region: the ledger counts both together"
 
 
 def test_tables_without_a_common_column_are_not_flagged(workplace: Workplace) -> None:
@@ -224,12 +227,42 @@ def test_an_exact_table_that_overlaps_needs_a_person_to_look(workplace: Workplac
     workplace.raw["name"] = "other"
     workplace.raw["protect"][0].update(dimensions=["region"])
     workplace.raw["budget"] = {"acknowledges": [earlier.run]}
+    with pytest.raises(GateRefused, match="Name reviewers in approve"), begun(workplace, account=False) as line:
+        line.protect()
+    workplace.raw["approve"] = {"reviewers": 1, "allowed": ["anna"]}
     with begun(workplace, account=False) as line:
         decision, flag = overlap_result(line)
         assert flag is not None
         assert decision.verdict is flag.verdict is Verdict.REVIEW
-        with pytest.raises(GateRefused, match="differencing"):
-            require_pass(line.job, decision)
+        require_pass(line.job, decision)
+
+
+def test_what_an_earlier_version_found_is_looked_at_by_a_person(workplace: Workplace) -> None:
+    """It said which releases overlap, and not under which models they were."""
+    make_table(workplace)
+    with begun(workplace) as line:
+        line.job.record(Action.OVERLAPS, releases={"r1": ["region"]})
+        found = differencing(line.job)
+    assert found is not None
+    assert (found.verdict, found.reason) == (
+        Verdict.REVIEW,
+        "r1 shares region: what both promise together is not on record",
+    )
+
+
+def test_an_answer_that_is_gone_when_it_is_wanted_is_not_drawn_for_nothing(workplace: Workplace) -> None:
+    make_table(workplace)
+    with begun(workplace) as line:
+        line.publish()
+    workplace.raw["name"] = "again"
+    with begun(workplace, account=False) as line:
+        source = line.ingest()
+        line.reserve(source)
+        shutil.rmtree(answer_folder(workplace))
+        with pytest.raises(ReservationMissing):
+            protect.protect.fn(line.job, source)  # type: ignore[attr-defined]
+        line.reserve(source)
+        assert [cost.claim.epsilon for cost in line.job.ledger.book("survey").costs] == [1, 1]
 
 
 def test_a_public_gate_that_cannot_hold_refuses_before_anything_is_reserved(workplace: Workplace) -> None:

@@ -46,7 +46,15 @@ def test_a_sound_bundle_says_what_was_checked_and_what_cannot_be(published: Publ
 
 
 def test_the_event_of_the_log_is_named_as_something_only_the_publisher_can_confirm(published: Published) -> None:
-    assert "event 12 of the publisher's audit log; only that log can confirm it" in finding(published, "log head").text
+    said = finding(published, "log head").text
+    assert "the publisher's audit log by its digest; only that log can confirm it" in said
+
+
+def test_pages_that_were_read_inside_are_named_where_they_are_bound(published: Published) -> None:
+    published.manifest["confidential"] = {"report.html": "ab" * 32, "assessment.json": "cd" * 32}
+    published.seal()
+    found = finding(published, "confidential pages")
+    assert (found.checked, "assessment.json, report.html" in found.text) == (False, True)
 
 
 @pytest.mark.parametrize(

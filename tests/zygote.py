@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from flows.spec import load_spec
 from records import bundle, durable, object_store
 from records.ledger import Ledger
 from records.log import Log
-from tasks import publish
+from tasks import look, publish
 
 # The ledger writes its events in transactions of its own.
 LEDGER = {"RESERVED": "reserve", "SPENT": "spend", "SETTLED": "settle"}
@@ -53,12 +54,31 @@ def after(owner: Any, name: str, when: Callable[..., bool] = lambda *_, **__: Tr
     setattr(owner, name, run)
 
 
+def die_later(seconds: float, place: str) -> None:
+    """Kill this process at any moment after an event of the log, wherever it is then."""
+    original = Log.append
+
+    def append(log: Log, action: Any, **facts: Any) -> Any:
+        written = original(log, action, **facts)
+        if action.value == place:
+            threading.Timer(seconds, die).start()
+        return written
+
+    Log.append = append  # type: ignore[method-assign]
+
+
 def arm(point: str) -> None:
-    """Kill this process at a point: before/after an event of the log, the marker of the draw, or inside publication."""
+    """Kill this process at a point: before/after an event of the log, the marker of the draw, or inside publication;
+    or, as in "0.1 seconds after PUBLISHED", some time after an event."""
     moment, _, place = point.partition(" ")
+    if moment not in ("", "before", "after"):
+        die_later(float(moment), place.split()[-1])
+        return
     trap = before if moment == "before" else after
     if place in LEDGER:
         trap(Ledger, LEDGER[place])
+    elif place == "LOOKED":
+        trap(look, "look")
     elif place.isupper():
         trap(Log, "append", lambda log, action, **_: action.value == place)
     elif place == "marker":
@@ -90,7 +110,7 @@ def main() -> None:
         if child == 0:
             os.environ |= order["environment"]
             arm(order["point"])
-            release(load_spec(Path(order["spec"])))
+            release(load_spec(Path(order["spec"])), **order["more"])
             os._exit(0)
         _, status = os.waitpid(child, 0)
         sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workplace import Workplace
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 class Zygote:
@@ -26,16 +26,18 @@ class Zygote:
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
 
-    def run(self, workplace: Workplace, point: str = "") -> int:
+    def run(self, workplace: Workplace, point: str = "", *, again: bool = False) -> int:
+        """Release in a child; its exit status. point: where it is killed. again: ask for another release."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         order = {
             "spec": str(workplace.spec_file),
             "environment": {
-                **{name: value for name, value in os.environ.items() if name.startswith("AWS_")},
+                **{name: value for name, value in os.environ.items() if name.startswith(("AWS_", "PENSTOCK_DB"))},
                 "PENSTOCK_HOME": str(workplace.home),
             },
             "point": point,
+            "more": {"again": True} if again else {},
         }
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()

@@ -1,0 +1,38 @@
+"""Runs that died between their publication and its record are finished by the next release of the same spec."""
+
+from __future__ import annotations
+
+from prefect.context import FlowRunContext
+
+from flows.plan import draw_up_plan
+from flows.spec import parse_spec
+from mechanisms.refusal import SpecRefused
+from records import Home
+from records.run import RunRefused, has_committed, owners_of, unfinished
+from tasks.job import attend
+from tasks.plan import Plan
+from tasks.publish import already_published, conclude
+
+__all__ = ["finish_published"]
+
+
+def finish_published(plan: Plan) -> list[str]:
+    """Put on record what was published by dead runs of this spec; return which. What the caller's own flow run has
+    begun is left to it: that one comes back to it as its own."""
+    home, context = Home.open(), FlowRunContext.get()
+    caller = None if context is None or context.flow_run is None else str(context.flow_run.id)
+    finished = []
+    for run, about in unfinished(home).items():
+        if caller in owners_of(home, run) or not has_committed(home, run, "sealed"):
+            continue
+        try:
+            theirs = draw_up_plan(parse_spec(about))
+            if theirs.spec_digest != plan.spec_digest:
+                continue
+            with attend(theirs, run=run) as job:
+                if already_published(job):
+                    conclude(job)
+                    finished.append(run)
+        except (RunRefused, SpecRefused):
+            continue  # another process is at it, or another version of Penstock began it
+    return finished

@@ -1,0 +1,60 @@
+"""Releases that share columns with this one: found when the cost is reserved, looked at together at the gates.
+
+Which releases they are, under which models, is public, and so is the verdict: where a sum of epsilons covers a pair
+it passes, in whichever order the two came out, and elsewhere a person must look.
+"""
+
+from __future__ import annotations
+
+from measures.gates import GateRefused, GateResult, Verdict
+from mechanisms.composition import TOGETHER, why_not_together
+from records.accounts import Claim
+from records.log import Action
+from tasks.job import Job
+
+__all__ = ["differencing", "record_overlaps", "require_somebody_to_look"]
+
+_RULE = "releases of the same data set that share columns are looked at together"
+_UNKNOWN = "what both promise together is not on record"  # of a run that an earlier version began
+
+
+def record_overlaps(job: Job, claim: Claim) -> None:
+    """Put on record which releases share columns with this one, and why a pair is not counted together."""
+    overlaps = job.ledger.overlapping(claim, run=job.run.id)
+    if not overlaps:
+        return
+    reasons = {
+        cost.run: why_not_together(
+            claim.model, cost.claim.model, of_one_data_set=claim.is_known_to_be_of_data_of(cost.claim)
+        )
+        for cost in overlaps
+    }
+    job.record(
+        Action.OVERLAPS,
+        releases={cost.run: list(claim.shares_with(cost.claim)) for cost in overlaps},
+        uncovered={run: reason for run, reason in reasons.items() if reason is not None},
+    )
+
+
+def require_somebody_to_look(job: Job) -> None:
+    """Refuse before the draw what would only be refused after it: a pair that nobody could review."""
+    found = differencing(job)
+    if found is not None and found.verdict is not Verdict.PASS and job.plan.rule is None:
+        raise GateRefused.at(
+            f"gates.{found.gate}",
+            rule=f"{found.rule}, by a reviewer: {found.reason}",
+            remedy="Name reviewers in approve.",
+        )
+
+
+def differencing(job: Job) -> GateResult | None:
+    """Whether this release can be subtracted from an earlier one; None where it shares no column with any."""
+    found = [event.facts for event in job.log.events(job.run.id) if event.action is Action.OVERLAPS]
+    if not found:
+        return None
+    releases = found[-1]["releases"]
+    uncovered = found[-1].get("uncovered", dict.fromkeys(releases, _UNKNOWN))
+    pairs = "; ".join(
+        f"{run} shares {', '.join(columns)}: {uncovered.get(run, TOGETHER)}" for run, columns in releases.items()
+    )
+    return GateResult("differencing", Verdict.REVIEW if uncovered else Verdict.PASS, _RULE, None, None, pairs)

@@ -1,0 +1,40 @@
+"""SIGTERM cuts a process off after its grace, and not before it is told."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+from living_processes import LONGEST_WAIT
+
+from flows.ended import TERMINATED
+
+# A handler that does nothing stands for one that the main thread never comes to.
+SCRIPT = """
+import signal, sys, time
+from flows.ended import end_in_time
+signal.signal(signal.SIGTERM, lambda *_: None)
+signal.signal(signal.SIGUSR1, lambda *_: sys.stdout.write("told\\n") and sys.stdout.flush())
+end_in_time(0.1)
+print("ready", flush=True)
+while True:
+    time.sleep(3600)
+"""
+
+
+@pytest.fixture
+def process() -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True)
+
+
+def test_another_signal_ends_nothing_and_sigterm_ends_it(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGUSR1)
+    assert process.stdout.readline() == "told\n"
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(LONGEST_WAIT) == TERMINATED == 143
+    process.stdout.close()
