@@ -27,7 +27,8 @@ __all__ = ["Ingested", "ingest"]
 class Ingested:
     """A reference to the working copy of the source.
 
-    digest, formerly, by_folder: of its content (tasks.source_digest). values: digest of its values (tasks.fingerprint).
+    digest, formerly, by_folder, files: of its content (tasks.source_digest).
+    values: digest of its values (tasks.fingerprint).
     units: folder with the unit of every row, where a unit may have several.
     parts: its parts, each a working table of its own, where it is never held together; then `folder` is that of all.
     """
@@ -40,6 +41,7 @@ class Ingested:
     values: str | None = None
     formerly: str | None = None
     by_folder: bool = False
+    files: tuple[str, ...] = ()
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -105,7 +107,7 @@ def _ingested(
     parts: tuple[Part, ...] = (),
 ) -> Ingested:
     values = digest_of_values(job.home.secret_key(), job.plan.data_columns, sums)
-    return Ingested(folder, told.content, rows, units, parts, values, told.formerly, told.by_folder)
+    return Ingested(folder, told.content, rows, units, parts, values, told.formerly, told.by_folder, told.files)
 
 
 def _require_enough(job: Job, rows: int) -> None:

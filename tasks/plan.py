@@ -90,7 +90,9 @@ class Plan:
             raise ValueError("a release of records has no layout")
         return self.layout
 
-    def claim(self, source: str, values: str | None = None, formerly: str | None = None) -> Claim:
+    def claim(
+        self, source: str, values: str | None = None, formerly: str | None = None, files: tuple[str, ...] = ()
+    ) -> Claim:
         """What the release asks of the ledger, for the records with these digests."""
         guarantee = self.guarantee
         column, part = self.part if self.part is not None else (None, None)
@@ -107,6 +109,7 @@ class Plan:
             about=self.about,
             values=values,
             formerly=formerly,
+            files=files,
             edition=self.edition,
             table=self.layout is not None,
         )
