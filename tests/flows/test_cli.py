@@ -96,7 +96,7 @@ def damage_source(place: Workplace) -> None:
         (set_k, 2, "spec-refused", "protect.0.k"),
         (damage_source, 3, "source-unreadable", "source.path"),
         (change_domain, 3, "value-outside-domain", "source.columns.income"),
-        (expect_too_much, 3, "validation-failed", "age"),
+        (expect_too_much, 3, "validation-failed", "validate.suite"),
         (set_gate, 4, "gate-refused", "gates.il1s"),
         (block_destination, 1, "destination-not-writable", "publish.path"),
     ],
