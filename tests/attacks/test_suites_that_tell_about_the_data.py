@@ -154,3 +154,14 @@ def test_a_suite_of_any_length_is_refused_before_it_is_looked_at(workplace: Work
             refused = typed("plan", workplace.spec_file)
         refused.require_refusal(2)
         assert rule in refused.err
+
+
+def test_a_run_can_be_ended_when_its_suite_is_gone(workplace: Workplace) -> None:
+    """Else one file that was removed would keep an overdue run, and every release that looks for such, from ending."""
+    ask_with(workplace)
+    spec = load_spec(workplace.spec_file)
+    begun_as = draw_up_plan(spec).spec_digest
+    (workplace.folder / "suite.json").unlink()
+    with pytest.raises(Refusal, match=r"validate\.suite"):
+        draw_up_plan(spec)
+    assert draw_up_plan(spec, begun_as=begun_as).spec_digest == begun_as
