@@ -25,8 +25,7 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
     defining = {name: section for name, section in as_data.items() if name != "run"}
     promises = [mechanism_of(params).promise(params, spec.columns) for params in spec.protect]
     mechanism = mechanism_of(spec.protect[0])  # a spec with more than one is refused
-    repeats = mechanism.layout is not None
-    guarantee = beside(of_edition(compose(promises), spec.source.edition, repeats), spec.budget.acknowledges)
+    guarantee = beside(of_edition(compose(promises), spec.source.edition), spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
     params = spec.protect[0]
     plan = Plan(
@@ -58,11 +57,12 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
     return plan
 
 
-def of_edition(guarantee: Guarantee, edition: str | None, repeats: bool) -> Guarantee:
-    """The promise with what it says about data that change; repeats: whether the same question gets the same answer."""
+def of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
+    """The promise with what it says about data that change: the same spec of the same source is published once, and a
+    table comes back as it was, so that readers see when nothing changed."""
     if edition is not None:
         return guarantee.model_copy(update={"public": (*guarantee.public, "edition of the data")})
-    if not repeats or guarantee.model not in ADDS_UP:
+    if guarantee.model not in ADDS_UP:
         return guarantee
     unchanged = "the records of a data set name do not change: an answer that comes back tells that they did not"
     return guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, unchanged)})
