@@ -271,6 +271,7 @@ def test_a_draft_takes_its_roles_from_another_tool_and_passes_after_review(workp
     columns["income"]["domain"] = columns["savings"]["domain"] = [0, 1_000_000]
     columns["savings"]["missing"] = "own_group"
     spec["protect"][0]["k"] = 20
+    spec["gates"] = [{"measure": "average_risk", "max": 0.05}]
     draft.write_text(yaml.safe_dump(spec), encoding="utf-8")
     assert typed("plan", draft).code == 0
 
