@@ -79,8 +79,10 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
         hashing = beside.submit(digest_source, dataset, root_of(plan.source), key)
         columns = answered(
             job,
-            lambda: hashing.result().content,
+            hashing.result,
             lambda: read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint),
+            # What is refused was read to its end, so its values are known too.
+            lambda: digest_of_values(key, plan.data_columns, [fingerprint.sums()]),
         )
         told = hashing.result()
     if source_state(dataset) != as_found:

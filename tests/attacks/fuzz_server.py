@@ -23,6 +23,7 @@ from pathlib import Path
 import fuzz_cases
 import great_expectations  # noqa: F401  # imported here once instead of in every child
 
+import flows.release  # noqa: F401
 from flows import cli
 from flows.outlook import look_ahead
 from flows.spec import load_spec, parse_spec
@@ -115,7 +116,7 @@ def run_case(case: fuzz_cases.Case) -> Ended:
     faults = [name for name, found in (
         (f"exit code {code}", code not in TABLE),
         ("traceback", b"Traceback (most recent call last)" in output),
-        ("computed too long", seconds >= SECONDS),
+        ("computed too long", seconds >= SECONDS or code in (-signal.SIGXCPU, -signal.SIGKILL)),
         ("waited too long", time.monotonic() - began > WAIT),
         ("took too much memory", megabytes > MEGABYTES),
         ("told a value of the data", any(canary in output for canary in told_by_nobody(case))),
