@@ -37,7 +37,7 @@ def answered(
         outcome = refusal
     # Not inside the handler: the answer would stand behind the refusal in every traceback.
     told = source()
-    claim = job.plan.claim(told.content, values(), told.formerly)
+    claim = job.plan.claim(told.content, values(), told.formerly, told.files)
     look(
         job.log,
         dataset=claim.dataset,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from private_release import begun
 from workplace import Workplace, make_table
@@ -72,6 +73,31 @@ def test_what_the_data_answer_is_told_while_looks_are_left_and_not_after(
     with pytest.raises(LooksExhausted) as ended:
         ingest(exact)
     assert ended.value.__context__ is None, "the answer does not stand behind the refusal either"
+    assert looked() == ALLOWED
+
+
+@pytest.mark.parametrize("way", ["saved again", "under a folder"])
+def test_the_same_records_begin_no_new_count(exact: Workplace, way: str) -> None:
+    """Without a name of the data set: the same values in another order, or the same file in a partition."""
+    exact.raw["budget"] = {}
+    outside(exact)
+    for number in range(ALLOWED + 1):
+        if way == "saved again":
+            table = pq.read_table(exact.source)
+            pq.write_table(table.take(list(range(table.num_rows))[::-1]), exact.source, row_group_size=50 + number)
+        else:
+            folder = exact.folder / f"d{number}" / f"zz={number}"
+            folder.mkdir(parents=True)
+            (folder / "f.parquet").symlink_to(exact.source)
+            exact.raw["source"]["path"] = f"d{number}"
+            exact.raw["source"]["columns"]["zz"] = {
+                "role": "quasi_identifier",
+                "type": "nominal",
+                "categories": [str(number), "q"],
+            }
+        exact.raw["name"] = f"attempt-{number}"
+        with pytest.raises(LooksExhausted if number == ALLOWED else ValueOutsideDomain):
+            ingest(exact)
     assert looked() == ALLOWED
 
 
