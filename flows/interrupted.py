@@ -8,7 +8,7 @@ from flows.plan import draw_up_plan
 from flows.spec import parse_spec
 from mechanisms.refusal import SpecRefused
 from records import Home
-from records.run import RunRefused, has_committed, owners_of, unfinished
+from records.run import RunRefused, has_committed, key_of, owners_of, unfinished
 from tasks.job import attend
 from tasks.plan import Plan
 from tasks.publish import already_published, conclude
@@ -26,7 +26,7 @@ def finish_published(plan: Plan) -> list[str]:
         if caller in owners_of(home, run) or not has_committed(home, run, "sealed"):
             continue
         try:
-            theirs = draw_up_plan(parse_spec(about))
+            theirs = draw_up_plan(parse_spec(about), begun_as=key_of(home, run))
             if theirs.spec_digest != plan.spec_digest:
                 continue
             with attend(theirs, run=run) as job:

@@ -9,7 +9,7 @@ from flows.spec import parse_spec
 from mechanisms.refusal import SpecRefused
 from records import Home, open_records
 from records.approval import standing
-from records.run import RunDamaged, RunRefused, unfinished
+from records.run import RunDamaged, RunRefused, key_of, unfinished
 from tasks.approve import ApprovalExpired, ask_reviewers
 from tasks.job import begin
 
@@ -24,7 +24,7 @@ def end_overdue() -> list[str]:
     for run, spec in unfinished(home).items():
         if standing(log, run, datetime.now(UTC)).state == "expired":
             try:
-                with begin(draw_up_plan(parse_spec(spec)), run=run) as job:
+                with begin(draw_up_plan(parse_spec(spec), begun_as=key_of(home, run)), run=run) as job:
                     ask_reviewers(job)
             except (ApprovalExpired, RunDamaged):
                 ended.append(run)

@@ -1,4 +1,4 @@
-"""The plan: what a spec promises, what it costs, what to expect. Pure; spends nothing."""
+"""The plan: what a spec promises, what it costs, what to expect. Reads the suite, no data; spends nothing."""
 
 from __future__ import annotations
 
@@ -13,20 +13,26 @@ from mechanisms.registry import mechanism_of
 from records.addresses import place_of
 from records.digest import canonical
 from records.ledger import require_countable
+from tasks.expectations import digest_of_suite, user_suite
 from tasks.plan import Plan
 
 __all__ = ["beside", "budget_faults", "draw_up_plan", "of_edition"]
 
 
-def draw_up_plan(spec: ReleaseSpec) -> Plan:
-    """Resolve a spec; the composed guarantee is computed here and nowhere else."""
+def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
+    """Resolve a spec; the composed guarantee is computed here and nowhere else.
+
+    begun_as: the digest that a run of it was begun with, to end that run whatever became of its suite's file since.
+    """
     as_data = spec.model_dump(mode="json", exclude_none=True)
     # Where the work is done changes nothing of the release: a run that died on a cluster may be resumed elsewhere.
     defining = {name: section for name, section in as_data.items() if name != "run"}
+    suite = None
+    if begun_as is None and spec.validation.suite is not None:
+        suite = defining["content of the suite"] = digest_of_suite(user_suite(spec.validation.suite))
     promises = [mechanism_of(params).promise(params, spec.columns) for params in spec.protect]
     mechanism = mechanism_of(spec.protect[0])  # a spec with more than one is refused
-    repeats = mechanism.layout is not None
-    guarantee = beside(of_edition(compose(promises), spec.source.edition, repeats), spec.budget.acknowledges)
+    guarantee = beside(of_edition(compose(promises), spec.source.edition), spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
     params = spec.protect[0]
     plan = Plan(
@@ -49,7 +55,8 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
         acknowledges=spec.budget.acknowledges,
         rule=spec.approve.rule,
         spec=as_data,
-        spec_digest=hashlib.sha256(canonical(defining)).hexdigest(),
+        spec_digest=begun_as or hashlib.sha256(canonical(defining)).hexdigest(),
+        suite_digest=suite,
         address=spec.run.address,
         memory=spec.run.bytes,
         edition=spec.source.edition,
@@ -58,11 +65,12 @@ def draw_up_plan(spec: ReleaseSpec) -> Plan:
     return plan
 
 
-def of_edition(guarantee: Guarantee, edition: str | None, repeats: bool) -> Guarantee:
-    """The promise with what it says about data that change; repeats: whether the same question gets the same answer."""
+def of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
+    """The promise with what it says about data that change: the same spec of the same source is published once, and a
+    table comes back as it was, so that readers see when nothing changed."""
     if edition is not None:
         return guarantee.model_copy(update={"public": (*guarantee.public, "edition of the data")})
-    if not repeats or guarantee.model not in ADDS_UP:
+    if guarantee.model not in ADDS_UP:
         return guarantee
     unchanged = "the records of a data set name do not change: an answer that comes back tells that they did not"
     return guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, unchanged)})

@@ -45,7 +45,7 @@ def release(
     run: resume this run only. started_by: who asked for it, where a service account runs it. again: release once more
     what this spec has published from this source before; else the receipt of that comes back.
     """
-    plan = draw_up_plan(spec)  # pure: what is promised
+    plan = draw_up_plan(spec)  # what is promised
     end_overdue()  # runs whose reviewers did not decide in time
     # One release of a data set at a time; whatever ends the run is on record.
     with take_turn(Home.open(), plan.dataset or plan.source):
@@ -80,6 +80,8 @@ def prepare(job: Job) -> Event | None:
     """From the source to a bundle that is staged on the confidential side, its report ready; or what was published of
     the same before, unless another was asked for. What was drawn already is not left behind."""
     expectations = draw_up_expectations(job)  # derived from the columns, and the user's own
+    # Before any data are read: a run that stops here and is begun again has answered nothing.
+    require_destination(job)
     # A reference: folder, digests, number of records; only the columns that something depends on are kept.
     source = ingest(job, asked_about(expectations, job.plan.declared))
     job.record(Action.INGESTED, source=source.digest, records=source.rows)
@@ -90,7 +92,6 @@ def prepare(job: Job) -> Event | None:
     validated = validate(job, source, expectations)
     job.record(Action.VALIDATED, expectations=len(validated))
 
-    require_destination(job)
     reserve(job, source)  # on record before the draw, never refunded after it
     staged = protect(job, source)  # the only step that draws
     job.record(Action.PROTECTED, **staged.digests)

@@ -17,7 +17,7 @@ from records import Home, open_records
 from records.approval import NothingWaits, decide, standing
 from records.decision import sign_decision
 from records.home import login
-from records.run import RunDamaged, unfinished
+from records.run import RunDamaged, key_of, unfinished
 from records.signing import existing_private_key
 from tasks.approve import ReviewerDeclined, Waiting, ask_reviewers, describe_waiting, end_withdrawn, take_decision
 from tasks.job import attend, begin, end_refused
@@ -91,7 +91,7 @@ def withdraw(run: str, *, reason: str) -> None:
     about = unfinished(home).get(run)
     if about is None:
         raise _nothing_waits(run)
-    with attend(draw_up_plan(parse_spec(about)), run=run) as job:
+    with attend(draw_up_plan(parse_spec(about), begun_as=key_of(home, run)), run=run) as job:
         owners = job.run.owners
         end_withdrawn(job, reason)
     for client, owner in _suspended(home, owners):

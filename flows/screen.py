@@ -89,7 +89,9 @@ class Screen:
         self._out.print(f"[bold green]{word}[/bold green] {shown(receipt['name'])}, {rows}")
         if receipt["earlier"]:
             self._out.print(f"  By run {shown(receipt['run'])}, from the same spec and source; nothing was spent now.")
-            self._out.print("  For another release: penstock run SPEC --again")
+            self._out.print(
+                "  For another release: penstock run SPEC --again; without epsilon, acknowledge this one instead."
+            )
         if receipt["repeats"] is not None:
             self._out.print(f"  The same table as run {shown(receipt['repeats'])} drew; nothing was spent.")
         for label, value in (

@@ -48,8 +48,8 @@ class Source(Section):
         default=None,
         pattern=r"^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,78}[A-Za-z0-9])?$",
         description='For data that change under one name: the public name of this state of them, such as "2026-10". A '
-        "new edition is drawn and charged anew, whether or not a byte changed; without one, tables assume that the "
-        "records never change. Letters, digits, spaces and . _ - inside, at most 80.",
+        "new edition is drawn and charged anew, whether or not a byte changed; without one, releases that spend assume "
+        "that the records never change. Letters, digits, spaces and . _ - inside, at most 80.",
     )
     columns: dict[str, Column] = Field(
         min_length=1, max_length=MOST_COLUMNS, description="Every column to read. Others are never read."

@@ -194,7 +194,9 @@ def composed(charges: Iterable[Charge], *, model: Model, adjacency: str, unit: s
         dict.fromkeys(fault for charge in counted for fault in _uncountable(charge, model, adjacency, unit))
     )
     # What does not count here joins nothing: or a release that this account never saw could overdraw it.
-    parts = joined([charge.records | ({("part", charge.part)} if charge.part else set()) for charge in counted])
+    parts = joined(
+        [charge.records if charge.part is None else charge.records | {("part", charge.part)} for charge in counted]
+    )
     groups: dict[_Group, dict[int | None, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for charge, part in zip(counted, parts, strict=True):
         group = (charge.model, charge.adjacency, charge.edition)

@@ -53,6 +53,8 @@ class Claim:
     values: keyed digest of the records' values, whatever file holds them; None in claims of versions that did not say.
     formerly: the digest that versions before `values` gave the same source, under which their claims are found; the
     names of partitions are not in it, so of two claims of this version it says nothing.
+    files: keyed digests of the bytes of its files, without their names and folders; none in claims of versions that did
+    not say. Whoever shares one shares its records, whatever folders add to them.
     edition: the public name of this state of data that change; None where the records of a data set never do.
     column, part: the release uses only the records whose declared `column` is `part`.
     acknowledges: earlier releases of the same records that no common promise covers.
@@ -76,6 +78,7 @@ class Claim:
     formerly: str | None = None
     table: bool | None = None
     repeats: str | None = None
+    files: tuple[str, ...] = ()
 
     @property
     def records(self) -> frozenset[str]:
@@ -85,8 +88,14 @@ class Claim:
 
     @property
     def known_by(self) -> frozenset[str]:
-        """The same, and by what versions before `values` knew them. Of two claims of this version that says only that
-        they differ by the names of partitions at most: enough to count both together, not to call them one."""
+        """The same, by what versions before `values` knew them, and by each file. Of two claims of this version these
+        say only that some files are the same but for their folders: enough to count both together, not to call them
+        one."""
+        return self.known_as_whole.union(file_subject(file) for file in self.files)
+
+    @property
+    def known_as_whole(self) -> frozenset[str]:
+        """The same without the files, of which a release of the whole shares some with each part."""
         former = () if self.formerly is None else (source_subject(self.formerly),)
         return self.records.union(former)
 
@@ -119,7 +128,7 @@ class Claim:
         parts, units = {self.part, other.part}, {self.unit, other.unit}
         same_column = self.column is not None and self.column == other.column
         said_apart = same_column and len(parts - {None}) == 2 and units == {"row"} and self.edition == other.edition
-        return said_apart and not self.has_records_of(other)
+        return said_apart and not self.has_records_of(other) and set(self.files).isdisjoint(other.files)
 
     def shares_with(self, other: Claim) -> tuple[str, ...]:
         """The columns that both releases are made from; all of this one's where the other does not say."""
@@ -143,6 +152,7 @@ class Claim:
             "formerly": self.formerly,
             "table": self.table,
             "repeats": self.repeats,
+            "files": list(self.files),
         }
 
     @classmethod
@@ -165,6 +175,7 @@ class Claim:
             formerly=facts.get("formerly"),
             table=facts.get("table"),
             repeats=facts.get("repeats"),
+            files=tuple(facts.get("files") or ()),
         )
 
 
@@ -228,14 +239,16 @@ class Cost:
     def charge(self, partition: str | None) -> Charge:
         """As the composition theorems count it; its part counts only if the account declared that partition."""
         claim = self.claim
+        part = claim.part if claim.column is not None and claim.column == partition else None
         return Charge(
             model=claim.model,
             epsilon=claim.epsilon or Fraction(0),  # refused there; only costs with an epsilon are asked
             adjacency=claim.adjacency,
             unit=claim.unit,
-            part=claim.part if claim.column is not None and claim.column == partition else None,
+            part=part,
             edition=claim.edition,
-            records=claim.known_by,
+            # What is charged for the whole counts for every part; its files would make one of all parts.
+            records=claim.known_as_whole if part is None else claim.known_by,
         )
 
 
@@ -312,6 +325,10 @@ def dataset_subject(dataset: str) -> str:
 
 def source_subject(source: str) -> str:
     return f"source {source}"
+
+
+def file_subject(file: str) -> str:
+    return f"file {file}"
 
 
 def values_subject(values: str) -> str:

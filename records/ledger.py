@@ -121,7 +121,7 @@ class Ledger:
             )
             if claim.dataset is not None and claim.model in ADDS_UP:
                 book = sheet.book(dataset_subject(claim.dataset))
-                _require_one_data_set(book, cost)
+                _require_one_actual_data_set(book, cost)
                 _require_budget(book, cost)
             facts = {**claim.facts(), "attempt": attempt}
             sheet.write(Action.RESERVED, run=run, facts=facts, subjects=claim.subjects)
@@ -311,7 +311,7 @@ def _require_acknowledged(claim: Claim, missing: Sequence[str]) -> None:
         )
 
 
-def _require_one_data_set(book: Book, cost: Cost) -> None:
+def _require_one_actual_data_set(book: Book, cost: Cost) -> None:
     """The theorems of bdp and idp are about one actual data set, so their accounts are too."""
     account = book.accounts.get(cost.claim.model)
     if account is not None and not account.is_of_one_data_set([*book.costs, cost]):

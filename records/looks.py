@@ -1,12 +1,13 @@
 """How many runs looked at the data of a data set and published nothing, and how many may.
 
 Whoever starts a run learns from how it ends: that a value is missing, that a gate holds. What was published is bounded
-by its acknowledgement, what spent epsilon by its account. Every other answer is counted here, also that of a run
-that was refused for something else: it came past the checks before.
+by its acknowledgement, what spent epsilon by its account, if it was not next to nothing. Every other answer is counted
+here, also that of a run that was refused for something else: it came past the checks before; and that of a table which
+came out again: only its gates can have been new. A receipt that came back answered nothing new.
 
-    LOOKED, under data set and source, is on disk before anything that the data answer is told          (1)
-    count = the other runs with (1), but for those that were published or drew under a model with epsilon  (2)
-    a run may look while (2) is below the limit of its data set                                          (3)
+    LOOKED, under all that the records are known by, is on disk before anything that the data answer is told   (1)
+    count = the other runs with (1), but for first publications, receipts, and draws of at least ENOUGH         (2)
+    a run may look while (2) is below the limit of its data set                                                 (3)
 
 (2) is over all subjects of the run, so that another name of the spec, or none of the data set, begins no new count;
 and (3) takes the smallest limit of all data sets under whose name the same source was looked at. Check and LOOKED are
@@ -18,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 
 from mechanisms.refusal import Refusal
 from records.accounts import dataset_subject, source_subject
@@ -29,6 +31,7 @@ from records.sheet import Sheet, WritingSheet
 __all__ = ["ALLOWED", "Looks", "LooksExhausted", "allow_looks", "look", "looks", "looks_of"]
 
 ALLOWED = 10  # where no officer said anything: ten answers of yes or no are three digits of one number at most
+ENOUGH = Fraction(1, 100)  # a draw that spends less could be asked for as often as anybody likes
 
 
 class LooksExhausted(Refusal):
@@ -40,19 +43,32 @@ class LooksExhausted(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """The runs that looked and published nothing, oldest first, and how many may."""
+    """The runs that looked and published nothing, oldest first, and how many may. names: of whom the limits are."""
 
     runs: tuple[str, ...]
     allowed: int
+    names: str = ""
 
     @property
     def in_words(self) -> str:
         return f"{len(self.runs)} of {self.allowed} allowed"
 
 
-def look(log: Log, *, dataset: str | None, source: str, run: str, actor: str, now: datetime) -> None:
-    """Put on record that a run looks at the data, or refuse; only then may anything be told that the data answer."""
-    subjects = _subjects(dataset, source)
+def look(
+    log: Log,
+    *,
+    dataset: str | None,
+    source: str,
+    run: str,
+    actor: str,
+    now: datetime,
+    known_by: Iterable[str] = (),
+) -> None:
+    """Put on record that a run looks at the data, or refuse; only then may anything be told that the data answer.
+
+    known_by: further subjects under which the same records are found again.
+    """
+    subjects = tuple(dict.fromkeys((*_subjects(dataset, source), *known_by)))
     with log.transaction() as pen:
         sheet = WritingSheet(pen, actor=actor, now=now)
         before = _events(sheet, subjects)
@@ -63,7 +79,8 @@ def look(log: Log, *, dataset: str | None, source: str, run: str, actor: str, no
             raise LooksExhausted.at(
                 "budget.dataset",
                 rule=f"{len(found.runs)} runs have looked at these data and published nothing, and {found.allowed} "
-                "may: however a run ends, it answers something about the data",
+                f"may, which is the smallest limit of {found.names}: however a run ends, it answers something about "
+                "the data",
                 remedy="Publish what waits; or let an officer see why the others ended, and allow more for the data "
                 "set that the spec names: penstock budget looks DATASET --most NUMBER ...",
             )
@@ -111,23 +128,32 @@ def _counted(sheet: Sheet, page: Page, events: list[Event], dataset: str | None,
     """(2) and the limit of (3), from the events of all subjects of a run."""
     looked: dict[str, None] = {}
     names = {dataset}
-    costly: set[tuple[str, int]] = set()
+    costly, repeats = set[tuple[str, int]](), set[tuple[str, int]]()
     bounded = {but}
     for event in events:
         facts = event.facts
         if event.action is Action.LOOKED:
             looked[event.run] = None
             names.add(facts["dataset"])
-        elif event.action is Action.RESERVED and facts["epsilon"] is not None:
-            costly.add((event.run, facts["attempt"]))
+        elif event.action is Action.RESERVED:
+            place = (event.run, facts["attempt"])
+            if facts.get("repeats") is not None:
+                repeats.add(place)
+            elif facts["epsilon"] is not None and Fraction(facts["epsilon"]) >= ENOUGH:
+                costly.add(place)
         elif (event.action is Action.SPENT and (event.run, facts["attempt"]) in costly) or (
-            event.action is Action.SETTLED and facts["outcome"] == "published"
+            event.action is Action.SETTLED
+            and facts["outcome"] == "published"
+            and (event.run, facts["attempt"]) not in repeats
         ):
             bounded.add(event.run)
-    # A table that came back without a new charge is known by its own event only.
-    left = [run for run in looked if run not in bounded and not _is_published(page, run)]
-    limits = [_limit(sheet, name) for name in names if name is not None]
-    return Looks(tuple(left), min(limits, default=ALLOWED))
+    left = [run for run in looked if run not in bounded and not _gave_receipt(page, run)]
+    known = sorted(name for name in names if name is not None)
+    return Looks(
+        tuple(left),
+        min((_limit(sheet, name) for name in known), default=ALLOWED),
+        ", ".join(known) or "data without a name",
+    )
 
 
 def _limit(sheet: Sheet, dataset: str) -> int:
@@ -135,5 +161,6 @@ def _limit(sheet: Sheet, dataset: str) -> int:
     return int(set_to[-1]) if set_to else ALLOWED
 
 
-def _is_published(page: Page, run: str) -> bool:
-    return any(event.action is Action.PUBLISHED for event in page.events(run))
+def _gave_receipt(page: Page, run: str) -> bool:
+    """The same spec was published from the same source before, so it passed every check that it passed again."""
+    return any(event.action is Action.FOUND_PUBLISHED for event in page.events(run))

@@ -37,6 +37,7 @@ __all__ = [
     "RunRefused",
     "copied_runs",
     "has_committed",
+    "key_of",
     "outcomes",
     "owners_of",
     "sightings",
@@ -253,6 +254,12 @@ def unfinished(home: Home) -> dict[str, dict[str, Any]]:
 def owners_of(home: Home, run: str) -> list[str]:
     """Who has begun or resumed a run, the last one last."""
     return _owners(home.runs / run)
+
+
+def key_of(home: Home, run: str) -> str | None:
+    """The key that a run was begun with."""
+    begun = _read(home.runs / run / _RUN, "key")
+    return None if begun is None else str(begun["key"])
 
 
 def has_committed(home: Home, run: str, step: str) -> bool:

@@ -8,6 +8,7 @@ confidential side: a count can be small.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from mechanisms.columns import Column
 from mechanisms.refusal import Fault, Refusal
+from records.digest import canonical
 from records.outside_text import OutsideFile
 from tasks.row_conditions import Condition, NotACondition, row_condition
 from tasks.suite_settings import setting_faults
@@ -32,6 +34,7 @@ __all__ = [
     "asked_about",
     "derived_suite",
     "described",
+    "digest_of_suite",
     "suite_faults",
     "user_suite",
     "validate",
@@ -53,6 +56,7 @@ _EXPECTATION_KEYS = frozenset({"type", "kwargs", "description", "severity", "met
 _WHOLE_NUMBER = r"^-?[0-9]+(\.0)?$"
 
 _LONGEST_LIST = 12
+_MOST_EXPECTATIONS = 500
 
 
 class SuiteRefused(Refusal):
@@ -70,20 +74,29 @@ class ValidationFailed(Refusal):
 
     @classmethod
     def from_results(cls, results: Iterable[ExpectationResult]) -> Self:
-        """One fault for each failed expectation: its type, column and rule; no count."""
-        return cls(
-            *(
-                Fault(
-                    result.column or "table",
-                    rule=f"{result.expectation} failed: {result.rule}",
-                    remedy="Correct the data, or the declared column."
-                    if result.source == "derived"
-                    else "Correct the data, or the suite.",
-                )
-                for result in results
-                if not result.success
+        """One fault for each failed expectation of the declared columns: its type, column and rule; no count.
+
+        One for the whole suite of the user's own: which of hundreds failed would be hundreds of answers for one look.
+        """
+        failed = [result for result in results if not result.success]
+        faults = [
+            Fault(
+                result.column or "table",
+                rule=f"{result.expectation} failed: {result.rule}",
+                remedy="Correct the data, or the declared column.",
             )
-        )
+            for result in failed
+            if result.source == "derived"
+        ]
+        if len(faults) < len(failed):
+            faults.append(
+                Fault(
+                    "validate.suite",
+                    rule="at least one expectation of the suite failed",
+                    remedy="Read the validation page of the run, on the confidential side.",
+                )
+            )
+        return cls(*faults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +194,21 @@ def user_suite(path: str | Path) -> list[Expectation]:
             got=type(read).__name__,
             remedy="Write the expectations, or leave the suite out of the spec.",
         )
+    if len(read) > _MOST_EXPECTATIONS:
+        raise SuiteRefused.at(
+            "validate.suite",
+            rule=f"at most {_MOST_EXPECTATIONS} expectations",
+            got=len(read),
+            remedy="Keep those that matter.",
+        )
     SuiteRefused.raise_for(fault for place, item in enumerate(read) for fault in _shape_faults(place, item))
     kept = ("type", "kwargs", "description")
     return [{key: item[key] for key in kept if item.get(key) is not None} for item in read]
+
+
+def digest_of_suite(expectations: Iterable[Expectation]) -> str:
+    """A digest of what the user's own expectations ask, however their file is laid out."""
+    return hashlib.sha256(canonical([each for each in expectations if not _is_derived(each)])).hexdigest()
 
 
 def _shape_faults(place: int, item: object) -> Iterator[Fault]:

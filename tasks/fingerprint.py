@@ -6,7 +6,8 @@
     S = sum over records of (mix(s_1), mix(s_2))          modulo 2^64 each                                    (4)
     F = keyed(K, "values", names of the columns, number of records, S)                                        (5)
 
-b(v) are the bits of v as float64, where -0 counts as 0; null and NaN count as one value that is missing. mix is a
+b(v) are the bits of v as float64, where -0 counts as 0; null, NaN and infinite numbers count as one value
+that is missing, as they are read. mix is a
 bijection of 64 bits in which every bit depends on every other. k_c and the words a_c (a_c1 and a_c2 odd) come from
 keyed(K', c), and K' = keyed(K, "key of values").
 
@@ -113,7 +114,7 @@ class Fingerprint:
         for start, numbers in _blocks(stored):
             here, room = words[: len(numbers)], buffer[: len(numbers)]
             np.add(numbers, 0.0, out=here.view(np.float64))  # -0 becomes 0
-            missing = np.isnan(numbers)
+            missing = ~np.isfinite(numbers)
             if missing.any():
                 here[missing] = _MISSING
             here ^= before

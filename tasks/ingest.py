@@ -27,7 +27,8 @@ __all__ = ["Ingested", "ingest"]
 class Ingested:
     """A reference to the working copy of the source.
 
-    digest, formerly, by_folder: of its content (tasks.source_digest). values: digest of its values (tasks.fingerprint).
+    digest, formerly, by_folder, files: of its content (tasks.source_digest).
+    values: digest of its values (tasks.fingerprint).
     units: folder with the unit of every row, where a unit may have several.
     parts: its parts, each a working table of its own, where it is never held together; then `folder` is that of all.
     """
@@ -40,6 +41,7 @@ class Ingested:
     values: str | None = None
     formerly: str | None = None
     by_folder: bool = False
+    files: tuple[str, ...] = ()
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -77,8 +79,10 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
         hashing = beside.submit(digest_source, dataset, root_of(plan.source), key)
         columns = answered(
             job,
-            lambda: hashing.result().content,
+            hashing.result,
             lambda: read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint),
+            # What is refused was read to its end, so its values are known too.
+            lambda: digest_of_values(key, plan.data_columns, [fingerprint.sums()]),
         )
         told = hashing.result()
     if source_state(dataset) != as_found:
@@ -105,7 +109,7 @@ def _ingested(
     parts: tuple[Part, ...] = (),
 ) -> Ingested:
     values = digest_of_values(job.home.secret_key(), job.plan.data_columns, sums)
-    return Ingested(folder, told.content, rows, units, parts, values, told.formerly, told.by_folder)
+    return Ingested(folder, told.content, rows, units, parts, values, told.formerly, told.by_folder, told.files)
 
 
 def _require_enough(job: Job, rows: int) -> None:

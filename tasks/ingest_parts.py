@@ -63,9 +63,7 @@ def ingest_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]
     folder = scratch / durable.fresh_name("parts")
     folder.mkdir(mode=0o700, parents=True)
     values = key_of_values(key)
-    parts, sums = answered(
-        job, lambda: told.content, lambda: _read_parts(plan, dataset, declared, used, folder, values)
-    )
+    parts, sums = answered(job, lambda: told, lambda: _read_parts(plan, dataset, declared, used, folder, values))
     if source_state(dataset) != before or [each.records for each in sums] != [part.rows for part in parts]:
         raise changed(plan.source)
     return PartsRead(parts, told, sums)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from mechanisms.refusal import Refusal
 from records.looks import look
 from tasks.job import Job
+from tasks.source_digest import SourceDigest
 from tasks.source_files import SourceUnreadable
 
 __all__ = ["answered"]
@@ -16,10 +17,16 @@ __all__ = ["answered"]
 Read = TypeVar("Read")
 
 
-def answered(job: Job, source: Callable[[], str], read: Callable[[], Read]) -> Read:
+def answered(
+    job: Job,
+    source: Callable[[], SourceDigest],
+    read: Callable[[], Read],
+    values: Callable[[], str | None] = lambda: None,
+) -> Read:
     """Read the data; before the outcome is known outside, the look is on record, or refused.
 
-    source: gives the digest of the source. A file that cannot be read has told nothing, so it is no look.
+    source, values: give the digests of the source, and of its values where all were read. A file that cannot be read
+    has told nothing, so it is no look.
     """
     outcome: Read | Refusal
     try:
@@ -29,8 +36,17 @@ def answered(job: Job, source: Callable[[], str], read: Callable[[], Read]) -> R
             raise
         outcome = refusal
     # Not inside the handler: the answer would stand behind the refusal in every traceback.
-    now = datetime.now(UTC)
-    look(job.log, dataset=job.plan.dataset, source=source(), run=job.run.id, actor=job.actor, now=now)
+    told = source()
+    claim = job.plan.claim(told.content, values(), told.formerly)
+    look(
+        job.log,
+        dataset=claim.dataset,
+        source=claim.source,
+        known_by=claim.known_by,
+        run=job.run.id,
+        actor=job.actor,
+        now=datetime.now(UTC),
+    )
     if isinstance(outcome, Refusal):
         raise outcome
     return outcome

@@ -28,6 +28,8 @@ class Plan:
     unit: the column that tells whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
     escape: whether texts that a spreadsheet would run are escaped in CSV files.
+    spec_digest: of what defines the release, the content of the suite included.
+    suite_digest: of the suite as it was planned; None where there is none, or where it has been asked already.
     rule: what reviewers are asked; None where nobody is.
     edition: the public name of this state of data that change; None where they do not.
     address: the cluster that does the work; None for this machine. memory: the most bytes of data in each process.
@@ -52,6 +54,7 @@ class Plan:
     rule: Rule | None
     spec: Mapping[str, Any]
     spec_digest: str
+    suite_digest: str | None = None
     escape: bool = False
     address: str | None = None
     memory: int | None = None
@@ -90,7 +93,9 @@ class Plan:
             raise ValueError("a release of records has no layout")
         return self.layout
 
-    def claim(self, source: str, values: str | None = None, formerly: str | None = None) -> Claim:
+    def claim(
+        self, source: str, values: str | None = None, formerly: str | None = None, files: tuple[str, ...] = ()
+    ) -> Claim:
         """What the release asks of the ledger, for the records with these digests."""
         guarantee = self.guarantee
         column, part = self.part if self.part is not None else (None, None)
@@ -107,6 +112,7 @@ class Plan:
             about=self.about,
             values=values,
             formerly=formerly,
+            files=files,
             edition=self.edition,
             table=self.layout is not None,
         )

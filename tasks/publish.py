@@ -115,7 +115,8 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "spec_sha256": plan.spec_digest,
         "bytes": {file["name"]: (job.bundle / file["name"]).stat().st_size for file in subject},
         "environment": _environment(),
-        "confidential": confidential_digests(job),
+        # Where nobody reviews, readers have no use for it.
+        **({} if plan.rule is None else {"confidential": confidential_digests(job)}),
     }
     content = bundle.content_digest(subject, release)
     job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": staged.records})

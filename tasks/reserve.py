@@ -30,7 +30,7 @@ def reserve(job: Job, source: Ingested) -> None:
     if staged_before(job) is not None:
         return
     _require_foreseen(job, source)
-    claim = job.plan.claim(source.digest, source.values, source.formerly)
+    claim = job.plan.claim(source.digest, source.values, source.formerly, source.files)
     answer = drawn_before(job, *source.digests)
     if answer is not None:
         claim = replace(claim, epsilon=None, repeats=answer.run)

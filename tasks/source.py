@@ -61,6 +61,18 @@ def open_source(
     # Every file is checked: a file that lacks a column would otherwise be filled with missing values.
     for schema in schemas:
         _require_fit(schema, {name: column for name, column in wanted.items() if name not in keys})
+    stored = [name for name in wanted if name not in keys]
+    ColumnDuplicated.raise_for(
+        Fault(f"source.columns.{name}", "must not be both a folder and stored in a file", "Remove one of the two.")
+        for name in by_folder
+        if any(name in schema.names for schema in schemas)
+    )
+    # They are read in the type of the first, and a number in a narrower one is another number.
+    ColumnTypeWrong.raise_for(
+        Fault(f"source.columns.{name}.type", "every file must store it in the same type", "Save the files alike.")
+        for name in stored
+        if len({_plain_type(schema.field(name).type) for schema in schemas}) > 1
+    )
     types = [(key, _folder_type(wanted[key]) if key in wanted else pa.string()) for key in keys]
     try:
         partitioning = ds.partitioning(pa.schema(types), flavor="hive") if keys else None
@@ -73,7 +85,7 @@ def open_source(
                 default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True),
             ),
             schema=pa.schema(
-                [(name, _read_type(next(iter(schemas)).field(name).type)) for name in wanted if name not in keys]
+                [(name, _read_type(next(iter(schemas)).field(name).type)) for name in stored]
                 + [field for field in types if field[0] in by_folder]
             ),
             partitioning=partitioning,
@@ -284,6 +296,12 @@ def _read_type(stored: pa.DataType) -> pa.DataType:
     return (
         pa.dictionary(pa.int32(), stored) if pa.types.is_string(stored) or pa.types.is_large_string(stored) else stored
     )
+
+
+def _plain_type(stored: pa.DataType) -> pa.DataType:
+    """The type of the values: how texts are encoded, and how long they may be, changes none of them."""
+    value = stored.value_type if pa.types.is_dictionary(stored) else stored
+    return pa.string() if pa.types.is_large_string(value) or pa.types.is_string_view(value) else value
 
 
 def _folder_type(column: Column) -> pa.DataType:

@@ -17,6 +17,7 @@ __all__ = ["setting_faults"]
 
 _LONGEST_TEXT = 1000
 _LONGEST_LIST = 65_536
+_MOST_PATTERNS = 200  # each is compiled, and matched with every value
 _COMPARISON = '{"type": "comparison", "column": {"name": "age"}, "operator": "<", "parameter": 16}'
 
 
@@ -96,7 +97,11 @@ _PAIRS: _Kind = (
 _RULE = "must be a regular expression without look-around and references to groups"
 _SHORTER = "Write it in the language of RE2."
 _PATTERN: _Kind = (_is_pattern, _RULE, _SHORTER)
-_PATTERNS: _Kind = (lambda value: _is_list_of(value, _is_pattern), f"each {_RULE}", _SHORTER)
+_PATTERNS: _Kind = (
+    lambda value: isinstance(value, list) and len(value) <= _MOST_PATTERNS and _is_list_of(value, _is_pattern),
+    f"at most {_MOST_PATTERNS}, and each {_RULE}",
+    _SHORTER,
+)
 _RANGES: _Kind = (_are_ranges, "must be quantiles and value_ranges, as lists of numbers and pairs", "Write the lists.")
 
 _METHOD: _Kind = (

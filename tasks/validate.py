@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from records.pages import validation_page
-from tasks.expectations import Expectation, ExpectationResult, ValidationFailed, whole_suite
+from tasks.expectations import (
+    Expectation,
+    ExpectationResult,
+    SuiteRefused,
+    ValidationFailed,
+    digest_of_suite,
+    whole_suite,
+)
 from tasks.expectations import validate as run_expectations
 from tasks.ingest import Ingested
 from tasks.job import Job
@@ -18,7 +25,13 @@ __all__ = ["draw_up_expectations", "validate"]
 def draw_up_expectations(job: Job) -> list[Expectation]:
     """What the columns imply and what the user adds, checked before any row is read."""
     plan = job.plan
-    return whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
+    expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
+    # A run waits for its turn between the plan and this; another suite would be another question for the same look.
+    if plan.suite is not None and digest_of_suite(expectations) != plan.suite_digest:
+        raise SuiteRefused.at(
+            "validate.suite", rule="must stay as it was when the run was planned", remedy="Leave it alone; run again."
+        )
+    return expectations
 
 
 @step("validate")

@@ -12,7 +12,8 @@ from tasks.neighbours.told import RolesRefused, ToldRoles
 
 __all__ = ["read_roles"]
 
-_LARGEST_CODEBOOK = 64 * 2**20
+# A tree of a code book takes many times the size of its file.
+_LARGEST = 8 * 2**20
 
 
 def read_roles(path: Path) -> ToldRoles:
@@ -22,10 +23,10 @@ def read_roles(path: Path) -> ToldRoles:
     if suffix not in (*parsers, ".xml"):
         rule = "must be an R script (.R, .txt), .json or .xml"
         raise RolesRefused.at("--roles", rule=rule, got=str(path), remedy="Rename or convert it.")
-    file = OutsideFile(path, "--roles", RolesRefused, got=repr(str(path)))
+    file = OutsideFile(path, "--roles", RolesRefused, got=repr(str(path)), largest=_LARGEST)
     try:
         if suffix == ".xml":  # it says itself how it is encoded
-            return roles_from_codebook(replace(file, largest=_LARGEST_CODEBOOK).content())
+            return roles_from_codebook(file.content())
         return parsers[suffix](file.text())
     except RolesRefused as refusal:
         told = (replace(fault, got=fault.got or file.got) for fault in refusal.faults)

@@ -234,6 +234,16 @@ def test_a_hostile_file_of_roles_is_refused(workplace: Workplace, name: str) -> 
     typed("init", workplace.source, "--roles", roles).require_refusal(2)
 
 
+@pytest.mark.parametrize("name", ["book.xml", "roles.R", "roles.json"])
+def test_a_large_file_of_roles_is_refused_before_it_is_parsed(workplace: Workplace, name: str) -> None:
+    """The tree of a code book of 64 MB took gigabytes."""
+    roles = workplace.folder / name
+    roles.write_bytes(b" " * (8 * 2**20 + 1))
+    refused = typed("init", workplace.source, "--roles", roles)
+    refused.require_refusal(2)
+    assert "at most 8 MB" in refused.err
+
+
 def make_pipe(path: Path) -> None:
     os.mkfifo(path)
 

@@ -37,6 +37,11 @@ def part_of(place: int, **changes: Any) -> Claim:
 COPIES: dict[str, Any] = {
     "the same file": lambda place: {},
     "the same values saved again": lambda place: {"source": f"file {place}", "values": "v"},
+    "the same file below other folders": lambda place: {
+        "source": f"file {place}",
+        "values": f"values {place}",
+        "files": ("the file", f"another {place}"),
+    },
     "copies of copies": lambda place: {"source": f"file {place // 2}", "values": f"values {(place + 1) // 2}"},
 }
 

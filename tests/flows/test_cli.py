@@ -96,7 +96,7 @@ def damage_source(place: Workplace) -> None:
         (set_k, 2, "spec-refused", "protect.0.k"),
         (damage_source, 3, "source-unreadable", "source.path"),
         (change_domain, 3, "value-outside-domain", "source.columns.income"),
-        (expect_too_much, 3, "validation-failed", "age"),
+        (expect_too_much, 3, "validation-failed", "validate.suite"),
         (set_gate, 4, "gate-refused", "gates.il1s"),
         (block_destination, 1, "destination-not-writable", "publish.path"),
     ],
@@ -271,6 +271,7 @@ def test_a_draft_takes_its_roles_from_another_tool_and_passes_after_review(workp
     columns["income"]["domain"] = columns["savings"]["domain"] = [0, 1_000_000]
     columns["savings"]["missing"] = "own_group"
     spec["protect"][0]["k"] = 20
+    spec["gates"] = [{"measure": "average_risk", "max": 0.05}]
     draft.write_text(yaml.safe_dump(spec), encoding="utf-8")
     assert typed("plan", draft).code == 0
 

@@ -37,11 +37,10 @@ def test_anything_else_is_refused(edition: object) -> None:
         planned(edition=edition)
 
 
-def test_only_a_noisy_table_without_an_edition_assumes_that_the_records_never_change() -> None:
+def test_whatever_spends_without_an_edition_assumes_that_the_records_never_change() -> None:
     promised = planned().guarantee  # of records, under a model without noise
     noisy = promised.model_copy(update={"model": "dp"})
-    assert of_edition(promised, None, True) == promised
-    assert of_edition(noisy, None, False) == noisy
-    assert of_edition(noisy, None, True).assumptions[-1].startswith("the records of a data set name do not change")
-    assert of_edition(noisy, "2026-10", True).assumptions == noisy.assumptions
-    assert of_edition(noisy, "2026-10", True).public == (*noisy.public, "edition of the data")
+    assert of_edition(promised, None) == promised
+    assert of_edition(noisy, None).assumptions[-1].startswith("the records of a data set name do not change")
+    assert of_edition(noisy, "2026-10").assumptions == noisy.assumptions
+    assert of_edition(noisy, "2026-10").public == (*noisy.public, "edition of the data")

@@ -32,10 +32,11 @@ CLAIMS = st.builds(
     table=st.none() | st.booleans(),
     repeats=st.none() | WORDS,
     formerly=st.none() | WORDS,
+    files=st.lists(WORDS, max_size=3).map(tuple),
 )
 
 
-SAID_SINCE = ("values", "edition", "formerly", "table", "repeats")
+SAID_SINCE = ("values", "edition", "formerly", "table", "repeats", "files")
 
 
 def happened(*lines: tuple[Action, str, dict[str, Any]]) -> list[Event]:
@@ -73,6 +74,7 @@ def test_a_release_is_found_by_its_records_and_by_its_data_set_if_it_has_one() -
     assert uncounted().subjects == ("source s1",)
     assert claim(values="v").subjects == ("dataset income", "source s1", "values v")
     assert uncounted(formerly="s0", values="v").subjects == ("source s0", "source s1", "values v")
+    assert uncounted(files=("f", "g")).subjects == ("file f", "file g", "source s1")
 
 
 def test_no_name_of_a_data_set_can_pass_as_records() -> None:
@@ -104,6 +106,7 @@ def test_only_rows_of_two_parts_of_one_column_are_apart(
         ({"source": "s1"}, {"source": "s1"}),
         ({"source": "s1", "values": "v"}, {"source": "s2", "values": "v"}),
         ({"source": "s1"}, {"source": "s2", "formerly": "s1"}),
+        ({"source": "s1", "files": ("f", "g")}, {"source": "s2", "files": ("g", "h")}),
         ({"source": "s1", "edition": "2026-10"}, {"source": "s2", "edition": "2026-11"}),
         ({"source": "s1"}, {"source": "s2", "edition": "2026-11"}),
     ],
@@ -276,6 +279,18 @@ def test_what_an_earlier_version_charged_for_the_same_source_is_one_part_with_it
     by_region = account(partition="region")
     assert [by_region.spent(book.costs[:2]), by_region.spent(book.costs[1:]), by_region.spent(book.costs)] == [2, 2, 3]
     assert not new.has_records_of(renamed)
+
+
+def test_a_file_in_two_parts_makes_one_of_them_and_the_whole_makes_none() -> None:
+    north = claim(source="s1", column="region", part="N", files=("f",))
+    south = claim(source="s2", column="region", part="S", files=("g",))
+    again = claim(source="s3", column="region", part="E", files=("f", "h"))
+    whole = claim(source="s4", files=("f", "g"))
+    lines = [reserved(run, wanted=one) for run, one in zip("abcd", (north, south, again, whole), strict=True)]
+    costs = read_book(happened(*lines)).costs
+    by_region = account(partition="region")
+    assert [by_region.spent(costs[:2]), by_region.spent(costs[:3])] == [1, 2]
+    assert by_region.spent([*costs[:2], costs[3]]) == 2
 
 
 def test_a_repeat_costs_nothing_and_is_of_the_run_that_drew_it() -> None:

@@ -14,7 +14,7 @@ from records import Action, Home, LogAltered, Records, open_records
 from records.accounts import Claim, LedgerAltered
 from records.ledger import BudgetExceeded
 from records.limits import AccountRefused, OfficerNotTrusted, open_account
-from records.looks import ALLOWED, LooksExhausted, allow_looks, look, looks, looks_of
+from records.looks import ALLOWED, ENOUGH, LooksExhausted, allow_looks, look, looks, looks_of
 from records.sheet import WritingSheet
 
 TENTH = Fraction(1, 10)
@@ -100,17 +100,32 @@ def test_looks_without_a_name_do_not_bind_the_limit_of_the_name_given_later(reco
 
 def test_what_was_published_or_spent_epsilon_is_bounded_elsewhere(records: Records) -> None:
     open_account(records.log, account(), officer(), **HOW)
-    looked(records, "published", "repeated", "drawn", "reserved", "refused", "waits", "exact")
+    looked(records, "published", "repeated", "receipt", "drawn", "hardly", "reserved", "refused", "waits", "exact")
     published(records, "published", uncounted(dataset="income"))
-    records.log.append(Action.PUBLISHED, run="repeated", actor="a", facts={}, occurred=HOW["now"])
+    records.ledger.reserve(uncounted(dataset="income", repeats="published"), run="repeated", **HOW)
+    records.ledger.spend("repeated", draws=False, **HOW)
+    records.ledger.settle("repeated", "published", **HOW)  # its figures were out, its gates may be new
+    records.log.append(Action.FOUND_PUBLISHED, run="receipt", actor="a", facts={}, occurred=HOW["now"])
     acknowledging = {"acknowledges": ("published",)}
     released(records, "drawn", claim(epsilon=TENTH, **acknowledging), outcome="refused")
+    released(records, "hardly", claim(epsilon=ENOUGH / 2, **acknowledging), outcome="refused")
     records.ledger.reserve(claim(epsilon=TENTH, **acknowledging), run="reserved", **HOW)
     with pytest.raises(BudgetExceeded):
         records.ledger.reserve(claim(epsilon=Fraction(5), **acknowledging), run="refused", **HOW)
     # Nothing bounds how often an exact table is drawn and refused.
     released(records, "exact", uncounted(dataset="income", acknowledges=("published", "reserved")), outcome="refused")
-    assert counted(records) == looks_of(records.log, "income").runs == ("reserved", "refused", "waits", "exact")
+    assert (
+        counted(records)
+        == looks_of(records.log, "income").runs
+        == (
+            "repeated",
+            "hardly",
+            "reserved",
+            "refused",
+            "waits",
+            "exact",
+        )
+    )
 
 
 def test_an_officer_allows_more_or_less(records: Records) -> None:
@@ -178,12 +193,12 @@ def test_looks_that_were_taken_out_of_the_tables_stop_every_further_one(
         counted(records)
 
 
-def test_a_publication_is_not_moved_to_another_run(records: Records, either_home: Home) -> None:
-    looked(records, "repeated")
-    records.log.append(Action.PUBLISHED, run="repeated", actor="a", facts={}, occurred=HOW["now"])
+def test_a_receipt_is_not_moved_to_another_run(records: Records, either_home: Home) -> None:
+    looked(records, "receipt")
+    records.log.append(Action.FOUND_PUBLISHED, run="receipt", actor="a", facts={}, occurred=HOW["now"])
     assert counted(records) == ()
     looked(records, "refused")
-    tamper(either_home, "UPDATE log_events SET run = 'refused' WHERE action = 'PUBLISHED'")
+    tamper(either_home, "UPDATE log_events SET run = 'refused' WHERE action = 'FOUND_PUBLISHED'")
     with pytest.raises(LogAltered):
         counted(records)
 

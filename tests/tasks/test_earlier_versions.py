@@ -28,7 +28,11 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     def former(dataset: ds.Dataset, root: str, key: bytes) -> Any:
         return SimpleNamespace(
-            content=digest_source(dataset, root, key).formerly, formerly=None, by_folder=False, is_of=lambda told: True
+            content=digest_source(dataset, root, key).formerly,
+            formerly=None,
+            by_folder=False,
+            files=(),
+            is_of=lambda told: True,
         )
 
     with monkeypatch.context() as patch:

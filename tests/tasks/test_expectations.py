@@ -24,6 +24,7 @@ from tasks.expectations import (
     SuiteRefused,
     ValidationFailed,
     derived_suite,
+    digest_of_suite,
     suite_faults,
     user_suite,
     validate,
@@ -447,16 +448,49 @@ def test_every_expectation_that_may_run_has_an_implementation_for_data_frames() 
 # the refusal
 
 
-def test_a_failed_validation_names_expectation_column_and_rule_and_no_count() -> None:
+def test_a_failed_validation_names_what_the_columns_imply_and_of_the_suite_nothing() -> None:
     results = (
         ExpectationResult("expect_a", "age", "no value is missing", "derived", False, 4321, 98765),
         ExpectationResult("expect_b", None, "at least 10 rows", "suite", False, None, 98765),
         ExpectationResult("expect_c", "job", "fine", "suite", True, None, 98765),
+        ExpectationResult("expect_d", "job", "other", "suite", False, 17, 98765),
     )
     refusal = ValidationFailed.from_results(results)
     assert (refusal.code, refusal.kind) == ("validation-failed", "data")
     assert str(refusal).splitlines() == [
         "age refused: expect_a failed: no value is missing. Correct the data, or the declared column.",
-        "table refused: expect_b failed: at least 10 rows. Correct the data, or the suite.",
+        "validate.suite refused: at least one expectation of the suite failed. "
+        "Read the validation page of the run, on the confidential side.",
     ]
     assert str(pickle.loads(pickle.dumps(refusal))) == str(refusal)
+
+
+def test_without_a_failure_of_the_suite_the_refusal_does_not_mention_it() -> None:
+    met = ExpectationResult("expect_b", None, "at least 10 rows", "suite", True, None, 98765)
+    failed = ExpectationResult("expect_a", "age", "no value is missing", "derived", False, 4321, 98765)
+    assert [fault.field for fault in ValidationFailed.from_results([met, failed]).faults] == ["age"]
+
+
+def test_a_suite_has_a_bounded_number_of_expectations(tmp_path: Path) -> None:
+    path = tmp_path / "suite.json"
+    item = expectation("column_to_exist", column="age")
+    path.write_text(json.dumps([item] * 500), encoding="utf-8")
+    assert len(user_suite(path)) == 500
+    path.write_text(json.dumps([item] * 501), encoding="utf-8")
+    with pytest.raises(SuiteRefused, match="at most 500 expectations"):
+        user_suite(path)
+
+
+def test_a_setting_has_a_bounded_number_of_patterns() -> None:
+    def faults(number: int) -> list[str]:
+        added = expectation("column_values_to_match_regex_list", column="age", regex_list=["a"] * number)
+        return [str(fault) for fault in suite_faults([added], DECLARED)]
+
+    assert faults(200) == []
+    assert any("at most 200" in fault for fault in faults(201))
+
+
+def test_the_digest_of_a_suite_is_about_what_it_asks() -> None:
+    age, job = (expectation("column_to_exist", column=name) for name in ("age", "job"))
+    assert digest_of_suite([*derived_suite(DECLARED, 1), age]) == digest_of_suite([age])
+    assert digest_of_suite([age]) != digest_of_suite([job])

@@ -114,7 +114,6 @@ def test_what_is_staged_is_settled_in_full(line: Line) -> None:
         "spec_sha256",
         "bytes",
         "environment",
-        "confidential",
     }
     assert release["penstock"] == 1
     assert release["bytes"] == {name: len(content) for name, content in line.files().items()}

@@ -166,6 +166,42 @@ def test_a_duplicate_column_is_refused(file: Path) -> None:
         read(file)
 
 
+def test_a_column_that_is_both_a_folder_and_stored_is_refused(tmp_path: Path) -> None:
+    for region, stored in (("north", table().drop_columns(["region"])), ("south", table())):
+        (tmp_path / f"region={region}").mkdir()
+        pq.write_table(stored, tmp_path / f"region={region}" / "data.parquet")
+    with pytest.raises(ColumnDuplicated) as refusal:
+        read(tmp_path)
+    assert [(fault.field, fault.got) for fault in refusal.value.faults] == [("source.columns.region", "")]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second", "refused"),
+    [
+        ("income", pa.float32(), pa.float64(), True),
+        ("income", pa.float64(), pa.float32(), True),
+        ("age", pa.int64(), pa.int32(), True),
+        ("age", pa.int64(), pa.float64(), True),
+        ("region", pa.string(), pa.large_string(), False),
+        ("region", pa.dictionary(pa.int8(), pa.string()), pa.string(), False),
+        ("region", pa.large_string(), pa.dictionary(pa.int32(), pa.string()), False),
+    ],
+)
+def test_every_file_stores_a_column_in_the_same_type(
+    tmp_path: Path, name: str, first: pa.DataType, second: pa.DataType, refused: bool
+) -> None:
+    place, whole = table().column_names.index(name), table()
+    for number, stored in enumerate((first, second)):
+        other = whole.set_column(place, name, whole[name].cast(stored, safe=False))
+        pq.write_table(other, tmp_path / f"{number}.parquet")
+    if not refused:
+        assert len(read(tmp_path)[name]) == 2 * whole.num_rows
+        return
+    with pytest.raises(ColumnTypeWrong, match="every file must store it in the same type") as refusal:
+        read(tmp_path)
+    assert [fault.field for fault in refusal.value.faults] == [f"source.columns.{name}.type"]
+
+
 def test_an_empty_table_is_refused(file: Path) -> None:
     pq.write_table(table().slice(0, 0), file)
     with pytest.raises(TableEmpty):

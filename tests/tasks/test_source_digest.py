@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mechanisms.columns import Column
+from tasks import source_digest
 from tasks.source import open_source
 from tasks.source_digest import SourceDigest, digest_source
 from tasks.source_files import partition_of, root_of
@@ -103,6 +104,33 @@ def test_the_former_digest_says_nothing_certain_about_partitions(tmp_path: Path)
     assert north.formerly == south.formerly
     assert north.content != south.content
     assert not north.is_of(south.formerly)
+
+
+def test_each_file_is_known_by_its_bytes_wherever_it_lies(tmp_path: Path) -> None:
+    one, other = write(tmp_path / "one.parquet", 1), write(tmp_path / "other.parquet", 2)
+    for place in ("both/region=N", "both/region=S", "alone/region=W"):
+        (tmp_path / place).mkdir(parents=True)
+        shutil.copy(one, tmp_path / place / "a name.parquet")
+    shutil.copy(other, tmp_path / "both" / "region=S")
+    assert digest(tmp_path / "alone").files == digest(one).files
+    assert digest(tmp_path / "both").files == tuple(sorted(digest(one).files + digest(other).files))
+    assert len(digest(tmp_path / "both").files) == 2
+    assert digest(one, b"other key").files != digest(one).files
+    assert digest(one).files != (hashlib.sha256(one.read_bytes()).hexdigest(),)
+
+
+def test_a_file_without_records_is_nobodys(tmp_path: Path) -> None:
+    one = write(tmp_path / "one" / "a.parquet", 1)
+    pq.write_table(pa.table({"age": pa.array([], pa.int64())}), tmp_path / "one" / "empty.parquet")
+    assert digest(tmp_path / "one").files == digest(one).files
+
+
+def test_of_very_many_files_the_least_digests_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for place in range(5):
+        write(tmp_path / "many" / f"{place}.parquet", place)
+    every = digest(tmp_path / "many").files
+    monkeypatch.setattr(source_digest, "_MOST_FILES", 3)
+    assert digest(tmp_path / "many").files == every[:3]
 
 
 def test_a_file_that_went_away_is_refused(tmp_path: Path) -> None:
