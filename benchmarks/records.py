@@ -82,18 +82,22 @@ def open_budget(records: Records) -> None:
 
 
 def charge(records: Records) -> None:
-    """All earlier charges in one transaction, each reserved, spent and settled, as `reserve` and its kin write them."""
-    with records.log.transaction() as pen:
-        sheet = WritingSheet(pen, actor="bench", now=NOW)
-        for number in range(CHARGES):
-            wanted = claim(number)
-            for action, facts in (
-                (Action.RESERVED, wanted.facts()),
-                (Action.SPENT, {}),
-                (Action.SETTLED, {"outcome": "published"}),
-            ):
-                facts = {**facts, "attempt": 1}
-                sheet.write(action, run=f"earlier-{number}", facts=facts, subjects=wanted.subjects)
+    """All earlier charges, each reserved, spent and settled, as `reserve` and its kin write them.
+
+    Those of one source in one transaction: PostgreSQL keeps every head of the log until the transaction ends.
+    """
+    for start in range(0, CHARGES, CHARGES_OF_ONE_SOURCE):
+        with records.log.transaction() as pen:
+            sheet = WritingSheet(pen, actor="bench", now=NOW)
+            for number in range(start, min(start + CHARGES_OF_ONE_SOURCE, CHARGES)):
+                wanted = claim(number)
+                for action, facts in (
+                    (Action.RESERVED, wanted.facts()),
+                    (Action.SPENT, {}),
+                    (Action.SETTLED, {"outcome": "published"}),
+                ):
+                    facts = {**facts, "attempt": 1}
+                    sheet.write(action, run=f"earlier-{number}", facts=facts, subjects=wanted.subjects)
 
 
 def patiently(work: Work, records: Records, name: str) -> None:
