@@ -89,7 +89,7 @@ plain_values = st.recursive(
 @given(plain_values)
 def test_yaml_means_what_it_means_to_others(value: Any) -> None:
     for text in (yaml.safe_dump(value, allow_unicode=True), yaml.safe_dump(value, default_flow_style=True)):
-        assert from_yaml(text) == yaml.safe_load(text) == value
+        assert from_yaml(text) == yaml.safe_load(text)
 
 
 @pytest.mark.parametrize(
