@@ -96,6 +96,7 @@ def decided(raw: dict[str, Any]) -> dict[str, Any]:
     columns["age"]["domain"] = [0, 120]
     columns["income"]["domain"] = [0, 1_000_000]
     del columns["comment"]
+    raw["gates"][0]["max"] = 1
     return raw
 
 
@@ -154,6 +155,7 @@ def test_what_a_code_book_declares_stands_in_the_draft(file: Path) -> None:
         "protect.0.k",
     }
     columns["income"]["domain"] = [0, 1_000_000]
+    raw["gates"][0]["max"] = 1
     del columns["name"], columns["comment"]
     raw["protect"][0]["k"] = 5
     assert parse_spec(raw).columns["region"].categories == ("N", "S", "W")

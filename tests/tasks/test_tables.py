@@ -29,7 +29,7 @@ from tasks.tables import (
 )
 
 WHOLE = Column(role="confidential", type="integer", domain=(-(2**53), 2**53), missing="own_group")
-NUMBER = Column(role="confidential", type="continuous", domain=(-1e300, 1e300), missing="own_group")
+NUMBER = Column(role="confidential", type="continuous", domain=(-1e150, 1e150), missing="own_group")
 TEXT = Column(role="quasi_identifier", type="nominal", categories=("N", "Süd", "a,b", 'say "E"'), missing="category")
 CODE = Column(role="quasi_identifier", type="ordinal", categories=(30, 10, 20))
 WEIGHT = Column(role="weight")
