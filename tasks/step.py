@@ -59,11 +59,16 @@ class sealed:  # reads as a word in a with statement
         what = type(error).__name__
         if isinstance(error, OSError) and error.errno is not None:
             what += f" {errno.errorcode.get(error.errno, error.errno)}"
-        raise StepFailed.at(
+        failed = StepFailed.at(
             self._name,
             rule=f"must run to its end; {what} at {place.filename}:{place.lineno}",
             remedy="Nothing was published. Mend the cause and run again.",
-        ) from None
+        )
+        try:
+            raise failed from None
+        finally:
+            # Not shown, but there: a cluster's libraries pickle what stands behind an error.
+            failed.__context__ = None
 
 
 def step(name: str) -> Callable[[Callable[Concatenate[Job, P], R]], Callable[Concatenate[Job, P], R]]:
