@@ -98,10 +98,10 @@ def in_cell(x: Fraction, end: Fraction, step: Fraction, *, upwards: bool) -> boo
     return end - step < x <= end if upwards else end <= x < end + step
 
 
-@pytest.mark.parametrize("values", [[1e300, 2e300, 3e300], [5e-324, 1e-300, 2e-300], [-1e308, 0.0, 1e308]])
+@pytest.mark.parametrize("values", [[1e149, 2e149, 3e149], [5e-324, 1e-300, 2e-300], [-1e150, 0.0, 1e150]])
 @pytest.mark.parametrize("k", [1, 2])
 def test_the_largest_and_smallest_numbers_have_labels(values: list[float], k: int) -> None:
-    column = Column(role="confidential", type="continuous", domain=(-1.7e308, 1.7e308))
+    column = Column(role="confidential", type="continuous", domain=(-1e150, 1e150))
     low, high = ends(label(column, np.array(values), values[1], values[1], k))
     assert low <= Fraction(repr(values[1])) <= high
 
