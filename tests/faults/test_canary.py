@@ -210,7 +210,7 @@ def test_every_scenario_ended_where_it_should(searched: Searched) -> None:
         "gate-refuses": "gate-refused",
         "assess-error": "step-failed",
         "seal-error": "step-failed",
-        "publish-error": "step-failed",
+        "publish-error": "destination-not-writable",
         "second-release": "second-release",
         "declined": "refuse:6,0",
         "approved": "approve:6,0",
