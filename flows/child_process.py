@@ -15,7 +15,7 @@ from flows.local_server import ServerNotReady, stop_child
 __all__ = ["Child", "child"]
 
 _START_SECONDS = 180
-_STOP_SECONDS = 25
+_STOP_SECONDS = 40  # a worker gives its flow runs ten seconds, tells the server, and takes ten itself
 _LOOK_AGAIN = 0.2
 
 

@@ -5,7 +5,9 @@ Import after the environment is set: Prefect reads its settings when it is impor
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
+from uuid import UUID
 
 from prefect import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
@@ -21,7 +23,10 @@ from prefect.exceptions import ObjectAlreadyExists
 from prefect.states import Crashed
 from prefect.workers.process import ProcessWorker
 
-__all__ = ["close_orphans", "is_polling", "make_pool"]
+__all__ = ["close_flow_runs", "close_orphans", "is_polling", "make_pool"]
+
+_UNFINISHED = (StateType.RUNNING, StateType.PENDING, StateType.CANCELLING)
+_ENDED = Crashed(message="Its worker ended. Run it again: it goes on where it stopped.")
 
 
 def make_pool(name: str) -> None:
@@ -36,15 +41,21 @@ def make_pool(name: str) -> None:
 
 def close_orphans(pool: str) -> None:
     """Call every flow run crashed that a dead worker left in progress. Nobody else works on a server of our own."""
-    unfinished = FlowRunFilterStateType(any_=[StateType.RUNNING, StateType.PENDING, StateType.CANCELLING])
-    message = "Its worker ended. Run it again: it goes on where it stopped."
     with get_client(sync_client=True) as client:
         runs = client.read_flow_runs(
-            flow_run_filter=FlowRunFilter(state=FlowRunFilterState(type=unfinished)),
+            flow_run_filter=FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[*_UNFINISHED]))),
             work_pool_filter=WorkPoolFilter(name=WorkPoolFilterName(any_=[pool])),
         )
-        for run in runs:
-            client.set_flow_run_state(run.id, Crashed(message=message), force=True)
+    close_flow_runs(run.id for run in runs)
+
+
+def close_flow_runs(flow_runs: Iterable[UUID]) -> None:
+    """Call these crashed, but for those whose end the server knows already. Their processes must have ended."""
+    with get_client(sync_client=True) as client:
+        for each in flow_runs:
+            state = client.read_flow_run(each).state
+            if state is None or state.type in _UNFINISHED:
+                client.set_flow_run_state(each, _ENDED, force=True)
 
 
 def is_polling(pool: str, worker: str, since: datetime) -> bool:

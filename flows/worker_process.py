@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from uuid import UUID
 
 import psutil
 
@@ -21,14 +22,21 @@ _LOOK_AGAIN = 0.1
 
 
 def end_with_parent() -> None:
-    """When the pipe to the command ends: tell the flow runs, wait until the server knows of their end, and stop.
+    """When the pipe to the command ends: tell the flow runs, see to it that the server knows of their end, and stop.
 
     Prefect's worker cuts them off when it stops, and the server would show them as running for ever.
     """
 
     def watch() -> None:
         sys.stdin.buffer.read()
-        end_flow_runs(psutil.Process().children())
+        flow_runs = psutil.Process().children()
+        known = [number for number in map(_flow_run_of, flow_runs) if number is not None]
+        end_flow_runs(flow_runs)
+        if known:
+            # One that was cut off, or was asked too early, has told nobody. The server may have ended before.
+            telling = threading.Thread(target=_close, args=(known,), daemon=True)
+            telling.start()
+            telling.join(_GRACE)
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(_GRACE)
         os._exit(1)
@@ -37,13 +45,30 @@ def end_with_parent() -> None:
 
 
 def end_flow_runs(flow_runs: list[psutil.Process]) -> None:
-    """Ask every one to end, and wait until they have; how they ended is for Prefect to collect."""
+    """Ask every one to end, wait, and cut off those that have not; how they ended is for Prefect to collect."""
     for each in flow_runs:
         with contextlib.suppress(psutil.NoSuchProcess):  # it ended by itself meanwhile
             each.terminate()
     deadline = time.monotonic() + _GRACE
     while any(map(_lives, flow_runs)) and time.monotonic() < deadline:
         time.sleep(_LOOK_AGAIN)
+    for each in filter(_lives, flow_runs):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            each.kill()
+
+
+def _close(flow_runs: list[UUID]) -> None:
+    from flows.registration import close_flow_runs  # Prefect reads its settings when it is imported
+
+    close_flow_runs(flow_runs)
+
+
+def _flow_run_of(process: psutil.Process) -> UUID | None:
+    """Which flow run a process was started for, by its environment; None for any other process."""
+    with contextlib.suppress(psutil.Error):  # it ended by itself meanwhile
+        named = process.environ().get("PREFECT__FLOW_RUN_ID")
+        return None if named is None else UUID(named)
+    return None
 
 
 def _lives(process: psutil.Process) -> bool:

@@ -64,6 +64,9 @@ def begun(workplace: Workplace, *, account: bool = True, limit: int = 4) -> Iter
     plan = draw_up_plan(load_spec(workplace.write_spec()))
     guarantee = plan.guarantee
     if account:
-        open_dp_account(limit, unit=guarantee.unit, model=guarantee.model, adjacency=guarantee.adjacency)
+        dataset = workplace.raw["budget"]["dataset"]
+        open_dp_account(
+            limit, dataset=dataset, unit=guarantee.unit, model=guarantee.model, adjacency=guarantee.adjacency
+        )
     with begin(plan) as job:
         yield Line(job)

@@ -64,7 +64,8 @@ def test_a_refusal_that_tells_two_worlds_apart_is_not_promised_away(workplace: W
         line.protect()
         told = line.job.plan.guarantee.not_promised
     world(workplace, 0.0)
-    workplace.raw["name"] = "again"
-    with begun(workplace, account=False) as line, pytest.raises(ScaleZero):
+    # Accounts of these models are about one actual data set: the other world has one of its own.
+    workplace.raw["name"] = workplace.raw["budget"]["dataset"] = "elsewhere"
+    with begun(workplace) as line, pytest.raises(ScaleZero):
         line.protect()
     assert any(text.startswith("hiding a refusal") for text in told)

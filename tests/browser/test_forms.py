@@ -27,6 +27,7 @@ ASKED: dict[str, Any] = {
     "reviewers": 0,
     "reviewer_names": [],
     "started_by": "carl",
+    "again": False,
 }
 EXACT = {"kind": "exact with threshold", "threshold": "of the data description"}
 PRIVATE = {

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from living_processes import MARK, processes
 
-from flows import child_process
+from flows import child_process, worker_process
 from flows.child_process import child
 from flows.deployment_settings import REHEARSAL, DeploymentSettings
 from flows.local_server import ServerNotReady
@@ -73,3 +73,13 @@ def test_a_flow_run_that_ended_by_itself_keeps_no_worker_from_ending_the_others(
     gone.wait()
     end_flow_runs(known)
     assert living.wait() == -signal.SIGTERM  # nobody else has collected it
+
+
+def test_a_flow_run_that_does_not_end_when_asked_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "_GRACE", 0.01)
+    deaf = subprocess.Popen(["sh", "-c", "trap '' TERM; echo ready; exec sleep 1000"], stdout=subprocess.PIPE)
+    assert deaf.stdout is not None
+    assert deaf.stdout.readline() == b"ready\n"
+    end_flow_runs([psutil.Process(deaf.pid)])
+    assert deaf.wait() == -signal.SIGKILL
+    deaf.stdout.close()

@@ -305,6 +305,9 @@ def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
         with take_turn(Home.open(), str(workplace.source)):
             flow_run = serving.trigger("release-spec/release", spec="spec.yaml", started_by="carl")
             serving.until(flow_run, "RUNNING")
+            # Stopped here it can neither be asked nor tell of its end: the worker cuts it off and tells in its place.
+            [deaf] = [pid for pid, line in processes(str(serving.home)).items() if "flow_process" in line]
+            os.kill(deaf, signal.SIGSTOP)
             assert serving.stop(signal.SIGTERM) == 0
         assert serving.api(f"/flow_runs/{flow_run}")["state"]["type"] == "CRASHED"
         assert workplace.public_files() == []
