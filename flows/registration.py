@@ -18,7 +18,7 @@ from prefect.client.schemas.filters import (
     WorkPoolFilter,
     WorkPoolFilterName,
 )
-from prefect.client.schemas.objects import StateType, WorkerStatus
+from prefect.client.schemas.objects import State, StateType, WorkerStatus
 from prefect.exceptions import ObjectAlreadyExists
 from prefect.states import Crashed
 from prefect.workers.process import ProcessWorker
@@ -26,7 +26,7 @@ from prefect.workers.process import ProcessWorker
 __all__ = ["close_flow_runs", "close_orphans", "is_polling", "make_pool"]
 
 _UNFINISHED = (StateType.RUNNING, StateType.PENDING, StateType.CANCELLING)
-_ENDED = Crashed(message="Its worker ended. Run it again: it goes on where it stopped.")
+_ENDED: State[None] = Crashed(message="Its worker ended. Run it again: it goes on where it stopped.")
 
 
 def make_pool(name: str) -> None:
