@@ -20,7 +20,7 @@ from flows.options import AsJson, OutputFile, new_file
 from flows.reproduce_commands import reproduce
 from flows.review_commands import approve, keys, refuse, sign, withdraw
 from flows.screen import Screen
-from flows.serve_command import serve
+from flows.server.serve_command import serve
 from flows.spec import json_schema, load_spec
 from mechanisms.refusal import Kind, Refusal
 

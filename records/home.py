@@ -3,7 +3,7 @@
 <root>/                 0700   PENSTOCK_HOME, else .penstock
     keys/secret.key     0600   32 random bytes for keyed digests
     keys/signing.pem    0600   Ed25519 private key;  keys/signing.pub is its public key
-    keys/reports.password  0600  opens the reports in the browser, see flows/report_pages.py
+    keys/reports.password  0600  opens the reports in the browser, see flows/server/report_pages.py
     runs/<run-id>/      0700   see run.py
     answers/<key>/      0700   see answers.py
     turns/              0700   see turn.py

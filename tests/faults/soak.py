@@ -38,7 +38,12 @@ PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 COST = Fraction(1, 50)
 LIMIT = 50
 # What is killed, by what stands in its command line, and how often it is chosen.
-VICTIMS = {"flows.flow_process": 6, "flows.worker_process": 2, "flows.server_process": 2, "penstock serve": 1}
+VICTIMS = {
+    "flows.server.flow_process": 6,
+    "flows.server.worker_process": 2,
+    "flows.server.server_process": 2,
+    "penstock serve": 1,
+}
 
 
 class Soak:

@@ -22,7 +22,7 @@ from records.outside_text import OutsideFile
 
 __all__ = ["DEPLOYMENTS", "REHEARSAL", "DeploymentSettings", "Schedule", "merged_deployments"]
 
-DEPLOYMENTS = Path(__file__).parents[1] / "deployments" / "prefect.yaml"
+DEPLOYMENTS = Path(__file__).parents[2] / "deployments" / "prefect.yaml"
 REHEARSAL = DEPLOYMENTS.with_name("rehearsal.yaml")
 
 

@@ -26,9 +26,9 @@ def serve(
 
     With PREFECT_API_URL no server is started; deployments and worker register with that one.
     """
-    from flows.deployment_settings import REHEARSAL, DeploymentSettings
+    from flows.server.deployment_settings import REHEARSAL, DeploymentSettings
     from flows.screen import Screen
-    from flows.serve import served, stay, until_told_to_stop
+    from flows.server.serve import served, stay, until_told_to_stop
     from records.home import Home
 
     chosen = DeploymentSettings.read(settings if settings is not None else REHEARSAL)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import psutil
 
-from flows.flow_process import WORKER
+from flows.server.flow_process import WORKER
 
 __all__ = ["end_flow_runs"]
 
@@ -58,7 +58,7 @@ def end_flow_runs(flow_runs: list[psutil.Process]) -> None:
 
 
 def _close(flow_runs: list[UUID]) -> None:
-    from flows.registration import close_flow_runs  # Prefect reads its settings when it is imported
+    from flows.server.registration import close_flow_runs  # Prefect reads its settings when it is imported
 
     close_flow_runs(flow_runs)
 

@@ -28,10 +28,10 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from flows.child_process import Child, child
-from flows.deployment_settings import DeploymentSettings, merged_deployments
+from flows.server.child_process import Child, child
+from flows.server.deployment_settings import DeploymentSettings, merged_deployments
 from flows.local_server import ServerNotReady, quiet_settings, require_address_space, require_answer
-from flows.report_pages import report_password_file
+from flows.server.report_pages import report_password_file
 from mechanisms.refusal import Refusal
 from records.home import Home
 
@@ -88,19 +88,19 @@ def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) ->
         if is_ours:
             password = report_password_file(home)
             children.append(
-                running.enter_context(child(folder / "server.log", "flows.server_process", host, str(port)))
+                running.enter_context(child(folder / "server.log", "flows.server.server_process", host, str(port)))
             )
             children[0].wait_until(_is_healthy)
         else:
             require_answer(os.environ["PREFECT_API_URL"])
-        from flows.automations import install_automations
-        from flows.registration import close_orphans, is_polling, make_pool
+        from flows.server.automations import install_automations
+        from flows.server.registration import close_orphans, is_polling, make_pool
 
         make_pool(POOL)
         if is_ours:
             close_orphans(POOL)
         name, began = f"penstock-{socket.gethostname()}", datetime.now(UTC)
-        worker = child(folder / "worker.log", "flows.worker_process", POOL, name, str(settings.at_once))
+        worker = child(folder / "worker.log", "flows.server.worker_process", POOL, name, str(settings.at_once))
         children.append(running.enter_context(worker))
         deployments = deploy(folder, settings)
         if url := os.environ.get("PENSTOCK_WEBHOOK_URL"):

@@ -25,7 +25,7 @@ from serving import LONGEST_START, LOOK_AGAIN, PENSTOCK, Serving, free_port
 from waiting_release import actions, at_home, events
 from workplace import PASSED, Workplace
 
-from flows.deployment_settings import DEPLOYMENTS
+from flows.server.deployment_settings import DEPLOYMENTS
 from records import Home
 from records.turn import take_turn
 from tasks.verification import verify_bundle

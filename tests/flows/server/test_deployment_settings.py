@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.deployment_settings import DEPLOYMENTS, REHEARSAL, DeploymentSettings, merged_deployments
+from flows.server.deployment_settings import DEPLOYMENTS, REHEARSAL, DeploymentSettings, merged_deployments
 from mechanisms.refusal import SpecRefused
 
 PRODUCTION = DEPLOYMENTS.with_name("production.yaml")

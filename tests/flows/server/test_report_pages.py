@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flows.report_pages import beside_reports, report_password_file
+from flows.server.report_pages import beside_reports, report_password_file
 from records.home import Home
 from records.keyfile import KeyExposed
 

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from flows.report_pages import beside_reports
+from flows.server.report_pages import beside_reports
 from records.home import Home
 
 __all__: list[str] = []

@@ -13,11 +13,11 @@ import pytest
 from living_processes import MARK, processes
 
 from flows import child_process, worker_process
-from flows.child_process import child
-from flows.deployment_settings import REHEARSAL, DeploymentSettings
+from flows.server.child_process import child
+from flows.server.deployment_settings import REHEARSAL, DeploymentSettings
 from flows.local_server import ServerNotReady
-from flows.serve import deploy
-from flows.worker_process import end_flow_runs
+from flows.server.serve import deploy
+from flows.server.worker_process import end_flow_runs
 
 
 def pretend_python(folder: Path, script: str) -> str:

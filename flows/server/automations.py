@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 __all__ = ["AUTOMATIONS", "install_automations"]
 
-AUTOMATIONS = Path(__file__).parents[1] / "deployments" / "automations"
+AUTOMATIONS = Path(__file__).parents[2] / "deployments" / "automations"
 _BLOCK = "penstock"
 _PLACE = "PENSTOCK_WEBHOOK"
 
