@@ -26,8 +26,8 @@ def serve(
 
     With PREFECT_API_URL no server is started; deployments and worker register with that one.
     """
-    from flows.server.deployment_settings import REHEARSAL, DeploymentSettings
     from flows.screen import Screen
+    from flows.server.deployment_settings import REHEARSAL, DeploymentSettings
     from flows.server.serve import served, stay, until_told_to_stop
     from records.home import Home
 

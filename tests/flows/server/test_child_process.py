@@ -12,10 +12,10 @@ import psutil
 import pytest
 from living_processes import MARK, processes
 
-from flows import child_process, worker_process
+from flows.local_server import ServerNotReady
+from flows.server import child_process, worker_process
 from flows.server.child_process import child
 from flows.server.deployment_settings import REHEARSAL, DeploymentSettings
-from flows.local_server import ServerNotReady
 from flows.server.serve import deploy
 from flows.server.worker_process import end_flow_runs
 
