@@ -131,7 +131,7 @@ class Screen:
             ("deployments", ", ".join(ready["deployments"])),
             ("folder of specs", ready["specs"]),
             ("reports", ready["reports"] and f"{ready['reports']}/RUN"),
-            ("password of reports", ready["password_file"]),
+            ("sign in as", ready["first_password"] and f"officer, with the password in {ready['first_password']}"),
             ("stop", "Ctrl-C"),
         ):
             if value is not None:

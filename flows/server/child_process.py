@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,11 +45,14 @@ class Child:
 
 
 @contextmanager
-def child(log: Path, module: str, *arguments: str) -> Iterator[Child]:
-    """Run a module that ends when its input does; kill it if it does not."""
+def child(log: Path, module: str, *arguments: str, sockets: Sequence[socket.socket] = ()) -> Iterator[Child]:
+    """Run a module that ends when its input does; kill it if it does not. sockets: what it inherits, as its first
+    arguments, by their numbers."""
+    numbers = [each.fileno() for each in sockets]
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-m", module, *map(str, numbers), *arguments],
+            pass_fds=numbers,
             stdin=subprocess.PIPE,  # its end is the sign to stop
             stdout=output,
             stderr=output,

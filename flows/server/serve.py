@@ -1,10 +1,11 @@
 """`penstock serve`: server, work pool, deployments and worker, by one command and for its length.
 
-    <home>/prefect/         Prefect's files: its database, server.log, worker.log, deploy.log
+    <home>/prefect/         Prefect's files: its database, server.log, worker.log, deploy.log, api.pem, api.key
     <home>/prefect/.serve   held with flock as long as the command lives
 
 Server and worker watch the pipe to this command and end with it, also when it is killed; flow runs watch the
-worker. With PREFECT_API_URL no server is started: everything registers with the one that is named.
+worker. People meet the gateway, and only the worker and the gateway meet Prefect's own API (private_api.py). With
+PREFECT_API_URL no server is started: everything registers with the one that is named, whose doors are its owner's.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -31,14 +30,17 @@ import yaml
 from flows.local_server import ServerNotReady, quiet_settings, require_address_space, require_answer
 from flows.server.child_process import Child, child
 from flows.server.deployment_settings import DeploymentSettings, merged_deployments
-from flows.server.report_pages import report_password_file
+from flows.server.gateway.door import Door
+from flows.server.gateway.proxy import proxy_secret
+from flows.server.private_api import LOOPBACK, PrivateApi, listening
 from mechanisms.refusal import Refusal
+from records import open_records
 from records.home import Home
+from records.users import first_officer
 
 __all__ = ["AlreadyServed", "HostRefused", "Served", "deploy", "served", "until_told_to_stop"]
 
 POOL = "penstock"
-LOOPBACK = "127.0.0.1"
 _LOOK_AGAIN = 0.5
 
 
@@ -49,7 +51,7 @@ class AlreadyServed(Refusal):
 
 
 class HostRefused(Refusal):
-    """An address that other machines reach needs a password."""
+    """Other machines would reach this address, and passwords would cross the network in clear."""
 
     code = "host-refused"
     kind = "spec"
@@ -57,13 +59,14 @@ class HostRefused(Refusal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What is ready. reports and password_file: None where the server is not ours, or its own password counts."""
+    """What is ready. address: for people; that of a server elsewhere, where it is not ours. reports: None there, since
+    nobody shows them. first_password: the file with the password of the first officer, until it was used."""
 
     address: str
     deployments: tuple[str, ...]
     specs: str
     reports: str | None
-    password_file: str | None
+    first_password: str | None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -71,7 +74,7 @@ class Served:
 
 @contextmanager
 def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) -> Iterator[tuple[Served, list[Child]]]:
-    """Everything up and ready; on leaving everything is stopped, the worker before the server."""
+    """Have everything up and ready; on leaving everything is stopped, the worker before the server."""
     require_address_space()
     os.umask(0o077)
     folder = home.root / "prefect"
@@ -79,19 +82,11 @@ def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) ->
     with ExitStack() as running:
         running.enter_context(_alone(folder))
         is_ours = "PREFECT_API_URL" not in os.environ
+        children: list[Child] = []
         if is_ours:
-            _require_usable(host, port)
-            os.environ["PREFECT_API_URL"] = f"http://{host}:{port}/api"
-            os.environ.setdefault("PENSTOCK_REPORTS_URL", f"http://{host}:{port}/reports")
-        _set_environment(home, settings)
-        children, password = [], None
-        if is_ours:
-            password = report_password_file(home)
-            children.append(
-                running.enter_context(child(folder / "server.log", "flows.server.server_process", host, str(port)))
-            )
-            children[0].wait_until(_is_healthy)
+            children.append(_start_server(running, home, folder, host, port, settings))
         else:
+            _set_environment(home, settings)
             require_answer(os.environ["PREFECT_API_URL"])
         from flows.server.automations import install_automations
         from flows.server.registration import close_orphans, is_polling, make_pool
@@ -106,14 +101,35 @@ def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) ->
         if url := os.environ.get("PENSTOCK_WEBHOOK_URL"):
             install_automations(url)
         children[-1].wait_until(lambda: is_polling(POOL, name, began))
+        password = home.keys / "first-officer.password"
         ready = Served(
-            address=_address(os.environ["PREFECT_API_URL"]),
+            address=os.environ["PENSTOCK_ADDRESS"] if is_ours else _address(os.environ["PREFECT_API_URL"]),
             deployments=deployments,
             specs=os.environ["PENSTOCK_SPECS"],
             reports=os.environ["PENSTOCK_REPORTS_URL"] if is_ours else None,
-            password_file=None if password is None else str(password),
+            first_password=str(password) if is_ours and password.exists() else None,
         )
         yield ready, children
+
+
+def _start_server(
+    running: ExitStack, home: Home, folder: Path, host: str, port: int, settings: DeploymentSettings
+) -> Child:
+    """Bind both doors before anything is told of them, and start the process that answers there."""
+    door = _door(host, port)
+    proxy_secret()  # refused here, not in a process whose log nobody reads
+    people = running.enter_context(_bound(host, port))
+    api = PrivateApi.made(folder)
+    running.enter_context(api.socket)
+    os.environ.update(api.settings())
+    os.environ["PENSTOCK_ADDRESS"] = door.address
+    os.environ.setdefault("PENSTOCK_REPORTS_URL", f"{door.address}/reports")
+    _set_environment(home, settings)
+    first_officer(open_records(home=home).log, home, now=datetime.now(UTC))
+    process = child(folder / "server.log", "flows.server.server_process", sockets=(people, api.socket))
+    server = running.enter_context(process)
+    server.wait_until(api.is_healthy)
+    return server
 
 
 @contextmanager
@@ -169,16 +185,12 @@ def _set_environment(home: Home, settings: DeploymentSettings) -> None:
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
         "PREFECT_SERVER_UI_V2_ENABLED": "false",  # the other one asks an outside host for its configuration
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-        "PREFECT_SERVER_UI_API_URL": os.environ["PREFECT_API_URL"],
-        # No page of another site may start a release from the browser of someone who has this one open.
-        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": _address(os.environ["PREFECT_API_URL"]),
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "null",  # the gateway lets no other site in either
         "PREFECT_WORKER_QUERY_SECONDS": "2",
         "PENSTOCK_SPECS": settings.specs,
     }
     for name, value in chosen.items():
         os.environ.setdefault(name, value)
-    if "PREFECT_SERVER_API_AUTH_STRING" in os.environ:
-        os.environ.setdefault("PREFECT_API_AUTH_STRING", os.environ["PREFECT_SERVER_API_AUTH_STRING"])
     os.environ["PENSTOCK_HOME"] = str(home.root)  # flow runs begin in another folder
     os.environ["PENSTOCK_SPECS"] = str(Path(os.environ["PENSTOCK_SPECS"]).absolute())
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
@@ -186,22 +198,26 @@ def _set_environment(home: Home, settings: DeploymentSettings) -> None:
         os.environ[name] = ",".join(filter(None, (os.environ.get(name), LOOPBACK)))
 
 
-def _require_usable(host: str, port: int) -> None:
-    if host != LOOPBACK and not os.environ.get("PREFECT_SERVER_API_AUTH_STRING"):
+def _door(host: str, port: int) -> Door:
+    named = os.environ.get("PENSTOCK_ADDRESS")
+    door = Door.at(named or f"http://{host}:{port}")
+    if host != LOOPBACK and door.scheme != "https":
         raise HostRefused.at(
             "--host",
-            rule="other machines reach this address, and anybody there could start releases",
+            rule="passwords must not cross a network in clear",
             got=host,
-            remedy="Set PREFECT_SERVER_API_AUTH_STRING to user:password, or leave --host out.",
+            remedy="Set PENSTOCK_ADDRESS to the https:// address of a proxy before it, or leave --host out.",
         )
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            raise AlreadyServed.at(
-                "--port", rule=f"must be free ({error.strerror})", got=port, remedy="Choose another with --port."
-            ) from None
+    return door
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        return listening(host, port)
+    except OSError as error:
+        raise AlreadyServed.at(
+            "--port", rule=f"must be free ({error.strerror})", got=port, remedy="Choose another with --port."
+        ) from None
 
 
 def deploy(folder: Path, settings: DeploymentSettings) -> tuple[str, ...]:
@@ -215,16 +231,6 @@ def deploy(folder: Path, settings: DeploymentSettings) -> tuple[str, ...]:
     if done.returncode != 0:
         raise ServerNotReady.at("deployments", rule="must be taken by the server", remedy=f"See {log}.")
     return tuple(deployment["name"] for deployment in merged["deployments"])
-
-
-def _is_healthy() -> bool:
-    try:
-        with urllib.request.urlopen(f"{os.environ['PREFECT_API_URL']}/health", timeout=5):
-            return True
-    except urllib.error.HTTPError:
-        return True  # it answers, and asks for the password
-    except OSError:
-        return False
 
 
 def _address(url: str) -> str:

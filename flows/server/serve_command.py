@@ -15,7 +15,7 @@ __all__ = ["serve"]
 def serve(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port of the pages and of the API.")] = 4200,
     host: Annotated[
-        str, typer.Option(help="Another address than this machine's own needs PREFECT_SERVER_API_AUTH_STRING.")
+        str, typer.Option(help="Another address than this machine's own needs a proxy with TLS: PENSTOCK_ADDRESS.")
     ] = "127.0.0.1",
     settings: Annotated[
         Path | None, typer.Option(help="deployments/production.yaml or your own; default: rehearsal.yaml.")

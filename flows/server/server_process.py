@@ -1,42 +1,83 @@
-"""The process of the server that `penstock serve` starts: Prefect's, and the reports beside it.
+"""The process of the server that `penstock serve` starts: Prefect's API for the worker, and the gateway for people.
 
-It ends when its input does, so also when the command that started it is killed.
+Two doors of one process: the gateway asks Prefect without a connection in between. Both sockets come from the command,
+already listening. The process ends when its input does, so also when the command that started it is killed.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
+import socket
 import sys
 import threading
 import time
+from pathlib import Path
+from typing import Any
 
-from flows.server.report_pages import beside_reports
+from flows.server.gateway.app import gateway
+from flows.server.gateway.asking import Prefect
+from flows.server.gateway.door import Door
+from flows.server.gateway.patience import HEADER_BYTES, Impatient
+from flows.server.gateway.proxy import proxy_secret
+from flows.server.gateway.visitors import Visitors
+from records import open_records
 from records.home import Home
 
 __all__: list[str] = []
 
 _GRACE = 10.0
+_CONNECTIONS = 256
+_MESSAGE_BYTES = 64 << 10
 
 
-def serve(host: str, port: int) -> None:
+def serve(people: int, worker: int) -> None:
+    """Serve until the input ends. people, worker: descriptors of the two sockets."""
     import uvicorn
     from prefect.server.api.server import create_app
 
-    app = beside_reports(create_app(), Home.open())
-    server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning", lifespan="on"))
+    home, prefect = Home.open(), create_app()
+    asked = Prefect(prefect, os.environ["PREFECT_SERVER_API_AUTH_STRING"])
+    visitors = Visitors(home, open_records(home=home).log, proxy_secret())
+    shared: dict[str, Any] = {"log_level": "warning", "access_log": False, "proxy_headers": False}
+    folder = Path(os.environ["PREFECT_HOME"])
+    private = uvicorn.Server(
+        uvicorn.Config(
+            prefect, lifespan="on", ssl_certfile=folder / "api.pem", ssl_keyfile=str(folder / "api.key"), **shared
+        )
+    )
+    public = uvicorn.Server(
+        uvicorn.Config(
+            gateway(asked, visitors, Door.at(os.environ["PENSTOCK_ADDRESS"]), home),
+            lifespan="off",
+            http=Impatient,
+            h11_max_incomplete_event_size=HEADER_BYTES,
+            limit_concurrency=_CONNECTIONS,
+            ws_max_size=_MESSAGE_BYTES,
+            server_header=False,
+            **shared,
+        )
+    )
 
     def end_with_parent() -> None:
         sys.stdin.buffer.read()
-        server.should_exit = True
+        for each in (public, private):
+            each.should_exit = True
         time.sleep(_GRACE / 2)
-        server.force_exit = True  # a browser that holds its connection does not hold us
+        for each in (public, private):
+            each.force_exit = True  # a browser that holds its connection does not hold us
         time.sleep(_GRACE / 2)
         os._exit(0)
 
+    async def both() -> None:
+        await asyncio.gather(
+            private.serve(sockets=[socket.socket(fileno=worker)]), public.serve(sockets=[socket.socket(fileno=people)])
+        )
+
     threading.Thread(target=end_with_parent, daemon=True).start()
-    server.run()
+    asyncio.run(both())
 
 
 if __name__ == "__main__":
     os.umask(0o077)
-    serve(sys.argv[1], int(sys.argv[2]))
+    serve(int(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,39 @@
+"""Wrong passwords, counted by name, so that guessing takes longer than anybody lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+__all__ = ["Attempts"]
+
+FREE = 5
+_FIRST, _LONGEST = 60.0, 900.0
+_FORGET = 3600.0  # after the last wrong one
+
+
+@dataclass(slots=True)
+class Attempts:
+    """FREE wrong ones, then a wait that doubles with each further one. Names that nobody has share one count (None)."""
+
+    clock: Callable[[], float]
+    _failed: dict[str | None, tuple[int, float]] = field(default_factory=dict)
+
+    def wait(self, name: str | None) -> float:
+        """Return for how many more seconds no password for this name is looked at."""
+        count, last = self._failed.get(name, (0, 0.0))
+        if count < FREE:
+            return 0.0
+        pause = min(_LONGEST, _FIRST * 2.0 ** min(count - FREE, 10))
+        return max(0.0, last + pause - self.clock())
+
+    def begin(self, name: str | None) -> None:
+        """Count an attempt as a wrong one until it has succeeded."""
+        count, last = self._failed.get(name, (0, 0.0))
+        if self.clock() - last > _FORGET:
+            count = 0
+        self._failed[name] = (count + 1, self.clock())
+
+    def succeeded(self, name: str) -> None:
+        """Begin anew: the right password was given."""
+        self._failed.pop(name, None)
