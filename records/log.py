@@ -74,6 +74,14 @@ class Action(StrEnum):
     FOUND_PUBLISHED = "FOUND_PUBLISHED"
     LOOKED = "LOOKED"
     LOOKS_LIMITED = "LOOKS_LIMITED"
+    USER_ADDED = "USER_ADDED"
+    USER_SECRET_CHANGED = "USER_SECRET_CHANGED"
+    USER_REMOVED = "USER_REMOVED"
+    SIGNED_IN = "SIGNED_IN"
+    SIGN_IN_REFUSED = "SIGN_IN_REFUSED"
+    SIGNED_OUT = "SIGNED_OUT"
+    REPORT_READ = "REPORT_READ"
+    CANCEL_ASKED = "CANCEL_ASKED"
 
 
 # What ends a run or was decided by a person is signed at once; the checkpoint covers all before it.
@@ -87,6 +95,9 @@ _SIGNED = frozenset(
         Action.LOOKS_LIMITED,
         Action.KEY_TRUSTED,
         Action.KEY_WITHDRAWN,
+        Action.USER_ADDED,
+        Action.USER_SECRET_CHANGED,
+        Action.USER_REMOVED,
         Action.WAITING,
         Action.APPROVED,
         Action.DECLINED,
