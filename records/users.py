@@ -75,6 +75,7 @@ __all__ = [
 ]
 
 FIRST_OFFICER = "officer"
+_CHANGES = frozenset({Action.USER_ADDED, Action.USER_SECRET_CHANGED, Action.USER_REMOVED})
 
 
 class UserRefused(Refusal):
@@ -223,7 +224,7 @@ def first_officer(log: Log, home: Home, *, now: datetime) -> Path | None:
 def users(log: Log | Page) -> dict[str, User]:
     """Everyone who may sign in now, by name as it was added."""
     found: dict[str, User] = {}
-    for event in log.events(REGISTER):
+    for event in log.events(REGISTER, _CHANGES):  # not what users did since, which is much more
         facts = event.facts
         if event.action is Action.USER_ADDED:
             found[facts["name"]] = _user(event)
