@@ -22,6 +22,7 @@ from flows.review_commands import approve, keys, refuse, sign, withdraw
 from flows.screen import Screen
 from flows.server.serve_command import serve
 from flows.spec import json_schema, load_spec
+from flows.user_commands import users
 from mechanisms.refusal import Kind, Refusal
 
 __all__ = ["app", "main"]
@@ -50,6 +51,7 @@ app = typer.Typer(
 app.add_typer(audit, name="audit")
 app.add_typer(budget, name="budget")
 app.add_typer(keys, name="keys")
+app.add_typer(users, name="users")
 app.command()(approve)
 app.command()(refuse)
 app.command()(withdraw)

@@ -223,6 +223,16 @@ class Screen:
             table.add_row(shown(person["name"]), person["key_id"], person["since"][:19].replace("T", " "))
         self._out.print(table)
 
+    def show_users(self, users: Sequence[Mapping[str, Any]]) -> None:
+        if self._as_json:
+            self.show("", {"users": list(users)})
+            return
+        table = _table("name", "kind", "roles", "since")
+        for user in users:
+            kind, since = "program" if user["program"] else "person", user["since"][:19].replace("T", " ")
+            table.add_row(shown(user["name"]), kind, ", ".join(user["roles"]), since)
+        self._out.print(table)
+
     def show_refusal(self, refusal: Mapping[str, Any]) -> None:
         if self._as_json:
             self.show("", refusal)

@@ -12,6 +12,7 @@
     log       the audit log
     accounts, sheet, limits, ledger   what may be spent, what was, and who allowed it
     people, decision, standing, approval   who may decide, and what they decided
+    users, user_secrets, visits   who may sign in to the pages, with which roles, and what they did there
     store     `open_records`: everything in one database
     audit     everything checked together, with every manifest that can be reached
     backup    a copy of all of it, and how it comes back

@@ -38,6 +38,7 @@ from records.restoring import begin_restoring, end_restoring
 from records.run import copied_runs
 from records.sighting import SEEN
 from records.store import existing_records
+from records.users import users_turn
 
 __all__ = ["Backup", "BackupDamaged", "BackupRefused", "back_up", "restore"]
 
@@ -80,13 +81,14 @@ def back_up(target: Path) -> Backup:
         raise BackupRefused.at(
             "FOLDER", rule=f"must be a new folder ({error.strerror})", got=str(target), remedy="Choose another name."
         ) from None
-    for name in ("keys", "answers"):
-        shutil.copytree(home.root / name, target / _HOME / name, symlinks=True)
+    shutil.copytree(home.answers, target / _HOME / "answers", symlinks=True)
     (target / _HOME / "runs").mkdir(mode=0o700)
     runs, going_on = copied_runs(home, target / _HOME / "runs")
-    if (home.root / SEEN).exists():
-        shutil.copy2(home.root / SEEN, target / _HOME / SEEN)
-    head = _write_rows(records.engine, target / _ROWS)
+    with users_turn(home):  # nobody changes a password between its file and its event
+        shutil.copytree(home.keys, target / _HOME / "keys", symlinks=True)
+        if (home.root / SEEN).exists():
+            shutil.copy2(home.root / SEEN, target / _HOME / SEEN)
+        head = _write_rows(records.engine, target / _ROWS)
     durable.sync_tree(target)
     complete = {"head": head, "schema": NEWEST, "rows": plain_file(target / _ROWS)}
     durable.write_whole(target / _COMPLETE, canonical(complete))

@@ -4,6 +4,8 @@
     keys/secret.key     0600   32 random bytes for keyed digests
     keys/signing.pem    0600   Ed25519 private key;  keys/signing.pub is its public key
     keys/reports.password  0600  opens the reports in the browser, see flows/server/report_pages.py
+    keys/users/         0700   what passwords and tokens are checked against, see user_secrets.py
+    keys/first-officer.password  0600  until the first officer has chosen a password
     runs/<run-id>/      0700   see run.py
     answers/<key>/      0700   see answers.py
     turns/              0700   see turn.py

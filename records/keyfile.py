@@ -14,7 +14,7 @@ from pathlib import Path
 from mechanisms.refusal import Refusal
 from records import durable
 
-__all__ = ["KeyDamaged", "KeyExposed", "kept_key"]
+__all__ = ["KeyDamaged", "KeyExposed", "kept_key", "private_content"]
 
 
 class KeyExposed(Refusal):
@@ -35,6 +35,11 @@ def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
     """The content of the key file; on first use it is made, with mode 0600."""
     if not path.exists():
         durable.create_once(path, make())
+    return private_content(path)
+
+
+def private_content(path: Path) -> bytes:
+    """The content of a file that must be there; refused if others can reach it."""
     with path.open("rb") as file:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if mode & 0o077:

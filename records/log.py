@@ -8,7 +8,7 @@ Who must read before writing (the ledger, a decision) does both in one `transact
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -74,6 +74,14 @@ class Action(StrEnum):
     FOUND_PUBLISHED = "FOUND_PUBLISHED"
     LOOKED = "LOOKED"
     LOOKS_LIMITED = "LOOKS_LIMITED"
+    USER_ADDED = "USER_ADDED"
+    USER_SECRET_CHANGED = "USER_SECRET_CHANGED"
+    USER_REMOVED = "USER_REMOVED"
+    SIGNED_IN = "SIGNED_IN"
+    SIGN_IN_REFUSED = "SIGN_IN_REFUSED"
+    SIGNED_OUT = "SIGNED_OUT"
+    REPORT_READ = "REPORT_READ"
+    CANCEL_ASKED = "CANCEL_ASKED"
 
 
 # What ends a run or was decided by a person is signed at once; the checkpoint covers all before it.
@@ -87,6 +95,9 @@ _SIGNED = frozenset(
         Action.LOOKS_LIMITED,
         Action.KEY_TRUSTED,
         Action.KEY_WITHDRAWN,
+        Action.USER_ADDED,
+        Action.USER_SECRET_CHANGED,
+        Action.USER_REMOVED,
         Action.WAITING,
         Action.APPROVED,
         Action.DECLINED,
@@ -196,10 +207,10 @@ class Log:
         with self.transaction() as pen:
             return pen.append(action, run=run, actor=actor, facts=facts, occurred=occurred)
 
-    def events(self, run: str | None = None) -> list[Event]:
-        """All events, or those of one run, in order, each as it was written."""
+    def events(self, run: str | None = None, only: Collection[Action] | None = None) -> list[Event]:
+        """All events, or those of one run, or those with one of some actions; in order, each as it was written."""
         with self.page() as page:
-            return page.events(run)
+            return page.events(run, only)
 
     def head(self) -> Head:
         """Where the log stands; public manifests carry it, so that a later rewrite can be noticed."""
@@ -261,19 +272,25 @@ class Page:
         self._believe(entries)
         return Verified(len(entries), self.head(), len(signed))
 
-    def events(self, run: str | None = None) -> list[Event]:
-        """All events, or those of one run, in order; refused if the log is not sound as a whole."""
+    def events(self, run: str | None = None, only: Collection[Action] | None = None) -> list[Event]:
+        """All events, or those of one run, or those with one of some actions; in order.
+
+        Refused if the log is not sound as a whole.
+        """
         if self._whole is None and run is None:
             entries, faults = scan(self.connection, self.key)
             LogAltered.raise_for(faults)
             self._believe(entries)
-        if self._whole is not None:
-            return [_event(entry) for entry in self._whole if run in (None, entry.run)]
-        if not self._caught_up:
-            self._known.catch_up(self.connection, self.key, self._first_written)
-            self._caught_up = True
-        kept = self._known.entries(self.connection, self.key, str(run))
-        return [_event(entry) for entry in [*kept, *(entry for entry in self._written if entry.run == run)]]
+        if self._whole is None:
+            if not self._caught_up:
+                self._known.catch_up(self.connection, self.key, self._first_written)
+                self._caught_up = True
+            entries = [*self._known.entries(self.connection, self.key, str(run), only), *self._written]
+        else:
+            entries = self._whole
+        return [
+            _event(entry) for entry in entries if run in (None, entry.run) and (only is None or entry.action in only)
+        ]
 
     def numbered(self, numbers: Sequence[int]) -> list[Event]:
         """The events with these numbers, in order; whether one is missing is for the caller to see."""

@@ -140,7 +140,7 @@ def withdraw(log: Log, name: str, *, actor: str, reason: str, now: datetime) -> 
 
 def people(log: Log | Page) -> dict[str, Person]:
     """Everyone who has a trusted key now, by name."""
-    return _folded(log.events(REGISTER))
+    return _folded(log.events(REGISTER, (Action.KEY_TRUSTED, Action.KEY_WITHDRAWN)))
 
 
 def with_keys(events: Iterable[Event]) -> Iterator[tuple[Event, Mapping[str, str]]]:

@@ -1,7 +1,7 @@
 """The log is believed as a whole or not at all: which events a run has is found by reading every one.
 
     scan     all events, checked together against chain, head and seal                              (1)
-    known    of a log that passed (1): the digest of each event, and the numbers of each run's       (2)
+    known    of a log that passed (1): the digest of each event, and the numbers by run and action   (2)
 
 A question to the database ("the events of this run") is answered from an index, and an index is whatever
 its administrator made of it: events can be kept out of the answer although none was touched. So (2) is
@@ -12,7 +12,7 @@ that it names are fetched by number, and refused if one is missing or is not the
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from threading import Lock
 
 from sqlalchemy import Connection
@@ -51,7 +51,7 @@ class Known:
 
     def __init__(self) -> None:
         self._digests: list[str] = []
-        self._numbers: defaultdict[str, list[int]] = defaultdict(list)
+        self._numbers: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         self._lock = Lock()  # steps of one release may ask from several threads
 
     def catch_up(self, connection: Connection, key: bytes, before: int | None) -> None:
@@ -67,10 +67,12 @@ class Known:
         with self._lock:
             self._keep(self._later(entries, before))
 
-    def entries(self, connection: Connection, key: bytes, run: str) -> list[Entry]:
-        """The events of one run; refused if one of them is not there as it was scanned."""
+    def entries(self, connection: Connection, key: bytes, run: str, only: Collection[str] | None = None) -> list[Entry]:
+        """The events of one run, or those with one of these actions; refused if one is not there as it was scanned."""
         with self._lock:
-            wanted = {number: self._digests[number - 1] for number in self._numbers.get(run, ())}
+            listed = self._numbers.get(run, {}).items()
+            numbers = sorted(number for action, some in listed if only is None or action in only for number in some)
+            wanted = {number: self._digests[number - 1] for number in numbers}
         found = log_rows.entries_numbered(connection, list(wanted))
         genuine = {entry.seq: entry.digest for entry in found if is_genuine(key, entry)}
         for number, digest in wanted.items():
@@ -108,4 +110,4 @@ class Known:
     def _keep(self, later: Sequence[Entry]) -> None:
         for entry in later:
             self._digests.append(entry.digest)
-            self._numbers[entry.run].append(entry.seq)
+            self._numbers[entry.run][entry.action].append(entry.seq)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import json
 import shutil
@@ -11,13 +12,17 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from kill_points import in_child
 from postgres import PostgresServer
 from published_home import publish
+from sqlalchemy import Engine
+from user_house import CHEAP, PERSON, opens
 
-from records import Home, LogAltered, Run, open_records
+from records import Home, LogAltered, Run, backup, open_records, user_secrets
 from records.accounts import Account, Claim
 from records.audit import RecordsDisagree, verify_everything
 from records.backup import BackupDamaged, BackupRefused, back_up, restore
@@ -25,6 +30,7 @@ from records.digest import plain_file
 from records.ledger import BudgetExceeded
 from records.limits import Officer, open_account
 from records.people import trust
+from records.users import Role, add_user, users_turn
 
 DATABASES = ("sqlite", "postgresql")
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
@@ -100,6 +106,48 @@ def test_everything_comes_back_on_either_database(
     with pytest.raises(BudgetExceeded):
         _spend("too much")
     assert verify_everything([published])["events"] > before["events"]
+
+
+@pytest.mark.parametrize(("published", "elsewhere"), list(itertools.product(DATABASES, DATABASES)), indirect=True)
+def test_users_come_back_with_their_passwords(
+    published: Path, elsewhere: Callable[[], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(user_secrets, "_HASHER", CHEAP)
+    password = add_user(open_records().log, Home.located(), "anna", [Role.READER], **PERSON)
+    first = Home.located()
+    back_up(tmp_path / "backup")
+    elsewhere()
+    restore(tmp_path / "backup", [published])
+    assert Home.located() != first
+    assert opens(open_records().log, Home.located(), "anna", password)
+    modes = [
+        path.stat().st_mode & 0o777 for path in (Home.located().keys / "users", *Home.located().keys.glob("users/*"))
+    ]
+    assert modes == [0o700, 0o600]
+
+
+def test_nobody_changes_a_password_while_keys_and_log_are_copied(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[bool] = []
+    write_rows = backup._write_rows
+
+    def watched(engine: Engine, path: Path) -> dict[str, Any]:
+        child = in_child(lambda: _take_turn_at_once(Home.located()))
+        waits.append(child != 0)
+        return write_rows(engine, path)
+
+    monkeypatch.setattr(backup, "_write_rows", watched)
+    back_up(tmp_path / "backup")
+    assert waits == [True]
+    assert in_child(lambda: _take_turn_at_once(Home.located())) == 0
+
+
+def _take_turn_at_once(home: Home) -> None:
+    lock = fcntl.flock
+    fcntl.flock = lambda file, how: lock(file, how | fcntl.LOCK_NB)  # type: ignore[assignment]
+    with users_turn(home):
+        pass
 
 
 def test_a_backup_is_private_and_is_made_while_a_run_goes_on(published: Path, tmp_path: Path) -> None:
