@@ -23,6 +23,7 @@ from flows.server.gateway.pages import (
     sign_in_page,
     sign_in_path,
     turned_page,
+    with_name,
 )
 from flows.server.gateway.peer import owner_of
 from flows.server.gateway.reports import REPORT_HEADERS, named_report, read_report, require_reader
@@ -38,7 +39,7 @@ BODY_SECONDS = 20.0
 ANSWER_SECONDS = 60.0
 _LOOK_AGAIN = 5.0  # seconds after which whoever listens is looked at again
 _ONCE = ("authorization", "content-length", "content-type", "cookie", "host", "origin", "x-forwarded-user")
-_NOT_OURS = ("/api", "/docs", "/redoc", "/openapi.json")
+_NOT_OURS = ("/api", "/docs", "/redoc", "/openapi.json", "/v2")
 _SECURE = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
@@ -134,9 +135,9 @@ class _Gateway:
         self._prefect, self._visitors, self._door, self._home = prefect, visitors, door, home
         socket = door.address.replace("http", "ws", 1)
         self._page_policy = (
-            f"default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; "
-            f"connect-src 'self' {socket}; worker-src 'self' blob:; object-src 'none'; base-uri 'self'; "
-            f"form-action 'self'; frame-ancestors 'none'"
+            "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+            f"img-src 'self' data:; font-src 'self' data:; connect-src 'self' {socket}; worker-src 'self' blob:; "
+            "object-src 'none'; base-uri 'self'; form-action 'self'; frame-ancestors 'none'"
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -178,7 +179,7 @@ class _Gateway:
         elif request.path.startswith("/api/"):
             await self._api(request, visitor, request.path.removeprefix("/api"))
         else:
-            await self._prefect_page(request)
+            await self._prefect_page(request, visitor)
 
     async def _sign_in(self, request: _Request) -> None:
         goal = "/"
@@ -254,7 +255,10 @@ class _Gateway:
         body = await request.body()
         if body and request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             raise Turned(415, "The body must be said to be JSON.")
-        if (request.method, path) == ("GET", "/admin/settings"):  # the pages ask for one of them, and nobody needs the rest
+        if (request.method, path) == (
+            "GET",
+            "/admin/settings",
+        ):  # the pages ask for one of them, and nobody needs the rest
             told: dict[str, Any] = {"PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": False}
             await request.answer(200, json.dumps(told).encode(), {"content-type": "application/json"})
             return
@@ -273,13 +277,19 @@ class _Gateway:
             await self._visitors.note(Action.CANCEL_ASKED, visitor.name, flow_run=asked.about)
         await self._pass_on(request, json.dumps(told).encode())
 
-    async def _prefect_page(self, request: _Request) -> None:
+    async def _prefect_page(self, request: _Request, visitor: Visitor) -> None:
         if request.method not in SAFE or request.path.startswith(_NOT_OURS):
             raise Turned(404, "There is no such page.")
         if request.path == "/ui-settings":
             # Prefect's pages need no password of their own: whoever sees them has signed in here.
-            told = {**await self._prefect.get("/ui-settings"), "api_url": f"{self._door.address}/api", "auth": None}
+            told = {**await self._prefect.get("/ui-settings"), "api_url": f"{self._door.address}/api"}
+            told |= {"auth": None, "available_uis": ["v1"], "default_ui": "v1"}
             await request.answer(200, json.dumps(told).encode(), {"content-type": "application/json"})
+            return
+        if request.is_page:
+            page = with_name(await self._prefect.content("/index.html"), visitor)
+            headers = {"content-type": "text/html; charset=utf-8", "content-security-policy": self._page_policy}
+            await request.answer(200, page, headers)
             return
         await request.body()  # there is none; what comes after it tells that the visitor has gone
         await self._pass_on(request, b"")

@@ -30,6 +30,11 @@ class Prefect:
 
     async def get(self, path: str) -> dict[str, Any]:
         """Return what Prefect says of one thing, such as /api/deployments/ID; turned away where there is none."""
+        found: dict[str, Any] = json.loads(await self.content(path))
+        return found
+
+    async def content(self, path: str) -> bytes:
+        """Return what Prefect has at this path; turned away where there is nothing."""
         status, sent = 0, bytearray()
 
         async def send(message: MutableMapping[str, Any]) -> None:
@@ -56,8 +61,7 @@ class Prefect:
         await self.pass_on(scope, whole(b""), send)
         if status != 200:
             raise Turned(404, "There is nothing of this kind.")
-        found: dict[str, Any] = json.loads(bytes(sent))
-        return found
+        return bytes(sent)
 
     async def pass_on(self, scope: Scope, receive: Receive, send: Send, body: bytes | None = None) -> None:
         """Let Prefect answer a request, in our name. body: what it is told instead of what was sent."""

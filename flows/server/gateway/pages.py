@@ -10,7 +10,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from flows.server.gateway.door import Turned
 from flows.server.gateway.visitors import Visitor
 
-__all__ = ["PAGE_HEADERS", "account_page", "form_fields", "own_path", "sign_in_page", "sign_in_path", "turned_page"]
+__all__ = [
+    "PAGE_HEADERS",
+    "account_page",
+    "form_fields",
+    "own_path",
+    "sign_in_page",
+    "sign_in_path",
+    "turned_page",
+    "with_name",
+]
 
 PAGE_HEADERS = {
     "content-type": "text/html; charset=utf-8",
@@ -37,6 +46,11 @@ def account_page(visitor: Visitor, csrf: str, *, must_choose: bool, note: str = 
 def turned_page(turned: Turned) -> bytes:
     """Return the page that says why a request was refused."""
     return _page("turned.html", sentence=turned.sentence)
+
+
+def with_name(page: bytes, visitor: Visitor) -> bytes:
+    """Return one of Prefect's pages with a link to the visitor's account in its corner."""
+    return page.replace(b"</body>", _page("corner.html", name=visitor.name) + b"</body>")
 
 
 def form_fields(body: bytes) -> dict[str, str]:
