@@ -4,9 +4,9 @@
     USER_SECRET_CHANGED   name, secret; and the reason, where an officer renewed it
     USER_REMOVED          name, reason
 
-A name counts without regard to case; after its removal it may be added again. A person signs in with a password,
-the first one good for one sign-in only; a program sends its token. To check a password, whether the name is known or
-not, in the same time:
+A name counts without regard to case; after its removal it may be added again. A person signs in with a password;
+after a one-time one (`must_choose`) the pages let them do nothing but choose another. A program sends its token. To
+check a password in the same time whether the name is known or not:
 
     user = find_user(log, name)
     if user is None:

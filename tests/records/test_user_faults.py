@@ -13,6 +13,7 @@ from user_house import CHEAP, CHOSEN, HOW, NOW, OTHER, PERSON, PROGRAM, known, o
 
 from records import Home, LogAppendFailed, Records, durable, open_records, user_secrets
 from records.users import (
+    PasswordWrong,
     Role,
     UserTaken,
     add_user,
@@ -157,3 +158,65 @@ def test_a_change_that_fails_leaves_the_old_password(
     assert [opens(log, either_home, "anna", given) for given in (once, CHOSEN)] == [True, False]
     change_password(log, either_home, "anna", once, CHOSEN, now=NOW)
     assert opens(log, either_home, "anna", CHOSEN)
+
+
+def test_a_password_that_is_renewed_while_it_is_checked_cannot_be_changed(
+    records: Records, either_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = records.log
+    once = add_user(log, either_home, "anna", [Role.READER], **PERSON)
+    renewed: list[str] = []
+
+    def hashed(password: str, *, once: bool) -> bytes:
+        if not renewed:
+            renewed.append("")
+            renewed.append(renew_password(log, either_home, "anna", **HOW))
+        return user_secrets.password_text(password, once=once)
+
+    monkeypatch.setattr("records.users.password_text", hashed)
+    with pytest.raises(PasswordWrong):
+        change_password(log, either_home, "anna", once, CHOSEN, now=NOW)
+    assert [opens(log, either_home, "anna", given) for given in (once, CHOSEN, renewed[-1])] == [False, False, True]
+
+
+def test_a_user_who_becomes_a_program_while_renewed_gets_a_token(
+    records: Records, either_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = records.log
+    add_user(log, either_home, "anna", [Role.READER], **PERSON)
+
+    def hashed(password: str, *, once: bool) -> bytes:
+        remove_user(log, either_home, "anna", **HOW)
+        add_user(log, either_home, "anna", [Role.READER], **PROGRAM)
+        return user_secrets.password_text(password, once=once)
+
+    monkeypatch.setattr("records.users.password_text", hashed)
+    token = renew_password(log, either_home, "anna", **HOW)
+    assert is_token(either_home, known(log, "anna"), token)
+
+
+def test_of_two_who_make_the_first_officer_one_does(
+    records: Records, either_home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path | None] = []
+
+    def hashed(password: str, *, once: bool) -> bytes:
+        if not made:
+            made.append(None)
+            made.append(first_officer(records.log, either_home, now=NOW))
+        return user_secrets.password_text(password, once=once)
+
+    monkeypatch.setattr("records.users.password_text", hashed)
+    assert first_officer(records.log, either_home, now=NOW) is None
+    path = made[-1]
+    assert path is not None
+    assert opens(records.log, either_home, "officer", path.read_text().strip())
+
+
+@pytest.mark.parametrize("end", [renew_password, remove_user])
+def test_the_first_password_is_not_left_on_disk_once_it_opens_nothing(home: Home, end: Callable[..., object]) -> None:
+    log = open_records(home=home).log
+    path = first_officer(log, home, now=NOW)
+    assert path is not None
+    end(log, home, "Officer", **HOW)
+    assert not path.exists()
