@@ -10,6 +10,7 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
 from starlette.middleware.sessions import SessionMiddleware
 
 from flows.server.gateway.allowed import cancelling, decision, is_read, is_socket, order, wanted
@@ -333,17 +334,20 @@ class _Gateway:
         if visitor.session is not None and visitor.session.must_choose:
             raise Turned(403, "Choose a password of your own first.")
 
-        async def until_unknown() -> None:
-            while await self._visitors.is_still(visitor):
-                await asyncio.sleep(_LOOK_AGAIN)
+        is_known = True
+        async with anyio.create_task_group() as tasks:
 
-        listening = asyncio.create_task(self._prefect.connect(request.scope, request.receive, request.send))
-        watching = asyncio.create_task(until_unknown())
-        done, _ = await asyncio.wait((listening, watching), return_when=asyncio.FIRST_COMPLETED)
-        for each in (listening, watching):
-            each.cancel()
-        await asyncio.gather(listening, watching, return_exceptions=True)
-        if watching in done and listening not in done:
+            async def watch() -> None:
+                nonlocal is_known
+                while is_known:
+                    await asyncio.sleep(_LOOK_AGAIN)
+                    is_known = await self._visitors.is_still(visitor)
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(watch)
+            await self._prefect.connect(request.scope, request.receive, request.send)
+            tasks.cancel_scope.cancel()
+        if not is_known:
             await request.send({"type": "websocket.close", "code": 1008, "reason": "Sign in again."})
 
     async def _turn_away(self, request: _Request, turned: Turned) -> None:

@@ -18,7 +18,8 @@ import hmac
 import math
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -112,7 +113,7 @@ class Visitors:
             raise Turned(403, "The name or the password is wrong.")
         self._attempts.succeeded(person.name)
         await self._note(Action.SIGNED_IN, person.name)
-        return self._begin(person, owner, must_choose=await asyncio.to_thread(must_choose, self.home, person))
+        return self._begin(person, owner, must_choose=await asyncio.to_thread(self._must_choose, person))
 
     async def sign_out(self, session: Session) -> None:
         """End a session."""
@@ -164,7 +165,7 @@ class Visitors:
             name, token = "", ""
         user = (await self._read()).get(name.casefold())
         known = scheme.lower() == "basic" and user is not None and user.is_program
-        if user is None or not known or not await asyncio.to_thread(is_token, self.home, user, token):
+        if user is None or not known or not await asyncio.to_thread(self._is_token, user, token):
             raise Turned(401, "This is not the token of a program.")
         return Visitor(user, by_browser=False)
 
@@ -209,7 +210,16 @@ class Visitors:
         if person is None:
             refuse_slowly(password)
             return False
-        return is_password(self.home, person, password)
+        with _readable():
+            return is_password(self.home, person, password)
+
+    def _is_token(self, program: User, token: str) -> bool:
+        with _readable():
+            return is_token(self.home, program, token)
+
+    def _must_choose(self, person: User) -> bool:
+        with _readable():
+            return must_choose(self.home, person)
 
     def _change(self, name: str, old: str, new: str) -> None:
         change_password(self.log, self.home, name, old, new, now=datetime.now(UTC))
@@ -232,3 +242,12 @@ class Visitors:
             await asyncio.to_thread(lambda: note_visit(self.log, action, name=name, now=now, **facts))
         except Refusal:
             raise Turned(503, "The audit log cannot be written. Nothing was done.") from None
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn somebody away whose secret in the home is not the one on record, or was changed this moment."""
+    try:
+        yield
+    except Refusal:
+        raise Turned(503, "This account cannot be read. Try again, or ask whoever runs the service.") from None

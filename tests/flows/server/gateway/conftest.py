@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from gateway_house import House, furnish
+from user_house import CHEAP
 
+from records import user_secrets
 from records.home import Home
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _cheap_passwords() -> Iterator[None]:
+    """Nobody guesses here: passwords that take their time are tested beside them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(user_secrets, "_HASHER", CHEAP)
+        yield
 
 
 @pytest.fixture(scope="session")

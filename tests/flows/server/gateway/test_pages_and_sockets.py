@@ -12,7 +12,8 @@ from starlette.websockets import WebSocketDisconnect
 from flows.server.gateway import app
 
 RUN = "20260101T000000Z-0123abcd"
-SOCKET = "/api/events/out"
+SOCKETS = "ws://127.0.0.1:4200"  # the client of Starlette would take another host
+SOCKET = f"{SOCKETS}/api/events/out"
 
 
 @pytest.fixture
@@ -78,9 +79,10 @@ def test_a_page_listens_in_the_name_of_the_gateway(house: House) -> None:
         (SOCKET, {"Origin": "http://evil.example"}),
         (SOCKET, {"Origin": "null"}),
         (SOCKET, {"Origin": ""}),
-        ("/api/events/in", OWN),
-        ("/api/task_runs/subscriptions/scheduled", OWN),
-        ("/", OWN),
+        (f"{SOCKETS}/api/events/in", OWN),
+        (f"{SOCKETS}/api/task_runs/subscriptions/scheduled", OWN),
+        (f"{SOCKETS}/", OWN),
+        ("ws://evil.example/api/events/out", OWN),
     ],
 )
 def test_no_other_page_listens_and_to_nothing_else(house: House, path: str, headers: dict[str, str]) -> None:

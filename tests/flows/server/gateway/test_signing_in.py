@@ -265,6 +265,15 @@ def test_a_log_that_cannot_be_believed_lets_nobody_in(house: House) -> None:
         assert sign_in(house.stranger(), "vera").status_code == 503
 
 
+def test_a_secret_that_is_not_the_one_on_record_lets_nobody_in(house: House) -> None:
+    for name in ("vera", "platform"):
+        file = house.home.keys / "users" / f"{name}.json"
+        file.write_bytes((house.home.keys / "users" / "rita.json").read_bytes())
+    assert sign_in(house.stranger(), "vera").status_code == 503
+    sent = {"Authorization": "Basic " + base64.b64encode(f"platform:{house.token}".encode()).decode()}
+    assert house.stranger().get("/api/health", headers=sent).status_code == 503
+
+
 def test_sessions_are_bounded_in_number(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(visitors, "_SESSIONS_AT_MOST", 1)
     assert sign_in(house.stranger(), "rita").status_code == 303
