@@ -140,7 +140,10 @@ class Visitors:
 
     async def is_still(self, visitor: Visitor) -> bool:
         """Whether somebody whose connection stays open would be let in again; nothing counts as being active."""
-        user = (await self._read()).get(visitor.name.casefold())
+        try:
+            user = (await self._read()).get(visitor.name.casefold())
+        except Turned:
+            return False
         session = visitor.session
         return user == visitor.user and (session is None or self._lives(session, visitor.user))
 
