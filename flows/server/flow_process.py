@@ -42,9 +42,10 @@ def end_with_worker() -> None:
 
 def run_own_flow(flow_run_id: UUID, name: str) -> None:
     """Run the flow of our deployment of this name, as Prefect's engine does; the process ends with its exit code."""
+    from prefect import get_client
     from prefect._internal.control_listener import configure_from_env
     from prefect.engine import handle_engine_signals
-    from prefect.flow_engine import load_flow_run, run_flow
+    from prefect.flow_engine import run_flow
     from prefect.logging.loggers import flow_run_logger
     from prefect.settings import get_current_settings
 
@@ -55,7 +56,8 @@ def run_own_flow(flow_run_id: UUID, name: str) -> None:
         # With a storage of its own a flow does not ask the server for one; nothing is written there.
         storage = Path(get_current_settings().results.local_storage_path)
         flow = own_deployment(name).flow().with_options(result_storage=storage, persist_result=False)
-        flow_run = load_flow_run(flow_run_id)
+        with get_client(sync_client=True) as client:
+            flow_run = client.read_flow_run(flow_run_id)
         # The state and not its result: that would be read from wherever the state says.
         run_flow(flow, flow_run=flow_run, return_type="state", error_logger=flow_run_logger(flow_run=flow_run).logger)
 
