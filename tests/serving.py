@@ -115,15 +115,15 @@ class Serving:
         return fetch(f"http://127.0.0.1:{self.port}{path}", credentials, method)
 
 
-def ask(url: str, body: Any = None) -> Any:
+def ask(url: str, body: Any = None, method: str | None = None) -> Any:
     """A server that is too busy with its database says 503 and has done nothing; then it is asked again."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"})
+    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"}, method=method)
     deadline = time.monotonic() + LONGEST_WAIT
     while True:
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
-                return json.load(answer)
+                return json.loads(answer.read() or b"null")  # a change is answered with nothing
         except urllib.error.HTTPError as error:
             if error.code != 503 or time.monotonic() > deadline:
                 raise

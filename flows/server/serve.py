@@ -1,6 +1,6 @@
 """`penstock serve`: server, work pool, deployments and worker, by one command and for its length.
 
-    <home>/prefect/         Prefect's files: its database, server.log, worker.log, deploy.log, api.pem, api.key
+    <home>/prefect/         Prefect's files: its database, server.log, worker.log, api.pem, api.key
     <home>/prefect/.serve   held with flock as long as the command lives
 
 Server and worker watch the pipe to this command and end with it, also when it is killed; flow runs watch the
@@ -14,7 +14,6 @@ import fcntl
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -25,11 +24,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-import yaml
-
-from flows.local_server import ServerNotReady, quiet_settings, require_address_space, require_answer
+from flows.local_server import quiet_settings, require_address_space, require_answer
 from flows.server.child_process import Child, child
-from flows.server.deployment_settings import DeploymentSettings, merged_deployments
+from flows.server.deployment_settings import DeploymentSettings
+from flows.server.gateway.allowed import HIDDEN
 from flows.server.gateway.door import Door
 from flows.server.gateway.proxy import proxy_secret
 from flows.server.private_api import LOOPBACK, PrivateApi, listening
@@ -38,7 +36,7 @@ from records import open_records
 from records.home import Home
 from records.users import first_officer
 
-__all__ = ["AlreadyServed", "HostRefused", "Served", "deploy", "served", "until_told_to_stop"]
+__all__ = ["AlreadyServed", "HostRefused", "Served", "served", "until_told_to_stop"]
 
 POOL = "penstock"
 _LOOK_AGAIN = 0.5
@@ -89,15 +87,15 @@ def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) ->
             _set_environment(home, settings)
             require_answer(os.environ["PREFECT_API_URL"])
         from flows.server.automations import install_automations
-        from flows.server.registration import close_orphans, is_polling, make_pool
+        from flows.server.registration import close_orphans, is_polling, make_pool, register
 
-        make_pool(POOL)
+        make_pool(POOL, is_ours=is_ours)
         if is_ours:
             close_orphans(POOL)
+        deployments = register(settings, hidden=HIDDEN if is_ours else {})  # before the worker looks at them
         name, began = f"penstock-{socket.gethostname()}", datetime.now(UTC)
         worker = child(folder / "worker.log", "flows.server.worker_process", POOL, name, str(settings.at_once))
         children.append(running.enter_context(worker))
-        deployments = deploy(folder, settings)
         if url := os.environ.get("PENSTOCK_WEBHOOK_URL"):
             install_automations(url)
         children[-1].wait_until(lambda: is_polling(POOL, name, began))
@@ -218,19 +216,6 @@ def _bound(host: str, port: int) -> socket.socket:
         raise AlreadyServed.at(
             "--port", rule=f"must be free ({error.strerror})", got=port, remedy="Choose another with --port."
         ) from None
-
-
-def deploy(folder: Path, settings: DeploymentSettings) -> tuple[str, ...]:
-    """Register every deployment with Prefect's own command, as one would by hand."""
-    merged = merged_deployments(settings)
-    file, log = folder / "deployments.yaml", folder / "deploy.log"
-    file.write_text(yaml.safe_dump(merged, sort_keys=False), encoding="utf-8")
-    command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)]
-    with log.open("wb") as output:
-        done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-    if done.returncode != 0:
-        raise ServerNotReady.at("deployments", rule="must be taken by the server", remedy=f"See {log}.")
-    return tuple(deployment["name"] for deployment in merged["deployments"])
 
 
 def _address(url: str) -> str:

@@ -13,8 +13,6 @@ from uuid import UUID
 
 import psutil
 
-from flows.server.flow_process import WORKER
-
 __all__ = ["end_flow_runs"]
 
 _GRACE = 10.0
@@ -58,7 +56,7 @@ def end_flow_runs(flow_runs: list[psutil.Process]) -> None:
 
 
 def _close(flow_runs: list[UUID]) -> None:
-    from flows.server.registration import close_flow_runs  # Prefect reads its settings when it is imported
+    from flows.server.registration import close_flow_runs  # as below
 
     close_flow_runs(flow_runs)
 
@@ -79,13 +77,11 @@ def _lives(process: psutil.Process) -> bool:
 
 
 def work(pool: str, name: str, limit: int) -> None:
-    from prefect.workers.process import ProcessWorker
+    from flows.server.own_worker import OwnWorker  # Prefect reads its settings when it is imported
 
     end_with_parent()
-    os.environ[WORKER] = str(os.getpid())
-    worker = ProcessWorker(work_pool_name=pool, name=name, limit=limit, create_pool_if_not_found=False)
     try:
-        asyncio.run(worker.start(printer=lambda *_: None))
+        asyncio.run(OwnWorker(pool=pool, name=name, limit=limit).start(printer=lambda *_: None))
     except KeyboardInterrupt:
         return
 

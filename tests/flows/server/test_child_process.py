@@ -15,8 +15,6 @@ from living_processes import MARK, processes
 from flows.local_server import ServerNotReady
 from flows.server import child_process, worker_process
 from flows.server.child_process import child
-from flows.server.deployment_settings import REHEARSAL, DeploymentSettings
-from flows.server.serve import deploy
 from flows.server.worker_process import end_flow_runs
 
 
@@ -57,13 +55,6 @@ def test_one_that_is_ready_is_stopped_by_the_end_of_its_input(tmp_path: Path, mo
         started.wait_until(lambda: True)
     assert started.process.returncode == 0
     assert (tmp_path / "server.log").read_text() == "ended\n"
-
-
-def test_deployments_that_the_server_does_not_take_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", pretend_python(tmp_path, "echo why; exit 1"))
-    with pytest.raises(ServerNotReady, match=r"deployments refused: must be taken by the server. See .*deploy.log"):
-        deploy(tmp_path, DeploymentSettings.read(REHEARSAL))
-    assert (tmp_path / "deploy.log").read_text() == "why\n"
 
 
 def test_a_flow_run_that_ended_by_itself_keeps_no_worker_from_ending_the_others() -> None:

@@ -292,6 +292,13 @@ def test_a_worker_that_dies_ends_its_flow_runs_and_the_command(agency: Agency) -
             time.sleep(LOOK_AGAIN)
 
 
+def deployments_of(serving: Serving) -> Any:
+    """What the server knows of each deployment, but for what a settings file adds and for when it was told."""
+    added = {"tags", "schedules", "updated", "updated_by", "last_polled", "status", "version_id", "version_info"}
+    found = serving.api("/deployments/filter", {})
+    return {each["name"]: {key: value for key, value in each.items() if key not in added} for each in found}
+
+
 def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
     prefect_home: Path, workplace: Workplace, tmp_path: Path
 ) -> None:
@@ -311,9 +318,11 @@ def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
             assert serving.stop(signal.SIGTERM) == 0
         assert serving.api(f"/flow_runs/{flow_run}")["state"]["type"] == "CRASHED"
         assert workplace.public_files() == []
+        registered = deployments_of(serving)
         by_hand = [PREFECT, "--no-prompt", "deploy", "--all", "--prefect-file", str(DEPLOYMENTS)]
         done = subprocess.run(by_hand, env=serving.environment(), cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
+        assert deployments_of(serving) == registered
     finally:
         serving.clear_away()
 
