@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -30,6 +31,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+PROGRAM = "carl"  # the program that asks in tests: an officer, so that it may start everything
+
+
 class Serving:
     """One `penstock serve`; its processes carry the name of the home as their mark."""
 
@@ -38,7 +42,20 @@ class Serving:
         self._api = environment.get("PREFECT_API_URL", f"http://127.0.0.1:{self.port}/api")
         self._environment = environment
         self._errors = home.parent / f"{home.name}-serve.txt"
+        self.credentials = None if "PREFECT_API_URL" in environment else self._program()
         self.start()
+
+    def _program(self) -> str:
+        """Add a program that may do everything that the gateway lets through; its name and token."""
+        added = self.typed("users", "add", PROGRAM, "--program", "--role", "officer", "--reason", "Tests", "--json")
+        return f"{PROGRAM}:{json.loads(added)['token']}"
+
+    def typed(self, *arguments: object) -> str:
+        """What a command prints that somebody types beside it."""
+        command = [PENSTOCK, *map(str, arguments)]
+        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, check=False, cwd="/")
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
 
     def start(self) -> None:
         with self._errors.open("ab") as errors:
@@ -91,8 +108,17 @@ class Serving:
             self.process.stdout.close()
 
     def api(self, path: str, body: Any = None) -> Any:
-        """Ask the REST interface."""
-        return ask(f"{self._api}{path}", body)
+        """Ask the REST interface, as a program does."""
+        return ask(f"{self._api}{path}", body, credentials=self.credentials)
+
+    def behind(self, path: str, body: Any = None, method: str | None = None) -> Any:
+        """Ask Prefect's own API, behind the gateway, as the service account could: with its token and certificate."""
+        [server] = [pid for pid, line in processes(str(self.home)).items() if "server_process" in line]
+        raw = Path(f"/proc/{server}/environ").read_bytes().split(b"\0")
+        known = dict(each.decode().split("=", 1) for each in raw if b"=" in each)
+        context = ssl.create_default_context(cafile=known["PREFECT_API_SSL_CERT_FILE"])
+        token = known["PREFECT_API_AUTH_STRING"]
+        return ask(f"{known['PREFECT_API_URL']}{path}", body, method, credentials=token, context=context)
 
     def trigger(self, deployment: str, **parameters: str) -> str:
         """Start a run of a deployment, named as flow/deployment; the id of the flow run."""
@@ -110,32 +136,44 @@ class Serving:
             assert time.monotonic() < deadline, state
             time.sleep(LOOK_AGAIN)
 
-    def report(self, path: str, credentials: str | None = None, method: str = "GET") -> tuple[int, str, Any]:
-        """Ask for a report: status, page, headers."""
-        return fetch(f"http://127.0.0.1:{self.port}{path}", credentials, method)
+    def page(self, path: str, method: str = "GET") -> tuple[int, str, Any]:
+        """Ask for a page, as a program does: status, content, headers."""
+        return fetch(f"{self.address}{path}", self.credentials, method)
 
 
-def ask(url: str, body: Any = None, method: str | None = None) -> Any:
+def ask(
+    url: str,
+    body: Any = None,
+    method: str | None = None,
+    *,
+    credentials: str | None = None,
+    context: ssl.SSLContext | None = None,
+) -> Any:
     """A server that is too busy with its database says 503 and has done nothing; then it is asked again."""
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"}, method=method)
+    headers = {"Content-Type": "application/json", **authorization(credentials)}
+    request = urllib.request.Request(url, data=data, headers=headers, method=method)
     deadline = time.monotonic() + LONGEST_WAIT
     while True:
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return json.loads(answer.read() or b"null")  # a change is answered with nothing
+            with urllib.request.urlopen(request, timeout=60, context=context) as answer:
+                return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
             if error.code != 503 or time.monotonic() > deadline:
                 raise
             time.sleep(LOOK_AGAIN)
 
 
+def authorization(credentials: str | None) -> dict[str, str]:
+    if credentials is None:
+        return {}
+    return {"Authorization": f"Basic {base64.b64encode(credentials.encode()).decode()}"}
+
+
 def fetch(url: str, credentials: str | None, method: str = "GET") -> tuple[int, str, Any]:
-    headers = {}
-    if credentials is not None:
-        headers["Authorization"] = f"Basic {base64.b64encode(credentials.encode()).decode()}"
+    request = urllib.request.Request(url, headers=authorization(credentials), method=method)
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers, method=method), timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.read().decode(), answer.headers
     except urllib.error.HTTPError as error:
         with error:

@@ -1,8 +1,9 @@
 """Start a release over Prefect's REST API, wait for it, and print what was published. Standard library only.
 
-    PREFECT_API_URL=http://127.0.0.1:4200/api python start_release.py SPEC STARTED_BY
+    PREFECT_API_URL=http://127.0.0.1:4200/api PREFECT_API_AUTH_STRING=NAME:TOKEN python start_release.py SPEC
 
-PREFECT_API_AUTH_STRING is sent along if it is set. Exit code 0: published, and the place of the bundle is on standard
+NAME and TOKEN are those of `penstock users add NAME --program --role requester`; the release is started in that name. At
+a Prefect server that is not Penstock's own, say who asks as a second argument. Exit code 0: published, and the place of the bundle is on standard
 output. 6: it waits for its reviewers. 1: refused or failed.
 Whether a bundle is complete is decided by its manifest, not by Prefect: it is there, or there is no release.
 """
@@ -49,11 +50,12 @@ def bundle_of(flow_run: str) -> str | None:
     return found[0]["description"] if found else None
 
 
-def main(spec: str, started_by: str) -> int:
+def main(spec: str, started_by: str | None = None) -> int:
     """Start, wait, tell."""
     deployment = ask(f"/deployments/name/{DEPLOYMENT}")["id"]
     # The key lets a request that is sent again start no second run.
-    wanted = {"parameters": {"spec": spec, "started_by": started_by}, "idempotency_key": str(uuid.uuid4())}
+    named = {} if started_by is None else {"started_by": started_by}
+    wanted = {"parameters": {"spec": spec, **named}, "idempotency_key": str(uuid.uuid4())}
     flow_run = ask(f"/deployments/{deployment}/create_flow_run", wanted)["id"]
     print(f"flow run {flow_run}", file=sys.stderr)
     while True:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from flows.server.gateway.app import gateway
-from flows.server.gateway.asking import Prefect
+from flows.server.gateway.asking import App, Prefect, Receive, Scope, Send
 from flows.server.gateway.door import Door
 from flows.server.gateway.patience import HEADER_BYTES, Impatient
 from flows.server.gateway.proxy import proxy_secret
@@ -43,7 +43,11 @@ def serve(people: int, worker: int) -> None:
     folder = Path(os.environ["PREFECT_HOME"])
     private = uvicorn.Server(
         uvicorn.Config(
-            prefect, lifespan="on", ssl_certfile=folder / "api.pem", ssl_keyfile=str(folder / "api.key"), **shared
+            _api_only(prefect),
+            lifespan="on",
+            ssl_certfile=folder / "api.pem",
+            ssl_keyfile=str(folder / "api.key"),
+            **shared,
         )
     )
     public = uvicorn.Server(
@@ -76,6 +80,19 @@ def serve(people: int, worker: int) -> None:
 
     threading.Thread(target=end_with_parent, daemon=True).start()
     asyncio.run(both())
+
+
+def _api_only(prefect: App) -> App:
+    """Return Prefect without its pages: people see those through the gateway."""
+
+    async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not scope["path"].startswith("/api/"):
+            await send({"type": "http.response.start", "status": 404, "headers": [(b"content-length", b"0")]})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await prefect(scope, receive, send)
+
+    return dispatch
 
 
 if __name__ == "__main__":

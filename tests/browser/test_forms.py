@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import pytest
 from browser_office import Office, Window
-from playwright.sync_api import Browser, expect
-from prefect_pages import LONGEST, Form, Site, click_until_sent
+from playwright.sync_api import expect
+from prefect_pages import LONGEST, Form, Site
 
 from records import Home
 from tasks.verification import verify_bundle
 
+Enter = Callable[[str], Window]
+
+DEPLOYMENTS = {
+    "release": "release-spec/release",
+    "release-table": "release-table/release-table",
+    "review": "review/review",
+    "verify-log": "verify-log/verify-log",
+}
+POST = """async ([path, body]) => (await fetch(path, {
+    method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(body)})).status"""
 ASKED: dict[str, Any] = {
     "data": "survey-data.yaml",
     "table": "incomes",
@@ -26,7 +39,7 @@ ASKED: dict[str, Any] = {
     "earlier_releases": [],
     "reviewers": 0,
     "reviewer_names": [],
-    "started_by": "carl",
+    "started_by": "rita",
     "again": False,
 }
 EXACT = {"kind": "exact with threshold", "threshold": "of the data description"}
@@ -50,7 +63,6 @@ def fill_in(form: Form) -> None:
     form.write("table", "incomes")
     form.add("dimensions", "region", "education")
     form.add("sums", "income")
-    form.write("started_by", "carl")
 
 
 def shown_parameters(site: Site) -> Any:
@@ -59,15 +71,16 @@ def shown_parameters(site: Site) -> Any:
 
 
 def test_the_run_page_of_a_table_that_a_gate_refused_shows_gate_and_reason(
-    office: Office, window: Window, pictures: Path
+    office: Office, enter: Enter, pictures: Path
 ) -> None:
+    window = enter("rita")
     site = Site(window.page, office.serving.address)
     form = site.custom_run("release-table")
     assert all(text.strip() for text in form.help_texts())
     fill_in(form)
     for tab, own in TABS.items():
         form.tab(tab)
-        form.write("started_by", "carl")  # the page redraws itself, and still shows the tab that was chosen
+        form.write("table", "incomes")  # the page redraws itself, and still shows the tab that was chosen
         expect(form.field(own)).to_be_visible()
         for other in set(TABS.values()) - {own}:
             expect(form.field(other)).to_be_hidden()
@@ -92,9 +105,10 @@ def test_the_run_page_of_a_table_that_a_gate_refused_shows_gate_and_reason(
 
 
 def test_a_table_waits_is_reviewed_and_published_without_leaving_the_browser(
-    office: Office, window: Window, browser: Browser, pictures: Path
+    office: Office, enter: Enter, pictures: Path
 ) -> None:
-    site = Site(window.page, office.serving.address)
+    asking = enter("rita")
+    site = Site(asking.page, office.serving.address)
     form = site.custom_run("release-table")
     fill_in(form)
     form.write("Epsilon", "1/2")
@@ -106,21 +120,20 @@ def test_a_table_waits_is_reviewed_and_published_without_leaving_the_browser(
     asked = {**ASKED, "protection": PRIVATE, "reviewers": 1, "reviewer_names": ["anna"]}
     assert office.flow_run(flow_run)["parameters"] == asked
 
+    window = enter("anna")
+    site = Site(window.page, office.serving.address)
+    site.open_run(flow_run)
+    site.until_state("Suspended")
     form = site.resume()
     report = window.page.get_by_role("link", name="confidential report")
     address = str(report.get_attribute("href"))
     run = address.rpartition("/")[2]
     content = re.search(r"penstock sign ([0-9a-f]{64}) --key", window.page.get_by_role("dialog").inner_text())
     assert content is not None
-    password = (office.serving.home / "keys" / "reports.password").read_text(encoding="utf-8").strip()
-    with browser.new_context(http_credentials={"username": "anna", "password": password}) as context:
-        reader = Window(context)
-        reader.page.goto(address)
-        expect(reader.page.get_by_text("privacy_loss").first).to_be_visible()
-        assert reader.outside == set()
-    with browser.new_context() as context:
-        answer = Window(context).page.request.get(address)
-        assert answer.status == 401
+    reader = window.page.context.new_page()
+    reader.goto(address)
+    expect(reader.get_by_text("privacy_loss").first).to_be_visible()
+    assert asking.page.request.get(address).status == 403  # whoever asks does not learn what was measured
 
     signature = office.typed("sign", content[1], "--key", office.key)
     form.choose("Decision", "approve")
@@ -138,20 +151,17 @@ def test_a_table_waits_is_reviewed_and_published_without_leaving_the_browser(
     assert manifest is not None
     public = str(site.page.get_by_role("link", name="The public report").get_attribute("href"))
     assert public == f"{office.serving.address}/reports/{run}/public"
-    with browser.new_context(http_credentials={"username": "anna", "password": password}) as context:
-        reader = Window(context)
-        reader.page.goto(public)
-        expect(reader.page.get_by_text("survey-incomes").first).to_be_visible()
-        assert reader.outside == set()
-    assert window.outside == set()
+    asking.page.goto(public)
+    expect(asking.page.get_by_text("survey-incomes").first).to_be_visible()
+    assert window.outside | asking.outside == set()
 
 
-def test_a_decision_that_does_not_count_is_refused_in_the_browser_with_its_code(office: Office, window: Window) -> None:
+def test_a_decision_that_does_not_count_is_refused_in_the_browser_with_its_code(office: Office, enter: Enter) -> None:
+    window = enter("anna")
     site = Site(window.page, office.serving.address)
     form = site.custom_run("review")
     form.write("run", "20260101T000000Z-00000000")
     form.choose("decision", "approve")
-    form.write("reviewer", "anna")
     form.write("signature", office.typed("sign", "ab" * 32, "--key", office.key))
     site.run_by(form)
     site.until_state("Refused")
@@ -160,29 +170,36 @@ def test_a_decision_that_does_not_count_is_refused_in_the_browser_with_its_code(
     assert window.outside == set()
 
 
-def test_the_newer_pages_of_prefect_send_what_their_form_shows_also_after_changing_tabs(
-    office: Office, window: Window
+@pytest.mark.parametrize(
+    ("name", "starts"),
+    [("rolf", set()), ("rita", {"release", "release-table"}), ("anna", {"review"}), ("olga", {*DEPLOYMENTS})],
+)
+def test_each_role_starts_what_is_its_own_and_nothing_else(
+    office: Office, enter: Enter, name: str, starts: set[str]
 ) -> None:
-    """They ask an outside host for settings, which the window keeps from them; `penstock serve` opens the others."""
-    page = window.page
-    deployment = office.serving.api("/deployments/name/release-table/release-table")["id"]
-    page.goto(f"{office.serving.address}/v2/deployments/deployment/{deployment}/run")
-    page.get_by_label("data", exact=True).fill("nowhere.yaml", timeout=LONGEST)
-    page.get_by_label("table", exact=True).fill("incomes")
-    page.get_by_role("button", name="Add item").first.click()
-    page.locator("form textarea").nth(2).fill("region")
-    page.get_by_label("Epsilon", exact=True).fill("1")
-    page.get_by_role("tab", name="ExactWithThreshold").click()
-    page.get_by_label("started_by", exact=True).fill("carl")
-    expect(page.get_by_label("Kind (Optional)", exact=True)).to_have_value("exact with threshold")
-    click_until_sent(page.get_by_role("button", name="Submit"))
-    [flow_run] = office.until_runs("release-table", data="nowhere.yaml")
-    assert flow_run["parameters"] == {
-        **ASKED,
-        "data": "nowhere.yaml",
-        "dimensions": ["region"],
-        "sums": [],
-        "protection": EXACT,
-    }
-    message = office.serving.until(flow_run["id"], "FAILED")["message"]
-    assert message.startswith("spec-refused: data refused: must be a file in the folder PENSTOCK_SPECS")
+    window = enter(name)
+    for deployment, path in DEPLOYMENTS.items():
+        number = office.serving.api(f"/deployments/name/{path}")["id"]
+        wanted = {"parameters": {"nothing": 1}}  # refused by the form's schema, once it is let through
+        status = window.page.evaluate(POST, [f"/api/deployments/{number}/create_flow_run", wanted])
+        assert status == ((201 if deployment == "verify-log" else 409) if deployment in starts else 403)
+    assert window.outside == set()
+
+
+def test_what_of_prefects_pages_is_switched_off_says_so_and_the_rest_works(office: Office, enter: Enter) -> None:
+    window = enter("rolf")
+    answered: dict[str, int] = {}
+    window.page.on("response", lambda answer: answered.__setitem__(urlsplit(answer.url).path, answer.status))
+    violations: list[str] = []
+    window.page.on("console", lambda said: violations.append(said.text) if "Content Security" in said.text else None)
+    for path in ("dashboard", "runs", "flows", "deployments", "work-pools", "events"):
+        window.page.goto(f"{office.serving.address}/{path}")
+        window.page.wait_for_load_state("networkidle")
+    assert {path for path, status in answered.items() if status >= 400 and path.startswith("/api")} == set()
+    for path in ("blocks", "variables", "automations"):
+        window.page.goto(f"{office.serving.address}/{path}")
+        window.page.wait_for_load_state("networkidle")
+    refused = {path for path, status in answered.items() if status == 403}
+    assert {"/api/block_documents/filter", "/api/variables/filter", "/api/automations/filter"} & refused
+    assert violations == []
+    assert window.outside == set()

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
 import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, Page, expect
+from prefect_pages import LONGEST
 from serving import LONGEST_START, LOOK_AGAIN, Serving
 
 from flows.demo import synthetic_survey
 from mechanisms.randomness import seeded
 
-PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 DESCRIPTION = """\
 name: survey
 source:
@@ -34,8 +33,12 @@ tables:
 """
 
 
+PEOPLE = {"rita": "requester", "anna": "reviewer", "olga": "officer", "rolf": "reader"}
+OWN_PASSWORD = "words that only I know"
+
+
 class Office:
-    """What is served, and the reviewer anna with her key."""
+    """What is served, four people with one role each, and the key of anna, who reviews."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.key = folder, folder / "anna.pem"
@@ -43,6 +46,7 @@ class Office:
         (folder / "specs" / "survey-data.yaml").write_text(DESCRIPTION, encoding="utf-8")
         pq.write_table(synthetic_survey(2000, seeded(5)), folder / "survey.parquet")
         self.serving = Serving(folder / "home", folder / "specs")
+        self.first = {name: self._user(name, role) for name, role in PEOPLE.items()}
         self.typed("keys", "new", self.key)
         self.typed("keys", "trust", "anna", f"{self.key}.pub", "--reason", "Met in person")
         account = ("--model", "dp", "--epsilon", "3", "--adjacency", "replace", "--unit", "row")
@@ -51,10 +55,25 @@ class Office:
 
     def typed(self, *arguments: object) -> str:
         """What a command prints that somebody types beside the browser."""
-        command = [PENSTOCK, *map(str, arguments)]
-        done = subprocess.run(command, env=self.serving.environment(), capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+        return self.serving.typed(*arguments)
+
+    def _user(self, name: str, role: str) -> str:
+        added = self.typed("users", "add", name, "--role", role, "--reason", "Works here", "--json")
+        return str(json.loads(added)["password"])
+
+    def sign_in(self, page: Page, name: str) -> None:
+        """As a person does: with the first password once, and from then on with one of their own."""
+        page.goto(f"{self.serving.address}/sign-in")
+        first = self.first.pop(name, None)
+        page.get_by_label("Name").fill(name)
+        page.get_by_label("Password", exact=True).fill(first or OWN_PASSWORD)
+        page.get_by_role("button", name="Sign in").click()
+        if first is not None:
+            page.get_by_label("Present password").fill(first)
+            page.get_by_label("New password", exact=True).fill(OWN_PASSWORD)
+            page.get_by_label("New password, again").fill(OWN_PASSWORD)
+            page.get_by_role("button", name="Change the password").click()
+        expect(page.get_by_role("link", name=f"{name} · account")).to_be_visible(timeout=LONGEST)
 
     def flow_run(self, flow_run: str) -> Any:
         return self.serving.api(f"/flow_runs/{flow_run}")
