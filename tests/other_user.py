@@ -11,6 +11,15 @@ import pytest
 PYTHON = Path("/usr/bin/python3")
 NOBODY = 65534
 
+# Ask for an address with a cookie; the status of the answer.
+REPLAY = """
+import sys, urllib.error, urllib.request
+request = urllib.request.Request(sys.argv[1], headers={"Cookie": sys.argv[2]})
+try:
+    with urllib.request.urlopen(request, timeout=60) as answer: print(answer.status)
+except urllib.error.HTTPError as error: print(error.code)
+"""
+
 
 def require_other_user() -> None:
     """Skip where there is nobody to be: only root becomes somebody else."""

@@ -2,9 +2,9 @@
 
     PREFECT_API_URL=http://127.0.0.1:4200/api PREFECT_API_AUTH_STRING=NAME:TOKEN python start_release.py SPEC
 
-NAME and TOKEN are those of `penstock users add NAME --program --role requester`; the release is started in that name. At
-a Prefect server that is not Penstock's own, say who asks as a second argument. Exit code 0: published, and the place of the bundle is on standard
-output. 6: it waits for its reviewers. 1: refused or failed.
+NAME and TOKEN are those of `penstock users add NAME --program --role requester`; the release is started in that
+name. At a Prefect server that is not Penstock's own, say who asks as a second argument. Exit code 0: published, and the
+place of the bundle is on standard output. 6: it waits for its reviewers. 1: refused or failed.
 Whether a bundle is complete is decided by its manifest, not by Prefect: it is there, or there is no release.
 """
 

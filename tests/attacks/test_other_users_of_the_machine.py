@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 import psutil
 import pytest
 from living_processes import LONGEST_WAIT, processes
-from other_user import as_nobody, require_other_user
+from other_user import REPLAY, as_nobody, require_other_user
 from serving import Serving, authorization
 from workplace import Workplace
 
@@ -80,13 +80,6 @@ for path in sys.argv[1:]:
     try: open(path, "rb").read(1); read.append(path)
     except OSError: pass
 print(json.dumps(read))
-"""
-REPLAY = """
-import sys, urllib.error, urllib.request
-request = urllib.request.Request(sys.argv[1], headers={"Cookie": sys.argv[2]})
-try:
-    with urllib.request.urlopen(request, timeout=60) as answer: print(answer.status)
-except urllib.error.HTTPError as error: print(error.code)
 """
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from browser_fixtures import ARGUMENTS, CHROMIUM
 from browser_office import Office, Window
-from other_user import as_nobody, require_other_user
+from other_user import REPLAY, as_nobody, require_other_user
 from playwright.sync_api import Page, sync_playwright
 
 # Everything that a page can try at an address that is not its own; what it can see of the answers.
@@ -151,12 +151,7 @@ def test_a_cookie_that_the_browser_shows_to_another_port_opens_nothing_for_its_o
     window = enter("olga")
     window.page.context.new_page().goto(f"http://127.0.0.1:{site.port}/")
     [cookie] = {each for each in site.cookies if "penstock=" in each and "." in each}
-    replay = (
-        "import sys, urllib.error, urllib.request\n"
-        "try: print(urllib.request.urlopen(urllib.request.Request(sys.argv[1], headers={'Cookie': sys.argv[2]})).status)\n"
-        "except urllib.error.HTTPError as error: print(error.code)"
-    )
-    assert as_nobody(replay, f"{office.serving.address}/api/admin/version", cookie) == "401"
+    assert as_nobody(REPLAY, f"{office.serving.address}/api/admin/version", cookie) == "401"
 
 
 def test_no_other_page_frames_ours(office: Office, enter: Callable[[str], Window], site: Site) -> None:

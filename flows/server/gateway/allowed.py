@@ -23,7 +23,7 @@ from records.outside_text import from_json
 from records.outside_values import OutsideWrong
 from records.users import Role
 
-__all__ = ["HIDDEN", "Asked", "cancelling", "decision", "is_read", "is_socket", "order", "wanted"]
+__all__ = ["HIDDEN", "Asked", "answered_here", "cancelling", "decision", "is_read", "is_socket", "order", "wanted"]
 
 # Parameters that the gateway fills in, by deployment: no form asks for them.
 HIDDEN: Mapping[str, frozenset[str]] = {
@@ -83,6 +83,15 @@ class Asked:
 def is_read(method: str, path: str) -> bool:
     """Whether this only reads, and reads what the pages show. path: below /api."""
     return (pattern := _READS.get(method)) is not None and pattern.fullmatch(path) is not None
+
+
+def answered_here(method: str, path: str) -> Any:
+    """Return what pages ask of settings and automations and go on without; None where it is for Prefect to answer."""
+    if method != "GET":
+        return None
+    if path == "/admin/settings":
+        return {"PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": False}
+    return [] if path.startswith("/automations/related-to/") else None
 
 
 def is_socket(path: str) -> bool:
