@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 from starlette.middleware.sessions import SessionMiddleware
 
-from flows.server.gateway.allowed import cancelling, decision, is_read, is_socket, order, wanted
+from flows.server.gateway.allowed import answered_here, cancelling, decision, is_read, is_socket, order, wanted
 from flows.server.gateway.asking import App, Prefect, Receive, Scope, Send, whole
 from flows.server.gateway.door import SAFE, Door, Turned
 from flows.server.gateway.pages import (
@@ -256,12 +256,9 @@ class _Gateway:
         body = await request.body()
         if body and request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             raise Turned(415, "The body must be said to be JSON.")
-        if (request.method, path) == (
-            "GET",
-            "/admin/settings",
-        ):  # the pages ask for one of them, and nobody needs the rest
-            told: dict[str, Any] = {"PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": False}
-            await request.answer(200, json.dumps(told).encode(), {"content-type": "application/json"})
+        instead = answered_here(request.method, path)
+        if instead is not None:
+            await request.answer(200, json.dumps(instead).encode(), {"content-type": "application/json"})
             return
         if is_read(request.method, path):
             await self._pass_on(request, body)
