@@ -16,7 +16,7 @@ import pytest
 from browser_fixtures import ARGUMENTS, CHROMIUM
 from browser_office import Office, Window
 from other_user import REPLAY, as_nobody, require_other_user
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 # Everything that a page can try at an address that is not its own; what it can see of the answers.
 TRY = """async ([address, deployment, flowRun]) => {
@@ -129,19 +129,18 @@ def test_a_form_of_another_origin_is_refused(office: Office, enter: Callable[[st
     assert stolen_runs(office) == []
 
 
-def test_a_name_that_was_bound_to_this_machine_afterwards_is_not_answered(office: Office, site: Site) -> None:
+def test_a_name_that_was_bound_to_this_machine_afterwards_is_not_answered(office: Office, browser: Browser) -> None:
     """Rebinding: to the browser the attacker's page and our service are one origin, under the attacker's name."""
-    with sync_playwright() as playwright:
-        rules = "--host-resolver-rules=MAP rebind.example 127.0.0.1"
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*ARGUMENTS, rules])
-        page = browser.new_page()
-        answer = page.goto(f"http://rebind.example:{office.serving.port}/")
-        assert answer is not None
-        assert answer.status == 421
-        path = f"/api/deployments/{facts(office)[1]}/create_flow_run"
-        order = "async path => (await fetch(path, {method: 'POST', body: new Blob(['{}'])})).status"
-        assert page.evaluate(order, path) == 421
-        browser.close()
+    rules = "--host-resolver-rules=MAP rebind.example 127.0.0.1"
+    rebound = browser.browser_type.launch(executable_path=CHROMIUM, args=[*ARGUMENTS, rules])
+    page = rebound.new_page()
+    answer = page.goto(f"http://rebind.example:{office.serving.port}/")
+    assert answer is not None
+    assert answer.status == 421
+    path = f"/api/deployments/{facts(office)[1]}/create_flow_run"
+    order = "async path => (await fetch(path, {method: 'POST', body: new Blob(['{}'])})).status"
+    assert page.evaluate(order, path) == 421
+    rebound.close()
 
 
 def test_a_cookie_that_the_browser_shows_to_another_port_opens_nothing_for_its_owner(
@@ -150,7 +149,8 @@ def test_a_cookie_that_the_browser_shows_to_another_port_opens_nothing_for_its_o
     require_other_user()
     window = enter("olga")
     window.page.context.new_page().goto(f"http://127.0.0.1:{site.port}/")
-    [cookie] = {each for each in site.cookies if "penstock=" in each and "." in each}
+    cookie = site.cookies[-1]
+    assert "penstock=" in cookie  # the browser does show it
     assert as_nobody(REPLAY, f"{office.serving.address}/api/admin/version", cookie) == "401"
 
 
