@@ -31,8 +31,8 @@ HIDDEN = {"release": frozenset({"started_by"}), "review": frozenset({"reviewer"}
 def settings(prefect_home: Path) -> Iterator[DeploymentSettings]:
     make_pool(POOL, is_ours=True)
     yield DeploymentSettings.read(REHEARSAL)
-    for each in api("/deployments/filter", {}):  # other tests use the same server
-        api(f"/deployments/{each['id']}", method="DELETE")
+    for name in own_deployments():  # other tests use the same server
+        api(f"/deployments/{deployment(name)['id']}", method="DELETE")
     api(f"/work_pools/{POOL}", method="DELETE")
 
 
