@@ -15,7 +15,9 @@ import os
 import signal
 import threading
 import time
+from logging import Logger
 from pathlib import Path
+from typing import cast
 from uuid import UUID
 
 __all__ = ["DEPLOYMENT", "WORKER", "run_own_flow"]
@@ -58,11 +60,15 @@ def run_own_flow(flow_run_id: UUID, name: str) -> None:
         flow = own_deployment(name).flow().with_options(result_storage=storage, persist_result=False)
         with get_client(sync_client=True) as client:
             flow_run = client.read_flow_run(flow_run_id)
+        logger = cast("Logger", flow_run_logger(flow_run=flow_run))  # as Prefect passes it, an adapter
         # The state and not its result: that would be read from wherever the state says.
-        run_flow(flow, flow_run=flow_run, return_type="state", error_logger=flow_run_logger(flow_run=flow_run).logger)
+        run_flow(flow, flow_run=flow_run, return_type="state", error_logger=logger)
 
 
 if __name__ == "__main__":
     os.umask(0o077)
     end_with_worker()
+    from flows.server.unread_results import leave_results_unread
+
+    leave_results_unread()
     run_own_flow(UUID(os.environ["PREFECT__FLOW_RUN_ID"]), os.environ[DEPLOYMENT])
