@@ -88,7 +88,9 @@ def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) ->
             require_answer(os.environ["PREFECT_API_URL"])
         from flows.server.automations import install_automations
         from flows.server.registration import close_orphans, is_polling, make_pool, register
+        from flows.server.unread_results import leave_results_unread
 
+        leave_results_unread()
         make_pool(POOL, is_ours=is_ours)
         if is_ours:
             close_orphans(POOL)

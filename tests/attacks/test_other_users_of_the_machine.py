@@ -217,6 +217,7 @@ def test_no_role_orders_a_command_a_step_or_an_entrypoint(service: Service, role
         request = urllib.request.Request(f"{service.serving.address}/api{path}", data, headers, method=method)
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request, timeout=60)
+        refused.value.close()
         assert refused.value.code == 403
     assert not service.marker.exists()
 
