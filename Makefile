@@ -37,6 +37,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.tables
 	$(BIN)/python -m benchmarks.closeness
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.gateway
 
 docs: $(INSTALLED)
 	$(BIN)/python -m flows.reference > docs/spec.md
