@@ -32,6 +32,7 @@ from flows.local_server import ServerNotReady, quiet_settings, require_address_s
 from flows.server.child_process import Child, child
 from flows.server.deployment_settings import DeploymentSettings, merged_deployments
 from flows.server.report_pages import report_password_file
+from flows.surroundings import keep_inside
 from mechanisms.refusal import Refusal
 from records.home import Home
 
@@ -163,6 +164,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _set_environment(home: Home, settings: DeploymentSettings) -> None:
     """What server, worker and flow runs read; what the user has set stays."""
+    keep_inside(home.root)
     chosen = {
         **quiet_settings(home.root),
         "PREFECT_LOGGING_LEVEL": "INFO",  # the logs of a run are read in the browser
