@@ -3,7 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test test-slow soak browser lint bench docs lock clean
+PREFIX ?= /opt/penstock
+
+.PHONY: demo test test-slow soak browser lint bench docs production lock clean
 
 demo: $(INSTALLED)
 	$(BIN)/penstock demo
@@ -49,6 +51,10 @@ $(INSTALLED): requirements.lock requirements-test.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	$(BIN)/python -m tasks.warm_up
 	touch $@
+
+# An install without tests, builds and pip, as docs/operations.md describes it.
+production:
+	PYTHON=$(PYTHON) deployments/install.sh $(PREFIX)
 
 # Resolve anew after changing pyproject.toml; versions that still fit stay.
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml
