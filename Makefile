@@ -3,7 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: demo test test-slow soak browser lint bench docs lock clean
+PREFIX ?= /opt/penstock
+
+.PHONY: demo test test-slow soak browser lint bench docs production lock clean
 
 demo: $(INSTALLED)
 	$(BIN)/penstock demo
@@ -42,19 +44,27 @@ bench: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m flows.reference > docs/spec.md
 
-# Every package is pinned with its digest, so a build today and in a year are the same.
-$(INSTALLED): requirements.lock pyproject.toml
+# Every package is pinned with its digest, so a build today and in a year are the same. requirements.lock is what runs in
+# production; requirements-test.lock is what tests and builds need on top of it.
+$(INSTALLED): requirements.lock requirements-test.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock -r requirements-test.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	$(BIN)/python -m tasks.warm_up
 	touch $@
 
-# Resolve anew after changing pyproject.toml.
+# An install without tests, builds and pip, as docs/operations.md describes it.
+production:
+	PYTHON=$(PYTHON) deployments/install.sh $(PREFIX)
+
+# Resolve anew after changing pyproject.toml; versions that still fit stay.
+LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml
 lock:
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-		--no-header --extra test pyproject.toml -o requirements.lock
+	$(LOCK) --extra dask -o requirements.lock
+	$(LOCK) --extra test -c requirements.lock -o requirements-test.lock \
+		$$(sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements.lock)
+	sed -i '/^# /d' requirements-test.lock # the list of what was left out
 
 clean:
 	rm -rf .venv penstock-demo

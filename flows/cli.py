@@ -22,8 +22,10 @@ from flows.review_commands import approve, keys, refuse, sign, withdraw
 from flows.screen import Screen
 from flows.server.serve_command import serve
 from flows.spec import json_schema, load_spec
+from flows.surroundings import is_own_folder, keep_inside
 from flows.user_commands import users
 from mechanisms.refusal import Kind, Refusal
+from records.home import Home
 
 __all__ = ["app", "main"]
 
@@ -144,7 +146,6 @@ def run(
     from flows.ended import end_in_time
     from flows.local_server import prefect_server
     from flows.outlook import examine
-    from records.home import Home
 
     screen = Screen(as_json)
     chosen = load_spec(spec, source=source, publish=publish)
@@ -177,7 +178,6 @@ def verify(
 ) -> None:
     """Check a published bundle, offline if it is a folder: signature, digests, and what can be seen of its promise."""
     from records.addresses import place_of
-    from records.home import Home
     from tasks.verification import verify_bundle
 
     public_key = key if key is not None else Home.located().public_key_path
@@ -188,6 +188,8 @@ def verify(
 def main() -> None:
     """Run a command; a refusal becomes its message and its exit code."""
     try:
+        if is_own_folder(home := Home.located().root):  # a command that needs none must not make one
+            keep_inside(home)
         app(standalone_mode=True)
     except Refusal as refusal:
         Screen("--json" in sys.argv).show_refusal(refusal_as_dict(refusal))

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from flows.surroundings import keep_inside
 from mechanisms.refusal import Refusal
 
 __all__ = [
@@ -68,6 +69,7 @@ def quiet_settings(home: Path) -> dict[str, str]:
 
 def be_quiet(home: Path) -> None:
     """Set what Prefect reads when it is imported; what the user has set stays."""
+    keep_inside(home)
     for name, value in quiet_settings(home).items():
         os.environ.setdefault(name, value)
 
@@ -87,7 +89,7 @@ def prefect_server(home: Path) -> Iterator[None]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     server = subprocess.Popen(
-        [sys.executable, "-m", "flows.local_server", str(port)],
+        [sys.executable, "-P", "-m", "flows.local_server", str(port)],  # -P: nothing is imported from where we are
         stdin=subprocess.PIPE,  # its end is the sign to stop
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

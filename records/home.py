@@ -10,6 +10,7 @@
     answers/<key>/      0700   see answers.py
     turns/              0700   see turn.py
     prefect/            0700   the files of a Prefect server of our own
+    tmp/, kernels/      0700   see flows/surroundings.py
     lineage.log                lineage events that were not taken, see tasks/lineage.py
     seen.json           0600   see sighting.py
     restoring           0600   only until a restoration is complete, see restoring.py
@@ -32,7 +33,7 @@ from mechanisms.refusal import Refusal
 from records import signing
 from records.keyfile import KeyDamaged, kept_key
 
-__all__ = ["Home", "HomeRefused", "login"]
+__all__ = ["Home", "HomeRefused", "login", "make_private"]
 
 _SECRET_BYTES = 32
 
@@ -60,7 +61,7 @@ class Home:
         """The located home, made if it is not there, and made private if it is not."""
         home = cls.located(root)
         for folder in (home.root, home.keys, home.runs, home.answers):
-            _make_private(folder)
+            make_private(folder)
         return home
 
     @property
@@ -111,7 +112,8 @@ def login() -> str:
     return pwd.getpwuid(os.getuid()).pw_name
 
 
-def _make_private(folder: Path) -> None:
+def make_private(folder: Path) -> None:
+    """Make a folder that only its owner can enter, or make an existing one so."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         mode = stat.S_IMODE(folder.stat().st_mode)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,11 +27,28 @@ settings.load_profile("unhurried")
 DATA = Path(os.environ.get("PENSTOCK_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
+@pytest.fixture(autouse=True)
+def same_surroundings() -> Iterator[None]:
+    """Undo what a command in this process has set: the next test has another home."""
+    before = os.environ.get("TMPDIR")
+    yield
+    _point_to(before)
+
+
+def _point_to(temporary: str | None) -> None:
+    os.environ.pop("TMPDIR", None)
+    if temporary is not None:
+        os.environ["TMPDIR"] = temporary
+    tempfile.tempdir = None
+
+
 @pytest.fixture(scope="session")
 def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A private Prefect server for all flow tests; yields the folder with its files."""
     home = tmp_path_factory.mktemp("prefect-server")
+    before = os.environ.get("TMPDIR")
     with prefect_server(home):
+        _point_to(before)
         yield home / "prefect"
 
 

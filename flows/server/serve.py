@@ -31,6 +31,7 @@ from flows.server.gateway.allowed import HIDDEN
 from flows.server.gateway.door import Door
 from flows.server.gateway.proxy import proxy_secret
 from flows.server.private_api import LOOPBACK, PrivateApi, listening
+from flows.surroundings import keep_inside
 from mechanisms.refusal import Refusal
 from records import open_records
 from records.home import Home
@@ -179,6 +180,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _set_environment(home: Home, settings: DeploymentSettings) -> None:
     """What server, worker and flow runs read; what the user has set stays."""
+    keep_inside(home.root)
     chosen = {
         **quiet_settings(home.root),
         "PREFECT_LOGGING_LEVEL": "INFO",  # the logs of a run are read in the browser
