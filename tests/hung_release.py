@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from flows import cli
-from flows.local_server import be_quiet
+from flows.named_server import be_quiet
 from records.home import Home
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ class Serving:
 
     def api(self, path: str, body: Any = None) -> Any:
         """Ask the REST interface."""
-        return ask(f"{self._api}{path}", body)
+        return ask(f"{self._api}{path}", body, self._environment.get("PREFECT_API_AUTH_STRING"))
 
     def trigger(self, deployment: str, **parameters: str) -> str:
         """Start a run of a deployment, named as flow/deployment; the id of the flow run."""
@@ -115,10 +115,12 @@ class Serving:
         return fetch(f"http://127.0.0.1:{self.port}{path}", credentials, method)
 
 
-def ask(url: str, body: Any = None) -> Any:
+def ask(url: str, body: Any = None, credentials: str | None = None) -> Any:
     """A server that is too busy with its database says 503 and has done nothing; then it is asked again."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"})
+    if credentials is not None:
+        request.add_header("Authorization", f"Basic {base64.b64encode(credentials.encode()).decode()}")
     deadline = time.monotonic() + LONGEST_WAIT
     while True:
         try:

@@ -37,4 +37,7 @@ def end_with_worker() -> None:
 if __name__ == "__main__":
     os.umask(0o077)
     end_with_worker()
+    from flows.server.no_pickles import refuse_stored_results
+
+    refuse_stored_results()
     runpy.run_module("prefect.engine", run_name="__main__", alter_sys=True)

@@ -28,7 +28,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from flows.local_server import ServerNotReady, quiet_settings, require_address_space, require_answer
+from flows.named_server import ServerNotReady, quiet_settings, require_address_space, require_answer
 from flows.server.child_process import Child, child
 from flows.server.deployment_settings import DeploymentSettings, merged_deployments
 from flows.server.report_pages import report_password_file

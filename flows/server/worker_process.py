@@ -81,6 +81,9 @@ def _lives(process: psutil.Process) -> bool:
 def work(pool: str, name: str, limit: int) -> None:
     from prefect.workers.process import ProcessWorker
 
+    from flows.server.no_pickles import refuse_stored_results
+
+    refuse_stored_results()
     end_with_parent()
     os.environ[WORKER] = str(os.getpid())
     worker = ProcessWorker(work_pool_name=pool, name=name, limit=limit, create_pool_if_not_found=False)

@@ -116,7 +116,7 @@ def spend_nothing(place: Workplace) -> None:
 
 
 @pytest.fixture
-def spending(prefect_home: Path, workplace: Workplace) -> Workplace:
+def spending(workplace: Workplace) -> Workplace:
     make_private(workplace)
     workplace.write_spec()
     open_dp_account(4)

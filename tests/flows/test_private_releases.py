@@ -44,8 +44,6 @@ from tasks.protect import PromiseDiffers
 from tasks.publish import Receipt
 from tasks.verification import Finding, verify_bundle
 
-pytestmark = pytest.mark.usefixtures("prefect_home")
-
 both = pytest.mark.parametrize("mode", ["records", "marginals"])
 # So much that noise is far smaller than a step of the grid: what is released is the data, but for order and blocks.
 WITHOUT_NOISE = "1000000000000"

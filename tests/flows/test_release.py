@@ -31,8 +31,6 @@ from tasks.protect import PromiseDiffers
 from tasks.publish import Receipt
 from tasks.verification import verify_bundle
 
-pytestmark = pytest.mark.usefixtures("prefect_home")
-
 
 def release(workplace: Workplace) -> Receipt:
     from flows.release import release as flow
