@@ -4,7 +4,7 @@
 
 Prints the share of each step, the ratio to a plain read and write of the same Parquet file by pyarrow
 in the same process (the best of five in turn), and the peak memory in units of the table. Validation by
-Great Expectations is counted separately. The Prefect server is started before and not counted.
+Great Expectations is counted separately. No Prefect server is used.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python -m benchmarks.scale
 
 Prints for each the seconds of protecting and assessing, of validation, and of the whole line, as ratios to the release
-at once in the same run, and the peak memory of the process beyond that of a small release. The Prefect server and the
-cluster are started before and not counted.
+at once in the same run, and the peak memory of the process beyond that of a small release. The cluster is started
+before and not counted; no Prefect server is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Differentially private releases on the whole line and a real Prefect server: what is spent, published and refused."""
+"""Differentially private releases on the whole line: what is spent, published and refused."""
 
 from __future__ import annotations
 

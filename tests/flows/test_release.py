@@ -1,4 +1,4 @@
-"""The release line from spec to bundle, on a real Prefect server."""
+"""The release line from spec to bundle."""
 
 from __future__ import annotations
 
