@@ -4,7 +4,7 @@
 
 Prints the share of each step, the ratio to a plain read and write of the same Parquet file by pyarrow
 in the same process (the best of five in turn), and the peak memory in units of the table. Validation by
-Great Expectations is counted separately. The Prefect server is started before and not counted.
+Great Expectations is counted separately. No Prefect server is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import pyarrow.parquet as pq
 
 from benchmarks.apart import in_a_process
 from benchmarks.sizes import sized
-from flows.local_server import prefect_server
 
 ROWS = sized(1_000_000, least=2_000)
 CONFIDENTIAL = [f"amount_{place}" for place in range(8)]
@@ -136,17 +135,16 @@ def main() -> None:
         folder = Path(temporary)
         os.environ["PENSTOCK_HOME"] = str(folder / "home")
         size = write_source(folder / "source.parquet")
-        with prefect_server(folder / "home"):
-            timed, held = (in_a_process("benchmarks.release_line", kind, str(folder)) for kind in ("child", "memory"))
+        timed, held = (in_a_process("benchmarks.release_line", kind, str(folder)) for kind in ("child", "memory"))
     steps = timed["steps"]
-    validation, prefect = steps.pop("validate"), steps.pop("around")
+    validation, around = steps.pop("validate"), steps.pop("around")
     total = sum(steps.values())
     print(f"ir_swap, {ROWS:,} records, {len(CONFIDENTIAL)} swapped of 12 columns, {size / 1e6:.0f} MB in memory")
     print(f"{'read and write by pyarrow':28} {timed['plain']:6.2f} s")
     for name, seconds in steps.items():
         print(f"  {name:26} {seconds:6.2f} s  {100 * seconds / total:5.1f} %")
     print(f"{'release, validation apart':28} {total:6.2f} s  ratio {total / timed['plain']:.2f} (goal: at most 3)")
-    print(f"{'audit log and Prefect':28} {prefect:6.2f} s  ratio with them {(total + prefect) / timed['plain']:.2f}")
+    print(f"{'audit log':28} {around:6.2f} s  ratio with it {(total + around) / timed['plain']:.2f}")
     print(f"{'validation':28} {validation:6.2f} s")
     print(f"{'record linkage, if gated':28} {timed['linkage']:6.2f} s")
     tables = (held["peak"] - held["started"]) / size

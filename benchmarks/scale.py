@@ -3,8 +3,8 @@
     python -m benchmarks.scale
 
 Prints for each the seconds of protecting and assessing, of validation, and of the whole line, as ratios to the release
-at once in the same run, and the peak memory of the process beyond that of a small release. The Prefect server and the
-cluster are started before and not counted.
+at once in the same run, and the peak memory of the process beyond that of a small release. The cluster is started
+before and not counted; no Prefect server is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import pyarrow.parquet as pq
 
 from benchmarks.apart import in_a_process
 from benchmarks.sizes import WHOLE, sized
-from flows.local_server import prefect_server
 
 AMOUNTS = [f"amount_{place}" for place in range(8)]
 ROW_GROUP = 1 << 16
@@ -130,8 +129,7 @@ def two_processes() -> Any:
 def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        # The processes of the cluster speak to the same server, so they are started after it.
-        with prefect_server(folder / "server"), two_processes() as cluster:
+        with two_processes() as cluster:
             for kind in ROWS:
                 compare(kind, folder, cluster.scheduler_address)
 

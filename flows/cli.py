@@ -7,7 +7,6 @@ approval or refused by a reviewer, 7 integrity check failed, 1 anything else.
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -144,21 +143,19 @@ def run(
 ) -> None:
     """Release: read, validate, protect, check, and publish if every gate passes and the reviewers approve."""
     from flows.ended import end_in_time
-    from flows.local_server import prefect_server
+    from flows.named_server import set_up_prefect
     from flows.outlook import examine
 
     screen = Screen(as_json)
     chosen = load_spec(spec, source=source, publish=publish)
     end_in_time()
-    examine(chosen)  # a spec is refused before a server is started for it
-    with ExitStack() as server:
-        with screen.progress():
-            server.enter_context(prefect_server(Home.open().root))
-            from flows.release import release
+    examine(chosen)  # a spec is refused before anything is asked of a server
+    with screen.progress():
+        set_up_prefect(Home.open().root)
+        from flows.release import release
 
-            result = release(chosen, started_by=started_by, again=again)
-        code = screen.show_result(result)  # before the server is wound up: whoever is killed then has seen it
-    raise typer.Exit(code)
+        result = release(chosen, started_by=started_by, again=again)
+    raise typer.Exit(screen.show_result(result))
 
 
 @app.command()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +77,7 @@ tables:
 def run_demo(folder: Path, screen: Screen) -> None:
     """Write survey and spec into `folder`, release them, verify what was published; leave data for the form."""
     from flows.ended import end_in_time
-    from flows.local_server import prefect_server
+    from flows.named_server import set_up_prefect
     from records import open_records
     from records.home import Home
     from tasks.verification import verify_bundle
@@ -95,15 +94,14 @@ def run_demo(folder: Path, screen: Screen) -> None:
     spec.with_name("panel-data.yaml").write_text(DATA_DESCRIPTION, encoding="utf-8")
     os.environ["PENSTOCK_HOME"] = str(folder / "confidential" / "penstock")
     home = Home.open()
-    with ExitStack() as server:
-        with screen.progress():
-            server.enter_context(prefect_server(home.root))
-            from flows.release import release
+    with screen.progress():
+        set_up_prefect(home.root)
+        from flows.release import release
 
-            receipt = release(load_spec(spec)).as_dict()
-        events = open_records(home=home).log.verify().count
-        verify_bundle(Path(receipt["path"]), home.public_key_path)
-        screen.show_demo(receipt, spec, events)
+        receipt = release(load_spec(spec)).as_dict()
+    events = open_records(home=home).log.verify().count
+    verify_bundle(Path(receipt["path"]), home.public_key_path)
+    screen.show_demo(receipt, spec, events)
 
 
 def synthetic_survey(rows: int, randomness: Randomness) -> pa.Table:

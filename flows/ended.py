@@ -1,10 +1,9 @@
 """SIGTERM ends a command within seconds, wherever it is.
 
-Without anything done the kernel ends the process at once, and that is how most commands end. A release is another
-matter: Prefect takes the signal as an exception, puts the end on record, and only then lets go. That needs the main
-thread, which may be inside a library and not come back. So a thread waits for the signal too, and after a while cuts
-the process off: nothing is half published, and what was drawn waits for the next run of the same spec. The private
-Prefect server notices the end of the command by itself.
+The signal becomes an exception in the main thread, so that whatever the command is in the middle of puts its end on
+record and lets go. That needs the main thread, which may be inside a library and not come back. So a thread waits for
+the signal too, and after a while cuts the process off: nothing is half published, and what was drawn waits for the next
+run of the same spec. Within a flow run Prefect has a handler of its own, and calls ours when it is done.
 
 The kernel's signal writes a byte to a pipe (signal.set_wakeup_fd), whatever the main thread does.
 """
@@ -15,18 +14,24 @@ import os
 import signal
 import threading
 import time
+from typing import NoReturn
 
-__all__ = ["TERMINATED", "end_in_time"]
+__all__ = ["TERMINATED", "Terminated", "end_in_time"]
 
 TERMINATED = 128 + signal.SIGTERM
 _GRACE = 5.0
 
 
+class Terminated(SystemExit):
+    """The process was told to end; its name is the code on record."""
+
+
 def end_in_time(grace: float = _GRACE) -> None:
-    """From here on the process lives at most this long after SIGTERM."""
+    """From here on SIGTERM ends this process, and it lives at most this long after it. Call it in the main thread."""
     heard, told = os.pipe()
     os.set_blocking(told, False)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    signal.signal(signal.SIGTERM, _end)
 
     def watch() -> None:
         while signal.SIGTERM not in os.read(heard, 64):
@@ -35,3 +40,8 @@ def end_in_time(grace: float = _GRACE) -> None:
         os._exit(TERMINATED)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _end(*_: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one that comes again must not disturb what puts the end on record
+    raise Terminated(TERMINATED)

@@ -2,11 +2,10 @@
 
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
-from prefect import flow
-
 from flows.interrupted import finish_published
 from flows.overdue import end_overdue
 from flows.plan import draw_up_plan
+from flows.server_optional import server_optional
 from flows.spec import ReleaseSpec
 from records import Home
 from records.log import Action, Event
@@ -36,14 +35,15 @@ from tasks.validate import draw_up_expectations, validate
 __all__ = ["Receipt", "Waiting", "release"]
 
 
-@flow(name="release", persist_result=False, log_prints=False, retries=0)
+@server_optional("release")
 def release(
     spec: ReleaseSpec, run: str | None = None, started_by: str | None = None, again: bool = False
 ) -> Receipt | Waiting:
     """Turn one spec into one published bundle, or one refusal on record; or wait for its reviewers.
 
     run: resume this run only. started_by: who asked for it, where a service account runs it. again: release once more
-    what this spec has published from this source before; else the receipt of that comes back.
+    what this spec has published from this source before; else the receipt of that comes back. Where a Prefect server
+    is named it is a flow run there; elsewhere it runs in this process, without any server.
     """
     plan = draw_up_plan(spec)  # what is promised
     end_overdue()  # runs whose reviewers did not decide in time

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from flows.local_server import prefect_server
+from flows.named_server import set_up_prefect
 from flows.overdue import end_overdue
 from flows.plan import draw_up_plan
 from flows.spec import ReleaseSpec, parse_spec
@@ -31,25 +30,22 @@ __all__ = ["Word", "hand_in", "review", "withdraw"]
 Word = Literal["approve", "refuse"]
 
 
-def review(
-    run: str, *, reviewer: str, decision: Word, reason: str, key: Path, server: ExitStack
-) -> Receipt | Waiting | None:
-    """Sign a decision about what waits under this run, and hand it in. server: as in `hand_in`."""
+def review(run: str, *, reviewer: str, decision: Word, reason: str, key: Path) -> Receipt | Waiting | None:
+    """Sign a decision about what waits under this run, and hand it in."""
     private_key = existing_private_key(key)
 
     def signed(content: str) -> dict[str, str]:
         signature = sign_decision(private_key, content=content, decision=decision, reason=reason)
         return {"reviewer": reviewer, "decision": decision, "reason": reason, "signature": signature}
 
-    return hand_in(run, signed, server)
+    return hand_in(run, signed)
 
 
-def hand_in(run: str, signed: Callable[[str], dict[str, str]], server: ExitStack) -> Receipt | Waiting | None:
+def hand_in(run: str, signed: Callable[[str], dict[str, str]]) -> Receipt | Waiting | None:
     """Decide about a waiting run. What became of it: published, still waiting, or None where it ended refused
-    or goes on in the Prefect server that suspended it. signed: the decision about the content that it is given.
-    server: where the private Prefect server that goes on with the run is wound up, once the caller has told of it."""
+    or goes on in the Prefect server that suspended it. signed: the decision about the content that it is given."""
     home = Home.open()
-    _require_named_server(home)
+    set_up_prefect(home.root)  # a named server that does not answer is noticed before the decision is on record
     end_overdue()
 
     about = unfinished(home).get(run)
@@ -72,13 +68,13 @@ def hand_in(run: str, signed: Callable[[str], dict[str, str]], server: ExitStack
         given = signed(settled["content"])
         stands = take_decision(job, **given)
         waiting, owners = describe_waiting(job), job.run.owners
-    woken = _wake(home, owners, given)
+    woken = _wake(owners, given)
     if stands.state == "waiting":
         return waiting
     if woken:
         return None
     if stands.state == "approved":
-        return _go_on(home, spec, run, server)
+        return _go_on(spec, run)
     _end(spec, run)
     return None
 
@@ -86,7 +82,7 @@ def hand_in(run: str, signed: Callable[[str], dict[str, str]], server: ExitStack
 def withdraw(run: str, *, reason: str) -> None:
     """End a waiting run that whoever runs this command started; a flow run that is suspended for it is cancelled."""
     home = Home.open()
-    _require_named_server(home)
+    set_up_prefect(home.root)
     end_overdue()
     about = unfinished(home).get(run)
     if about is None:
@@ -94,21 +90,13 @@ def withdraw(run: str, *, reason: str) -> None:
     with attend(draw_up_plan(parse_spec(about), begun_as=key_of(home, run)), run=run) as job:
         owners = job.run.owners
         end_withdrawn(job, reason)
-    for client, owner in _suspended(home, owners):
+    for client, owner in _suspended(owners):
         from prefect.states import Cancelled
 
         client.set_flow_run_state(owner, Cancelled(message="Withdrawn by whoever started it."))
 
 
-def _require_named_server(home: Home) -> None:
-    """A server that does not answer is noticed before the decision is on record, not after."""
-    if "PREFECT_API_URL" in os.environ:
-        with prefect_server(home.root):
-            return
-
-
-def _go_on(home: Home, spec: ReleaseSpec, run: str, server: ExitStack) -> Receipt | Waiting:
-    server.enter_context(prefect_server(home.root))
+def _go_on(spec: ReleaseSpec, run: str) -> Receipt | Waiting:
     from flows.release import release
 
     return release(spec, run=run)
@@ -122,16 +110,16 @@ def _end(spec: ReleaseSpec, run: str) -> None:
         return
 
 
-def _wake(home: Home, owners: Sequence[str], given: Mapping[str, Any]) -> bool:
+def _wake(owners: Sequence[str], given: Mapping[str, Any]) -> bool:
     """Resume the flow run that is suspended for this decision, if a Prefect server was named that knows it."""
-    for client, owner in _suspended(home, owners):
+    for client, owner in _suspended(owners):
         from prefect.client.schemas.responses import SetStateStatus
 
         return client.resume_flow_run(owner, run_input=dict(given)).status is SetStateStatus.ACCEPT
     return False
 
 
-def _suspended(home: Home, owners: Sequence[str]) -> Iterator[tuple[SyncPrefectClient, Any]]:
+def _suspended(owners: Sequence[str]) -> Iterator[tuple[SyncPrefectClient, Any]]:
     """The flow runs among these that are suspended, the last one first, if a Prefect server was named that knows them.
     Prefect's types ask for UUIDs; its paths take their text."""
     if not owners or "PREFECT_API_URL" not in os.environ:
@@ -139,7 +127,7 @@ def _suspended(home: Home, owners: Sequence[str]) -> Iterator[tuple[SyncPrefectC
     from prefect import get_client
     from prefect.exceptions import ObjectNotFound
 
-    with prefect_server(home.root), get_client(sync_client=True) as client:
+    with get_client(sync_client=True) as client:
         for owner in cast("Sequence[Any]", owners[::-1]):
             try:
                 state = client.read_flow_run(owner).state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -33,7 +32,7 @@ def refuse(run: Run, reviewer: Reviewer, key: KeyFile, reason: Reason, as_json: 
 
 def withdraw(run: Run, reason: Reason, as_json: AsJson = False) -> None:
     """Withdraw a waiting run that you started; the run ends, and what was spent stays spent."""
-    from flows.local_server import be_quiet
+    from flows.named_server import be_quiet
     from records.home import Home
 
     be_quiet(Home.located().root)
@@ -121,7 +120,7 @@ def list_(as_json: AsJson = False) -> None:
 def _decide(
     run: str, reviewer: str, decision: Literal["approve", "refuse"], reason: str, key: Path, as_json: bool
 ) -> None:
-    from flows.local_server import be_quiet
+    from flows.named_server import be_quiet
     from records.home import Home
 
     be_quiet(Home.located().root)
@@ -131,10 +130,8 @@ def _decide(
     end_in_time()
 
     screen = Screen(as_json)
-    with ExitStack() as server:
-        with screen.progress():
-            result = review(run, reviewer=reviewer, decision=decision, reason=reason, key=key, server=server)
-        code = None if result is None else screen.show_result(result)
-    if code is not None:
-        raise typer.Exit(code)
+    with screen.progress():
+        result = review(run, reviewer=reviewer, decision=decision, reason=reason, key=key)
+    if result is not None:
+        raise typer.Exit(screen.show_result(result))
     screen.show(f"On record: {reviewer} decided to {decision}.", {"run": run, "decision": decision})

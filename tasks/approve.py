@@ -234,8 +234,11 @@ def take_decision(job: Job, *, reviewer: str, decision: str, reason: str, signat
 
 
 def waiting_state(job: Job) -> Waiting:
-    """The end of a flow run whose release waits: Prefect shows its name, and the caller gets what it holds."""
+    """The end of a flow run whose release waits: Prefect shows its name, and the caller gets what it holds. Outside a
+    flow run it is what the caller gets."""
     waiting = describe_waiting(job)
+    if FlowRunContext.get() is None:
+        return waiting
     message = f"Run {waiting.run} waits until {waiting.until}."
     return cast(Waiting, Completed(name=WAITING_STATE, message=message, data=waiting))
 

@@ -1,4 +1,5 @@
-"""The run's page in Prefect: how far it is, what the gates said, where the reports are.
+"""The run's page in Prefect: how far it is, what the gates said, where the reports are. Outside a flow run there is no
+page, and nothing is shown.
 
 Everybody who may open the page reads it, so it holds rules and verdicts and never a measured value. Reports are
 linked where PENSTOCK_REPORTS_URL says under which address they are served:
@@ -39,12 +40,14 @@ __all__ = [
 
 def show_begun(job: Job) -> None:
     """The bar, at its beginning or, after a review, at what is left."""
+    if FlowRunContext.get() is None:
+        return
     left = STEPS.index("seal") if job.run.committed("staged") is not None else 0
     _show(job, 100 * left / len(STEPS), "Begun")
 
 
 def show_progress(job: Job, step: str) -> None:
-    """Before a step: so much is done. Nothing outside a flow run, which has no page."""
+    """Before a step: so much is done."""
     if FlowRunContext.get() is not None:
         _show(job, 100 * STEPS.index(step) / len(STEPS), f"At {step}")
 
@@ -57,6 +60,8 @@ def refuses(job: Job, decision: Decision) -> bool:
 
 def show_gates(job: Job, decision: Decision) -> None:
     """What the gates said, and where to read why."""
+    if FlowRunContext.get() is None:
+        return
     doubted = ", ".join(result.gate for result in decision.results if result.verdict is not Verdict.PASS)
     heading = f"In doubt at {doubted}: reviewers decide" if doubted else "Passed every gate"
     if refuses(job, decision):
@@ -79,6 +84,8 @@ def show_gates(job: Job, decision: Decision) -> None:
 
 def show_published(job: Job) -> None:
     """Where the bundle is, and the digest by which its manifest is known."""
+    if FlowRunContext.get() is None:
+        return
     sealed = job.run.committed("sealed") or {}
     served = _served(job)
     report = "Its public report lies in it" if served is None else f"[The public report]({served}/public) lies in it"

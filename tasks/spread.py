@@ -1,4 +1,5 @@
-"""Work on parts, spread: here one after another, or on a Dask cluster as Prefect tasks.
+"""Work on parts, spread: here one after another, or on a Dask cluster. Within a flow run its pieces are Prefect tasks;
+elsewhere they are ordered from the cluster directly, and no Prefect server is asked for.
 
 An order and its result hold paths, settings, digests and counts, never rows: what a worker reads and writes lies in
 files. Dask does lost work again by itself, on another worker; so what is ordered here may be done twice, and what
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
-from prefect.context import TaskRunContext
+from prefect.context import FlowRunContext, TaskRunContext
 from prefect.task_runners import TaskRunner
 
 from mechanisms.refusal import Refusal
@@ -57,9 +58,11 @@ def spread(name: str, work: Callable[[Order], R], orders: Sequence[Order], addre
     """`[work(order) for order in orders]`; on the cluster at this address, if there is one."""
     if address is None:
         return [_done_here(name, work, order) for order in orders]
+    _require_workers(address)
+    if FlowRunContext.get() is None:
+        return _ordered(name, work, orders, address)
     from prefect_dask.task_runners import DaskTaskRunner
 
-    _require_workers(address)
     runner: TaskRunner[Any] = DaskTaskRunner(address=address)
     errand = _Errand(name, work, orders)
     token = _errand.set(errand)
@@ -69,6 +72,16 @@ def spread(name: str, work: Callable[[Order], R], orders: Sequence[Order], addre
     finally:
         _errand.reset(token)
     return errand.done
+
+
+def _ordered(name: str, work: Callable[[Order], R], orders: Sequence[Order], address: str) -> list[R]:
+    from distributed import Client
+
+    # Not pure: Dask would take an order that reads like an earlier one as the same, and give back its answer.
+    with Client(address, set_as_default=False) as client:  # type: ignore[no-untyped-call]
+        pieces = [client.submit(_done_here, name, work, order, pure=False) for order in orders]
+        _wait_for(pieces)  # all: nobody may write into a run that has ended
+        return [piece.result() for piece in pieces]
 
 
 @flow(persist_result=False, retries=0, log_prints=False)

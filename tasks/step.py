@@ -4,6 +4,7 @@
   result would be microdata in Prefect's files.
 * Errors are sealed: pyarrow and numpy put values into their messages, so only our own refusals
   leave a step; anything else leaves as StepFailed with the kind of error and the line of code.
+* Within a flow run a step is a task of it; elsewhere it is the plain function.
 * The time is noted for the confidential report, and the run's page shows how far it is.
 """
 
@@ -18,8 +19,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Concatenate, ParamSpec, TypeVar, cast
 
-from prefect import task
 from prefect.cache_policies import NO_CACHE
+from prefect.context import FlowRunContext
+from prefect.tasks import Task
 
 from mechanisms.refusal import Refusal
 from tasks.job import Job
@@ -71,11 +73,20 @@ class sealed:  # reads as a word in a with statement
             failed.__context__ = None
 
 
+class Step(Task[P, R]):
+    """A task of Prefect's that is a plain function outside a flow run, where its engine would ask for a server."""
+
+    # Prefect's own signature is one of eight overloads, which also know coroutines and `return_state`.
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:  # type: ignore[override]
+        if FlowRunContext.get() is None:
+            return self.fn(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
+
 def step(name: str) -> Callable[[Callable[Concatenate[Job, P], R]], Callable[Concatenate[Job, P], R]]:
-    """A Prefect task named `name` over a function whose first argument is the job."""
+    """Make a step named `name` of a function whose first argument is the job."""
 
     def decorate(function: Callable[Concatenate[Job, P], R]) -> Callable[Concatenate[Job, P], R]:
-        @task(name=name, retries=0, cache_policy=NO_CACHE, persist_result=False, log_prints=False)
         @functools.wraps(function)
         def run(job: Job, *args: P.args, **kwargs: P.kwargs) -> R:
             _progress.info(name)
@@ -87,6 +98,7 @@ def step(name: str) -> Callable[[Callable[Concatenate[Job, P], R]], Callable[Con
             give_back_memory()
             return result
 
-        return cast(Callable[Concatenate[Job, P], R], run)
+        made = Step(run, name=name, retries=0, cache_policy=NO_CACHE, persist_result=False, log_prints=False)
+        return cast(Callable[Concatenate[Job, P], R], made)
 
     return decorate

@@ -1,4 +1,7 @@
-"""What tests share: one Prefect server, one PostgreSQL server, and a workplace with a small survey."""
+"""What tests share: one Prefect server, one PostgreSQL server, and a workplace with a small survey.
+
+No server is named unless a test asks for `prefect_home`; a release then is a flow run, and elsewhere a plain call.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,25 @@ from homes import HOMES
 from hypothesis import HealthCheck, settings
 from lineage_receiver import Receiver, receiving
 from postgres import PostgresServer, running_server
+from prefect_service import Service, named, running_service
 from s3_server import Bucket, use_store
 from s3_server import running_server as running_store
 from workplace import Workplace
 
-from flows.local_server import prefect_server
+from flows.named_server import be_quiet
 from records.home import Home
 
 # No test is about speed, and a busy machine is no defect.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+# Before Prefect is imported, which reads its settings then. A server of the person who runs the tests is not asked.
+_prefect = tempfile.TemporaryDirectory(prefix="prefect")
+for _name in [name for name in os.environ if name.startswith("PREFECT")]:
+    del os.environ[_name]
+_temporary = os.environ.get("TMPDIR")
+be_quiet(Path(_prefect.name))
+os.environ["PREFECT_LOGGING_TO_API_ENABLED"] = "false"  # no test reads the logs of a flow run there
 
 DATA = Path(os.environ.get("PENSTOCK_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
@@ -42,14 +54,21 @@ def _point_to(temporary: str | None) -> None:
     tempfile.tempdir = None
 
 
+_point_to(_temporary)  # tests have the temporary folder of the machine, and homes of their own
+
+
 @pytest.fixture(scope="session")
-def prefect_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A private Prefect server for all flow tests; yields the folder with its files."""
-    home = tmp_path_factory.mktemp("prefect-server")
-    before = os.environ.get("TMPDIR")
-    with prefect_server(home):
-        _point_to(before)
-        yield home / "prefect"
+def prefect_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A Prefect server for all tests. It is used where it is named."""
+    with running_service(tmp_path_factory.mktemp("prefect-server")) as service:
+        yield service
+
+
+@pytest.fixture
+def prefect_home(prefect_service: Service) -> Iterator[Path]:
+    """The server is named, so a release is a flow run of it; yields the folder with its files."""
+    with named(prefect_service):
+        yield prefect_service.files
 
 
 @pytest.fixture(scope="session")

@@ -1,29 +1,31 @@
-"""`penstock run SPEC`, whose main thread never comes back from a library once it has begun to read: SPEC SIGN.
+"""`penstock run SPEC`, whose main thread never comes back from a library once it has begun to read: SPEC SIGN [asleep].
 
-SIGN: a file that is made when it hangs.
+SIGN: a file that is made when it hangs. asleep: it sleeps instead, and a signal wakes it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 from flows import cli
-from flows.local_server import be_quiet
+from flows.named_server import be_quiet
 from records.home import Home
 
 if __name__ == "__main__":
-    spec, sign = sys.argv[1:]
+    spec, sign, *asleep = sys.argv[1:]
     home = Home.open().root
-    (home / "prefect").mkdir(mode=0o700)
     be_quiet(home)  # before Prefect is imported, as the command does
     from tasks import ingest
 
     def hang(*_: Any, **__: Any) -> None:
         """Wait for a lock that this thread holds; the kernel takes up such a wait again after every signal."""
         Path(sign).touch()
+        while asleep:
+            time.sleep(3600)
         library, lock = ctypes.CDLL(None), ctypes.create_string_buffer(64)
         while True:
             library.pthread_mutex_lock(lock)

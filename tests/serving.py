@@ -42,7 +42,8 @@ class Serving:
         self._api = environment.get("PREFECT_API_URL", f"http://127.0.0.1:{self.port}/api")
         self._environment = environment
         self._errors = home.parent / f"{home.name}-serve.txt"
-        self.credentials = None if "PREFECT_API_URL" in environment else self._program()
+        is_foreign = "PREFECT_API_URL" in environment
+        self.credentials = environment.get("PREFECT_API_AUTH_STRING") if is_foreign else self._program()
         self.start()
 
     def _program(self) -> str:

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.local_server import ServerNotReady, stop_child
+from flows.named_server import ServerNotReady
 
-__all__ = ["Child", "child"]
+__all__ = ["Child", "child", "stop_child"]
 
 _START_SECONDS = 180
 _STOP_SECONDS = 40  # a worker gives its flow runs ten seconds, tells the server, and takes ten itself
@@ -63,3 +63,14 @@ def child(log: Path, module: str, *arguments: str, sockets: Sequence[socket.sock
         yield Child(process, log)
     finally:
         stop_child(process, _STOP_SECONDS)
+
+
+def stop_child(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """End the input of a process, which is its sign to stop; kill it if it does not."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -68,7 +68,7 @@ def run_own_flow(flow_run_id: UUID, name: str) -> None:
 if __name__ == "__main__":
     os.umask(0o077)
     end_with_worker()
-    from flows.server.unread_results import leave_results_unread
+    from flows.server.no_pickles import refuse_stored_results
 
-    leave_results_unread()
+    refuse_stored_results()
     run_own_flow(UUID(os.environ["PREFECT__FLOW_RUN_ID"]), os.environ[DEPLOYMENT])

@@ -33,7 +33,7 @@ from prefect.utilities.processutils import command_to_string
 from prefect.workers.base import BaseWorker
 from prefect.workers.process import ProcessJobConfiguration, ProcessWorker, ProcessWorkerResult
 
-from flows.local_server import ServerNotReady
+from flows.named_server import ServerNotReady
 from flows.server.flow_process import DEPLOYMENT, WORKER
 from flows.server.orders import OrderRefused, OwnDeployment, require_own_order
 

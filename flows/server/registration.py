@@ -34,7 +34,7 @@ from prefect.states import Crashed
 from prefect.utilities.callables import parameter_schema
 from prefect.workers.process import ProcessWorker
 
-from flows.local_server import ServerNotReady
+from flows.named_server import ServerNotReady
 from flows.server.deployment_settings import DeploymentSettings, merged_deployments
 from flows.server.orders import own_deployment, require_own_pool
 

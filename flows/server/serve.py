@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-from flows.local_server import quiet_settings, require_address_space, require_answer
+from flows.named_server import quiet_settings, require_address_space, require_answer
 from flows.server.child_process import Child, child
 from flows.server.deployment_settings import DeploymentSettings
 from flows.server.gateway.allowed import HIDDEN
@@ -88,8 +88,8 @@ def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) ->
             _set_environment(home, settings)
             require_answer(os.environ["PREFECT_API_URL"])
         from flows.server.automations import install_automations
+        from flows.server.no_pickles import leave_results_unread
         from flows.server.registration import close_orphans, is_polling, make_pool, register
-        from flows.server.unread_results import leave_results_unread
 
         leave_results_unread()
         make_pool(POOL, is_ours=is_ours)

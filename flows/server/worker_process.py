@@ -77,8 +77,8 @@ def _lives(process: psutil.Process) -> bool:
 
 
 def work(pool: str, name: str, limit: int) -> None:
+    from flows.server.no_pickles import leave_results_unread
     from flows.server.own_worker import OwnWorker  # Prefect reads its settings when it is imported
-    from flows.server.unread_results import leave_results_unread
 
     leave_results_unread()
     end_with_parent()

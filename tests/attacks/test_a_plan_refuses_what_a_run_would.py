@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from workplace import Workplace, make_table
 
-from flows import cli, local_server
+from flows import cli, named_server
 from flows.outlook import look_ahead
 from flows.spec import load_spec
 from mechanisms.refusal import Refusal
@@ -43,7 +43,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("make", "code", "exit_code"), CASES)
-def test_what_the_spec_alone_decides_is_refused_by_the_plan_and_by_the_run_before_a_server_starts(
+def test_what_the_spec_alone_decides_is_refused_by_the_plan_and_by_the_run_before_a_server_is_asked(
     workplace: Workplace,
     monkeypatch: pytest.MonkeyPatch,
     make: Callable[[Workplace], None],
@@ -56,7 +56,7 @@ def test_what_the_spec_alone_decides_is_refused_by_the_plan_and_by_the_run_befor
         look_ahead(load_spec(workplace.spec_file), count=False)
     assert refused.value.code == code
 
-    monkeypatch.setattr(local_server, "prefect_server", lambda *_: pytest.fail("a server was started"))
+    monkeypatch.setattr(named_server, "set_up_prefect", lambda *_: pytest.fail("a server was asked"))
     monkeypatch.setattr(sys, "argv", ["penstock", "run", str(workplace.spec_file)])
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -8,7 +8,6 @@ fails sees to it that nothing is ever released.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
@@ -47,7 +46,7 @@ def bisected(ask: Callable[[float], Refusal], too_small: Callable[[Refusal], boo
     return ENOUGH, low, high
 
 
-def test_bisection_on_the_limit_of_a_gate_is_stopped(workplace: Workplace, prefect_home: Path) -> None:
+def test_bisection_on_the_limit_of_a_gate_is_stopped(workplace: Workplace) -> None:
     make_table(workplace, model="k_anon", epsilon=None, adjacency=None, k=2, dimensions=["region"])
     names = iter(range(100))
 
@@ -66,7 +65,7 @@ def test_bisection_on_the_limit_of_a_gate_is_stopped(workplace: Workplace, prefe
     assert workplace.public_files() == []
 
 
-def test_bisection_on_the_domain_of_a_column_is_stopped(workplace: Workplace, prefect_home: Path) -> None:
+def test_bisection_on_the_domain_of_a_column_is_stopped(workplace: Workplace) -> None:
     """The other runs end for want of an account, which says nothing of the data; that they came so far does."""
     make_table(workplace)
     income = workplace.raw["source"]["columns"]["income"]
@@ -81,7 +80,7 @@ def test_bisection_on_the_domain_of_a_column_is_stopped(workplace: Workplace, pr
     assert high - low > 1e-4
 
 
-def test_an_answer_that_nothing_refuses_counts_too(workplace: Workplace, prefect_home: Path) -> None:
+def test_an_answer_that_nothing_refuses_counts_too(workplace: Workplace) -> None:
     """From the side where the domain holds, no run but the last one is refused for its data."""
     survey = workplace.write_survey(400)
     largest = pc.max(survey["income"]).as_py()
@@ -97,7 +96,7 @@ def test_an_answer_that_nothing_refuses_counts_too(workplace: Workplace, prefect
     assert len(codes) <= ALLOWED + 1
 
 
-def test_one_run_does_not_answer_a_ladder_of_limits(workplace: Workplace, prefect_home: Path) -> None:
+def test_one_run_does_not_answer_a_ladder_of_limits(workplace: Workplace) -> None:
     make_table(workplace, model="k_anon", epsilon=None, adjacency=None, k=2, dimensions=["region"])
     workplace.raw["gates"] = [{"measure": "largest_share", "max": step / 100} for step in range(1, 100)]
     with pytest.raises(SpecRefused, match="one gate for each measure"):
@@ -107,7 +106,7 @@ def test_one_run_does_not_answer_a_ladder_of_limits(workplace: Workplace, prefec
 
 @pytest.mark.parametrize("limit", ["k", "smallest_frequency_at_least", "largest_share_at_most", "p_percent_at_least"])
 def test_whoever_fills_in_the_form_sets_no_limit(
-    workplace: Workplace, prefect_home: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+    workplace: Workplace, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
     make_table(workplace)
     monkeypatch.setenv("PENSTOCK_SPECS", str(workplace.folder))

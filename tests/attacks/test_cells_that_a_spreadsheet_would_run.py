@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -63,7 +62,7 @@ def test_texts_that_are_numbers_and_names_of_identifiers_are_left(workplace: Wor
 
 
 @pytest.mark.parametrize("kind", ["records", "table"])
-def test_escaped_cells_are_texts_and_verify(prefect_home: Path, workplace: Workplace, kind: str) -> None:
+def test_escaped_cells_are_texts_and_verify(workplace: Workplace, kind: str) -> None:
     if kind == "table":
         make_table(workplace)
         open_dp_account(5)

@@ -20,8 +20,6 @@ from records.home import login
 from tasks.approve import NobodyToReview, NotTheStarter, ResumedByReviewer, Withdrawn
 from tasks.step import StepFailed
 
-pytestmark = pytest.mark.usefixtures("prefect_home")
-
 
 @pytest.fixture
 def place(workplace: Workplace) -> Workplace:

@@ -52,7 +52,7 @@ def test_many_mutated_inputs_end_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_releases_of_mutated_inputs_end_well(prefect_home: Path, tmp_path: Path) -> None:
+def test_releases_of_mutated_inputs_end_well(tmp_path: Path) -> None:
     require_sound(run_cases(tmp_path, 20_000, RELEASES, "--releases"), RELEASES)
 
 

@@ -314,7 +314,7 @@ def damaged(content: bytes) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("case", damaged(b"PAR1" + b"region" + (6).to_bytes(4, "little") + b"PAR1"))
-def test_a_damaged_source_is_refused_by_every_command(prefect_home: Path, workplace: Workplace, case: str) -> None:
+def test_a_damaged_source_is_refused_by_every_command(workplace: Workplace, case: str) -> None:
     spec = workplace.write_spec()
     workplace.source.write_bytes(damaged(workplace.source.read_bytes())[case])
     by_a_release = [("run", spec)] if case in ("footer of ones", "name that is no text", "data of zeros") else []

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import random
 import shutil
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 from forked_releases import Zygote
 from postgres import PostgresServer
-from workplace import ROWS, Workplace, budget_of, make_private, make_table, open_dp_account
+from workplace import Workplace, budget_of, make_private, make_table, open_dp_account
 
-from flows import cli, local_server
 from flows.spec import load_spec
 from records import open_records
 from tasks.earlier import PublicationGone
@@ -28,7 +24,7 @@ LATEST = 0.4  # seconds after PUBLISHED; some processes are winding up by then, 
 
 
 @pytest.fixture(scope="module")
-def zygote(prefect_home: Path) -> Iterator[Zygote]:
+def zygote() -> Iterator[Zygote]:
     process = Zygote()
     yield process
     process.close()
@@ -148,19 +144,3 @@ def test_a_bundle_that_was_taken_away_is_not_published_again_without_asking(
     assert workplace.working_files() == []
     assert not release(spec, again=True).earlier
     assert budget_of() == ("2", "2", ["published", "published"])
-
-
-def test_who_is_killed_while_prefect_is_wound_up_has_seen_the_receipt(
-    prefect_home: Path, workplace: Workplace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    workplace.write_spec()
-
-    @contextmanager
-    def dying_server(_: Path) -> Iterator[None]:
-        yield
-        assert f"Published survey, {ROWS} records" in capsys.readouterr().out, "nothing was shown before the end"
-
-    monkeypatch.setattr(local_server, "prefect_server", dying_server)
-    monkeypatch.setattr(sys, "argv", ["penstock", "run", str(workplace.spec_file)])
-    with pytest.raises(SystemExit):
-        cli.main()

@@ -26,8 +26,6 @@ from records.ledger import SecondRelease, SourceElsewhere
 from records.limits import Officer, open_account
 from tasks.publish import Receipt
 
-pytestmark = pytest.mark.usefixtures("prefect_home")
-
 
 def release(workplace: Workplace) -> Receipt:
     from flows.release import release as flow

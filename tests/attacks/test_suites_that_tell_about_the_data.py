@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -72,7 +71,7 @@ def actions() -> list[str]:
     return [event.action.value for event in open_records().log.events()]
 
 
-def test_a_ladder_of_expectations_gives_one_answer(prefect_home: Path, workplace: Workplace) -> None:
+def test_a_ladder_of_expectations_gives_one_answer(workplace: Workplace) -> None:
     """One refusal for each rung that failed told between which two the largest income lies."""
     told = set()
     for rungs in ([at_most(1), at_most(10**9)], [at_most(step) for step in range(1, 100)]):
@@ -88,7 +87,7 @@ def test_a_ladder_of_expectations_gives_one_answer(prefect_home: Path, workplace
     assert sorted(page.count("max to be between, max value") for page in pages) == [2, 99]
 
 
-def test_a_destination_that_cannot_be_written_answers_nothing(prefect_home: Path, workplace: Workplace) -> None:
+def test_a_destination_that_cannot_be_written_answers_nothing(workplace: Workplace) -> None:
     """Failed or not writable was the answer, and the run that was resumed looked only once."""
     workplace.published.write_text("a file where a folder should be", encoding="utf-8")
     for income in (1, 10**9):
@@ -97,7 +96,7 @@ def test_a_destination_that_cannot_be_written_answers_nothing(prefect_home: Path
     assert not {"LOOKED", "INGESTED", "VALIDATED"} & set(actions())
 
 
-def test_another_suite_is_another_run_and_another_look(prefect_home: Path, workplace: Workplace) -> None:
+def test_another_suite_is_another_run_and_another_look(workplace: Workplace) -> None:
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -115,9 +114,7 @@ def test_another_suite_is_another_run_and_another_look(prefect_home: Path, workp
     assert len(unfinished(Home.open())) == 1
 
 
-def test_a_suite_that_is_changed_while_the_run_waits_for_its_turn_is_refused(
-    prefect_home: Path, workplace: Workplace
-) -> None:
+def test_a_suite_that_is_changed_while_the_run_waits_for_its_turn_is_refused(workplace: Workplace) -> None:
     from flows import release as line
 
     def change_meanwhile() -> None:

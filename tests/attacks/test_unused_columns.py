@@ -12,8 +12,6 @@ from workplace import Workplace, make_table, open_dp_account
 from flows.spec import load_spec
 from mechanisms.refusal import Refusal, ValueMissing, ValueOutsideDomain
 
-pytestmark = pytest.mark.usefixtures("prefect_home")
-
 
 def release(workplace: Workplace) -> Any:
     from flows.release import release as flow

@@ -91,6 +91,23 @@ def test_sigterm_ends_a_run_that_hangs_in_a_library_and_all_its_processes(workpl
     require_resumable(workplace)
 
 
+def test_sigterm_puts_the_end_of_a_run_on_record(workplace: Workplace, tmp_path: Path) -> None:
+    sign = tmp_path / "asleep"
+    command = subprocess.Popen(
+        [sys.executable, HUNG, str(workplace.write_spec()), str(sign), "asleep"],
+        env=environment(workplace),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    wait_until(workplace, sign, command)
+    command.send_signal(signal.SIGTERM)
+    assert command.communicate(timeout=LONGEST_WAIT) == (b"", b"")
+    assert command.returncode == 128 + signal.SIGTERM
+    require_resumable(workplace)
+    last = open_records(home=Home.open(workplace.home)).log.events()[-1]
+    assert (last.action.value, last.facts) == ("FAILED", {"code": "Terminated"})
+
+
 @pytest.mark.parametrize("arguments", [["run", "SPEC"], ["plan", "SPEC", "--count"]])
 def test_sigterm_ends_a_command_that_waits_or_works(workplace: Workplace, arguments: list[str]) -> None:
     workplace.write_survey(200_000)
@@ -99,7 +116,7 @@ def test_sigterm_ends_a_command_that_waits_or_works(workplace: Workplace, argume
     with take_turn(Home.open(workplace.home), str(workplace.source)):  # a run stands still here
         command = subprocess.Popen(typed, env=environment(workplace), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if arguments[0] == "run":
-            wait_until(workplace, workplace.home / "prefect" / "prefect.db", command)
+            wait_until(workplace, workplace.home / "penstock.db", command)  # made shortly before
         family = processes(str(workplace.folder))
         command.send_signal(signal.SIGTERM)
         printed = command.communicate(timeout=LONGEST_WAIT)
@@ -116,7 +133,7 @@ def spend_nothing(place: Workplace) -> None:
 
 
 @pytest.fixture
-def spending(prefect_home: Path, workplace: Workplace) -> Workplace:
+def spending(workplace: Workplace) -> Workplace:
     make_private(workplace)
     workplace.write_spec()
     open_dp_account(4)

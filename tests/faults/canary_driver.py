@@ -19,8 +19,9 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from prefect_service import named, running_service
 
-from flows.local_server import prefect_server
+from flows.named_server import be_quiet
 from flows.spec import parse_spec
 from mechanisms import randomness
 from mechanisms.microaggregation import attributes
@@ -234,7 +235,9 @@ def main(folder: Path) -> None:
             "tasks.publish.write_csv", telling(lambda *_: (folder / "canaries.json").read_text())
         ),
     }
-    with noting(folder / "noted"), prefect_server(Path(os.environ["PENSTOCK_HOME"])):
+    home = Path(os.environ["PENSTOCK_HOME"])
+    be_quiet(home)
+    with noting(folder / "noted"), running_service(home) as service, named(service):
         from prefect.logging.handlers import APILogHandler
 
         from flows.release import release

@@ -182,7 +182,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Searched:
         "PENSTOCK_REPORTS_URL": "http://127.0.0.1:4200/reports",
         "PREFECT_LOGGING_LEVEL": "DEBUG",
         "PREFECT_LOGGING_TO_API_ENABLED": "true",
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYTHONPATH": os.pathsep.join(map(str, (Path(__file__).parents[2], Path(__file__).parents[1]))),
     }
     process = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("canary_driver.py")), str(folder)],

@@ -63,7 +63,7 @@ SPENDING = {
 
 
 @pytest.fixture(scope="module")
-def zygote(prefect_home: Path) -> Iterator[Zygote]:
+def zygote() -> Iterator[Zygote]:
     process = Zygote()
     yield process
     process.close()

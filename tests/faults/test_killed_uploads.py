@@ -36,7 +36,7 @@ POINTS = {
 
 
 @pytest.fixture(scope="module")
-def zygote(prefect_home: Path) -> Iterator[Zygote]:
+def zygote() -> Iterator[Zygote]:
     process = Zygote()
     yield process
     process.close()

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from canaries import INCOMES, SAVINGS, WEIGHTS
 from cluster import Cluster, write_hive, write_parts
-from prefect_dask.client import PrefectDaskClient
+from distributed import Client
+from prefect_service import Service
 from s3_server import CREDENTIALS, SECRET, TOKEN, Bucket
 from workplace import PASSED, Workplace, budget_of, make_table, open_dp_account
 
@@ -32,7 +33,7 @@ from tasks.verification import verify_bundle
 
 
 @pytest.fixture(scope="module")
-def workers(prefect_home: Path, store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Path]]:
+def workers(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Path]]:
     folder = tmp_path_factory.mktemp("cluster")
     orders = folder / "orders.json"
     cluster = Cluster(folder, "dying_worker", {"TEST_ORDERS": str(orders), "AWS_ENDPOINT_URL": store, **CREDENTIALS})
@@ -94,13 +95,13 @@ def draws(told: Path) -> list[str]:
 def watch_orders(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Whatever is sent to workers from now on."""
     sent: list[bytes] = []
-    submit = PrefectDaskClient.submit
+    submit = Client.submit
 
     def watched(self: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
         sent.append(cloudpickle.dumps((func, args, kwargs)))
         return submit(self, func, *args, **kwargs)
 
-    monkeypatch.setattr(PrefectDaskClient, "submit", watched)
+    monkeypatch.setattr(Client, "submit", watched)
     return sent
 
 
@@ -178,9 +179,17 @@ def test_a_release_whose_workers_are_all_lost_ends_and_publishes_nothing(
     assert [cost.state for book in open_records().ledger.books().values() for cost in book.costs] == costs
 
 
+@pytest.mark.parametrize("as_a_flow_run", [True, False])
 def test_workers_are_sent_references_and_send_back_no_value(
-    workplace: Workplace, cluster: Cluster, prefect_home: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    workplace: Workplace,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    as_a_flow_run: bool,
 ) -> None:
+    if as_a_flow_run:
+        request.getfixturevalue("prefect_home")
+    service: Service = request.getfixturevalue("prefect_service")
     on_the_cluster(workplace, cluster, "nowhere")
     # The mean of numbers as large as these changes in its last digits, by more than the gate allows.
     workplace.raw["gates"] = [gate for gate in workplace.raw["gates"] if gate["measure"] != "mean_change"]
@@ -204,8 +213,9 @@ def test_workers_are_sent_references_and_send_back_no_value(
         monkeypatch.setattr(module, "spread", answered)
     run(workplace)
     assert len(sent) > 15
-    stored = [path.read_bytes() for path in prefect_home.rglob("*") if path.is_file()]
-    assert any(b"release a column" in content for content in stored)
+    stored = [path.read_bytes() for path in service.files.rglob("*") if path.is_file()]
+    if as_a_flow_run:
+        assert any(b"release a column" in content for content in stored)
     for values in (INCOMES, SAVINGS, WEIGHTS):
         for value in values:
             for form in (str(value).split(".")[0].encode(), struct.pack("<d", value)):
@@ -215,6 +225,7 @@ def test_workers_are_sent_references_and_send_back_no_value(
 def test_workers_read_an_object_store_with_credentials_of_their_own(
     workplace: Workplace, cluster: Cluster, bucket: Bucket, prefect_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As a flow run, so that Prefect's files are searched too."""
     told = on_the_cluster(workplace, cluster, "after reading")
     for file in (workplace.folder / "survey").iterdir():
         bucket.put(f"confidential/{file.name}", file.read_bytes())

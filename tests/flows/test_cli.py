@@ -15,44 +15,45 @@ import pytest
 import yaml
 from ended_command import Typed
 from living_processes import LONGEST_WAIT
+from prefect_service import Service, named
 from typer.testing import CliRunner
 from workplace import Workplace
 
 from flows import cli
 
 
-def flow_runs() -> int:
-    """How many runs the server that PREFECT_API_URL names knows of."""
+def flow_runs(service: Service) -> int:
+    """How many runs a server knows of."""
     request = urllib.request.Request(
-        f"{os.environ['PREFECT_API_URL']}/flow_runs/count",
+        f"{service.url}/flow_runs/count",
         data=b"{}",
-        headers={"Content-Type": "application/json"},
+        headers={"Content-Type": "application/json", **service.headers},
     )
     with urllib.request.urlopen(request, timeout=LONGEST_WAIT) as answer:
         return int(json.load(answer))
 
 
-def own_servers() -> set[str]:
-    """Children of this process that serve Prefect."""
+def children() -> set[str]:
+    """The processes that this one has started."""
     task = Path(f"/proc/{os.getpid()}/task/")
-    children = {pid for thread in task.iterdir() for pid in (thread / "children").read_text().split()}
-    return {pid for pid in children if b"flows.local_server" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+    return {pid for thread in task.iterdir() for pid in (thread / "children").read_text().split()}
 
 
-def test_a_server_that_is_named_is_used_and_none_is_started(
-    prefect_home: Path, workplace: Workplace, typed: Typed
+def test_a_server_that_is_named_is_used_and_elsewhere_none_is_asked_or_started(
+    prefect_service: Service, workplace: Workplace, typed: Typed
 ) -> None:
-    before, servers = flow_runs(), own_servers()
+    before, started = flow_runs(prefect_service), children()
     ended = typed("run", workplace.write_spec())
-    assert ended.code == 0
-    assert flow_runs() == before + 1
-    assert own_servers() == servers
+    assert (ended.code, flow_runs(prefect_service), children()) == (0, before, started)
+    with named(prefect_service):
+        again = typed("run", workplace.write_spec(), "--again")
+    assert (again.code, flow_runs(prefect_service), children()) == (0, before + 1, started)
     assert not (workplace.home / "prefect").exists()
     assert ended.out.splitlines()[0] == "Published survey, 400 records"
 
 
 def test_a_named_server_that_does_not_answer_is_refused_in_our_words(
-    prefect_home: Path, workplace: Workplace, typed: Typed, monkeypatch: pytest.MonkeyPatch
+    workplace: Workplace, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
     ended = typed("run", workplace.write_spec())
@@ -102,7 +103,6 @@ def damage_source(place: Workplace) -> None:
     ],
 )
 def test_a_refused_run_exits_with_its_code_and_lists_its_faults(
-    prefect_home: Path,
     workplace: Workplace,
     typed: Typed,
     spoil: Callable[[Workplace], None],

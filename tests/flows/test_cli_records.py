@@ -22,7 +22,7 @@ from records.bundle import seal, subjects
 
 
 @pytest.fixture(scope="module")
-def first_release(tmp_path_factory: pytest.TempPathFactory, prefect_home: Path) -> Path:
+def first_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workplace with one published release, made by `penstock run`; tests use copies of it."""
     place = Workplace(tmp_path_factory.mktemp("released"))
     with pytest.MonkeyPatch.context() as settings:
@@ -131,9 +131,7 @@ def test_the_log_is_exported_line_by_line_or_as_one_document(released: Workplace
         "UPDATE log_head SET seq = 7",
     ],
 )
-def test_an_altered_log_exits_with_7_and_stops_the_next_run(
-    prefect_home: Path, released: Workplace, typed: Typed, alter: str
-) -> None:
+def test_an_altered_log_exits_with_7_and_stops_the_next_run(released: Workplace, typed: Typed, alter: str) -> None:
     with open_records().engine.begin() as connection:
         connection.execute(text(alter))
     ended = typed("audit", "verify", "--json")

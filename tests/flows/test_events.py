@@ -30,7 +30,8 @@ def told(resource: str, count: int, **labels: str) -> list[Any]:
     wanted = {"filter": {"resource": about, "event": {"prefix": ["penstock."]}}}
     deadline = time.monotonic() + LONGEST_WAIT
     while True:
-        found = ask(f"{os.environ['PREFECT_API_URL']}/events/filter", wanted)["events"]
+        url, password = (os.environ[name] for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING"))
+        found = ask(f"{url}/events/filter", wanted, password)["events"]
         if len(found) >= count:
             return sorted(found, key=lambda event: event["occurred"])
         assert time.monotonic() < deadline, found

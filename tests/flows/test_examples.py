@@ -118,7 +118,7 @@ def test_an_example_plans_with_the_number_of_its_records(
 
 @every_example
 def test_an_example_releases_its_data_set_and_keeps_its_limits_with_a_margin(
-    example: Path, published: Path, data_folder: Path, prefect_home: Path, monkeypatch: pytest.MonkeyPatch
+    example: Path, published: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No value is in the last tenth below its limit, except those that no draw has a part in.
 
@@ -167,7 +167,7 @@ def sorted_values(table: pa.Table, name: str) -> list[Any]:
 
 
 @pytest.mark.slow
-def test_a_million_records_are_released_checked_and_swapped(workplace: Workplace, prefect_home: Path) -> None:
+def test_a_million_records_are_released_checked_and_swapped(workplace: Workplace) -> None:
     rows = 1_000_000
     source = synthetic_survey(rows, seeded(11))
     pq.write_table(source, workplace.source)

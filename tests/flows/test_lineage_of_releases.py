@@ -1,4 +1,4 @@
-"""Whole releases on a real Prefect server, with a receiver of lineage events that takes, refuses or hangs."""
+"""Whole releases, with a receiver of lineage events that takes, refuses or hangs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from flows.spec import load_spec
 from measures.gates import GateRefused
 from records import open_records
 from records.places import DestinationNotWritable
-
-pytestmark = pytest.mark.usefixtures("prefect_home")
 
 
 def release(workplace: Workplace) -> Any:
@@ -41,7 +39,9 @@ def codes(receiver: Receiver) -> list[str | None]:
     return [event["run"]["facets"].get("errorMessage", {}).get("message") for event in receiver.events]
 
 
-def test_a_release_begins_and_completes_in_the_flow_run_that_made_it(workplace: Workplace, receiver: Receiver) -> None:
+def test_a_release_begins_and_completes_in_the_flow_run_that_made_it(
+    prefect_home: Path, workplace: Workplace, receiver: Receiver
+) -> None:
     receipt = release(workplace)
     assert of_one_run(receiver) == ["START", "COMPLETE"]
     start, complete = receiver.events
@@ -54,6 +54,15 @@ def test_a_release_begins_and_completes_in_the_flow_run_that_made_it(workplace: 
     assert codes(receiver) == [None, None]
     assert start["eventTime"] < complete["eventTime"]
     assert not (workplace.home / "lineage.log").exists()
+
+
+def test_a_release_without_a_server_begins_and_completes_in_no_flow_run(
+    workplace: Workplace, receiver: Receiver
+) -> None:
+    receipt = release(workplace)
+    assert of_one_run(receiver) == ["START", "COMPLETE"]
+    assert receiver.events[1]["outputs"][0]["name"] == receipt.path
+    assert not any("parent" in event["run"]["facets"] for event in receiver.events)
 
 
 def test_a_refused_release_fails_with_its_code_only(workplace: Workplace, receiver: Receiver) -> None:

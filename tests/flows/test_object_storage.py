@@ -25,11 +25,6 @@ from tasks.source import SourceUnreadable
 from tasks.verification import verify_bundle
 
 
-@pytest.fixture(autouse=True)
-def _prefect(prefect_home: Path) -> None:
-    """Every test here runs a flow."""
-
-
 def release(workplace: Workplace) -> Receipt:
     result = flow.release(load_spec(workplace.write_spec()))
     assert isinstance(result, Receipt)

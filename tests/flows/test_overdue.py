@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from ended_command import Typed
@@ -22,7 +21,7 @@ TOO_LATE = timedelta(days=14, seconds=1)
 
 
 @pytest.fixture(scope="module")
-def waits(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> WaitingRelease:
+def waits(tmp_path_factory: pytest.TempPathFactory) -> WaitingRelease:
     return make_waiting(tmp_path_factory.mktemp("overdue"), 1)
 
 

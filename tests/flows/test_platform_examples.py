@@ -23,7 +23,7 @@ def _release(place: Workplace) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True)
 
 
-def test_the_script_prints_the_folder_of_the_bundle(workplace: Workplace, prefect_home: Path) -> None:
+def test_the_script_prints_the_folder_of_the_bundle(workplace: Workplace) -> None:
     done = _release(workplace)
     [bundle] = workplace.bundles()
     assert (done.returncode, done.stdout) == (0, f"{bundle}\n")
@@ -38,7 +38,7 @@ def test_the_script_prints_the_folder_of_the_bundle(workplace: Workplace, prefec
     ],
 )
 def test_the_script_tells_what_to_do_about_a_refusal(
-    workplace: Workplace, prefect_home: Path, section: str, value: object, code: int, told: str
+    workplace: Workplace, section: str, value: object, code: int, told: str
 ) -> None:
     workplace.raw[section] = value
     done = _release(workplace)

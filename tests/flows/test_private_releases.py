@@ -1,4 +1,4 @@
-"""Differentially private releases on the whole line and a real Prefect server: what is spent, published and refused."""
+"""Differentially private releases on the whole line: what is spent, published and refused."""
 
 from __future__ import annotations
 
@@ -43,8 +43,6 @@ from tasks import protect as protecting
 from tasks.protect import PromiseDiffers
 from tasks.publish import Receipt
 from tasks.verification import Finding, verify_bundle
-
-pytestmark = pytest.mark.usefixtures("prefect_home")
 
 both = pytest.mark.parametrize("mode", ["records", "marginals"])
 # So much that noise is far smaller than a step of the grid: what is released is the data, but for order and blocks.

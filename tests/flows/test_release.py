@@ -1,4 +1,4 @@
-"""The release line from spec to bundle, on a real Prefect server."""
+"""The release line from spec to bundle."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ from tasks.expectations import SuiteRefused, ValidationFailed
 from tasks.protect import PromiseDiffers
 from tasks.publish import Receipt
 from tasks.verification import verify_bundle
-
-pytestmark = pytest.mark.usefixtures("prefect_home")
 
 
 def release(workplace: Workplace) -> Receipt:

@@ -23,8 +23,6 @@ from tasks.parts import SourceTooLarge
 from tasks.source import SourceUnreadable, open_source, read_source
 from tasks.verification import verify_bundle
 
-pytestmark = pytest.mark.usefixtures("prefect_home")
-
 
 def in_files(workplace: Workplace, kind: str, rows: int = 400) -> None:
     survey = workplace.write_survey(rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from ended_command import Typed
@@ -36,7 +35,7 @@ DIGEST = "ab" * 32
 
 
 @pytest.fixture(scope="module")
-def waits(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> WaitingRelease:
+def waits(tmp_path_factory: pytest.TempPathFactory) -> WaitingRelease:
     return make_waiting(tmp_path_factory.mktemp("waits"), 2)
 
 

@@ -1,4 +1,4 @@
-"""Releases that people must approve, on the whole line and a real Prefect server, without a deployment."""
+"""Releases that people must approve, on the whole line, without a deployment."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ UNTIL_IT_WAITS = ["PLANNED", "LOOKED", "INGESTED", "VALIDATED", *DRAWN, "CHECKED
 
 
 @pytest.fixture(scope="module")
-def two_reviewers(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> WaitingRelease:
+def two_reviewers(tmp_path_factory: pytest.TempPathFactory) -> WaitingRelease:
     return make_waiting(tmp_path_factory.mktemp("two-reviewers"), 2)
 
 
 @pytest.fixture(scope="module")
-def one_reviewer(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> WaitingRelease:
+def one_reviewer(tmp_path_factory: pytest.TempPathFactory) -> WaitingRelease:
     return make_waiting(tmp_path_factory.mktemp("one-reviewer"), 1)
 
 
@@ -67,9 +67,21 @@ def test_a_release_with_reviewers_waits_and_publishes_nothing(one: WaitingReleas
     assert one.place.public_files() == []
     assert costs() == ["spent"]
     assert "CONFIDENTIAL" in Path(one.waiting.confidential_report).read_text(encoding="utf-8")
+
+
+def test_the_flow_run_of_a_release_that_waits_ends_in_a_state_that_says_so(
+    prefect_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_home(tmp_path / "office", monkeypatch)
+    (tmp_path / "office").mkdir()
+    one = WaitingRelease(tmp_path / "office", 1)
+    assert isinstance(one.waiting, Waiting)
     state = one.flow_state()
     assert (state.type.value, state.name) == ("COMPLETED", "WaitingForApproval")
     assert state.message == f"Run {one.run} waits until {one.waiting.until}."
+    assert release(one.place) == one.waiting  # asked for again, by another flow run
+    again = one.flow_state()
+    assert (again.id != state.id, again.name) == (True, "WaitingForApproval")
 
 
 def test_a_waiting_run_keeps_no_confidential_copy(one: WaitingRelease) -> None:
@@ -101,7 +113,6 @@ def test_running_the_spec_again_changes_nothing_and_draws_nothing(one: WaitingRe
     assert one.since() == ["RESUMED"]
     assert one.staged_files() == before
     assert one.is_waiting()
-    assert one.flow_state().name == "WaitingForApproval"
 
 
 def test_what_a_waiting_run_is_about_is_its_spec(one: WaitingRelease) -> None:
@@ -284,7 +295,7 @@ def test_who_started_the_run_is_known_by_login_and_by_name(one: WaitingRelease) 
     assert set(one.stands().started_by) == {STARTER, login()}
 
 
-def test_a_starter_without_a_name_is_known_by_login_alone(prefect_home: Path, workplace: Workplace) -> None:
+def test_a_starter_without_a_name_is_known_by_login_alone(workplace: Workplace) -> None:
     workplace.raw["approve"] = {"reviewers": 1, "allowed": ["anna"]}
     waiting = release(workplace, "  ")
     [asked] = [event for event in events(waiting.run) if event.action is Action.WAITING]
@@ -304,9 +315,7 @@ def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assess, "judge", on_a_sample)
 
 
-def test_a_gate_in_doubt_asks_the_reviewers(
-    prefect_home: Path, workplace: Workplace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gate_in_doubt_asks_the_reviewers(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     doubtful(monkeypatch)
     workplace.raw["approve"] = {"reviewers": 1, "allowed": ["anna"]}
     assert isinstance(release(workplace), Waiting)
@@ -315,9 +324,7 @@ def test_a_gate_in_doubt_asks_the_reviewers(
     assert workplace.public_files() == []
 
 
-def test_a_gate_in_doubt_refuses_where_nobody_is_asked(
-    prefect_home: Path, workplace: Workplace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gate_in_doubt_refuses_where_nobody_is_asked(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     doubtful(monkeypatch)
     with pytest.raises(GateRefused, match="average_risk"):
         release(workplace)
@@ -325,7 +332,7 @@ def test_a_gate_in_doubt_refuses_where_nobody_is_asked(
     assert costs() == ["refused"]
 
 
-def test_a_gate_that_refuses_asks_nobody(prefect_home: Path, workplace: Workplace) -> None:
+def test_a_gate_that_refuses_asks_nobody(workplace: Workplace) -> None:
     workplace.raw["approve"] = {"reviewers": 1, "allowed": ["anna"]}
     workplace.raw["gates"] = [{"measure": "il1s", "max": 0}]
     with pytest.raises(GateRefused):

@@ -22,6 +22,7 @@ from ended_command import Typed
 from living_processes import LONGEST_WAIT, MARK, processes, wait_for_death
 from prefect import get_client
 from prefect.exceptions import ObjectNotFound
+from prefect_service import Service, named
 from waiting_release import actions, at_home, events, introduce, release
 from workplace import Workplace, files_of
 
@@ -118,8 +119,8 @@ class Suspended:
 class Office:
     """A home with its reviewer, a deployment that is served, and three runs of it.
 
-    One is approved by a command that knows no Prefect server but its own; that takes its time, so it
-    begins early and works beside the first test.
+    One is approved by a command that knows no Prefect server; that takes its time, so it begins early and
+    works beside the first test.
     """
 
     def __init__(self, folder: Path, client: Any) -> None:
@@ -152,9 +153,9 @@ def _deployed(client: Any) -> UUID:
 
 
 @pytest.fixture(scope="module")
-def office(prefect_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+def office(prefect_service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
     folder = tmp_path_factory.mktemp("office")
-    with pytest.MonkeyPatch.context() as patch, (folder / "serving.txt").open("w") as output:
+    with named(prefect_service), pytest.MonkeyPatch.context() as patch, (folder / "serving.txt").open("w") as output:
         at_home(folder, patch)
         serving = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("served_release.py")), NAME],

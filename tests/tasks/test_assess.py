@@ -13,8 +13,6 @@ from flows.spec import load_spec
 from measures.measurement import MeasureUndefined
 from records import open_records
 
-pytestmark = pytest.mark.usefixtures("prefect_home")
-
 
 @pytest.fixture
 def one_number(workplace: Workplace) -> Workplace:

@@ -295,7 +295,6 @@ def test_units_that_were_not_read_are_an_error_and_never_all_records(workplace: 
         assert line.job.run.committed("protected") is None
 
 
-@pytest.mark.usefixtures("prefect_home")
 @both
 def test_the_whole_flow_publishes_and_warns_whoever_reads_the_confidential_report(
     workplace: Workplace, mode: str

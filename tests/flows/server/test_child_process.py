@@ -12,7 +12,7 @@ import psutil
 import pytest
 from living_processes import MARK, processes
 
-from flows.local_server import ServerNotReady
+from flows.named_server import ServerNotReady
 from flows.server import child_process, worker_process
 from flows.server.child_process import child
 from flows.server.worker_process import end_flow_runs

@@ -17,7 +17,7 @@ from prefect.settings import PREFECT_HOME, temporary_settings
 from prefect.workers.base import BaseWorker
 from prefect.workers.process import ProcessWorker
 
-from flows.local_server import ServerNotReady
+from flows.named_server import ServerNotReady
 from flows.server.orders import OrderRefused
 from flows.server.own_worker import OwnConfiguration, OwnWorker, make_folder
 

@@ -17,7 +17,7 @@ from prefect.utilities.callables import parameter_schema
 from prefect.workers.process import ProcessWorker
 from serving import ask
 
-from flows.local_server import ServerNotReady
+from flows.named_server import ServerNotReady
 from flows.server import registration
 from flows.server.deployment_settings import REHEARSAL, DeploymentSettings, merged_deployments
 from flows.server.orders import OrderRefused, own_deployments

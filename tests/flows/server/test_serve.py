@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from living_processes import MARK, processes
 from postgres import PostgresServer
+from prefect_service import Service
 from serving import LONGEST_START, LOOK_AGAIN, PENSTOCK, Serving, fetch, free_port
 from waiting_release import actions, at_home, events
 from workplace import PASSED, Workplace
@@ -275,11 +276,11 @@ def deployments_of(serving: Serving) -> Any:
 
 
 def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
-    prefect_home: Path, workplace: Workplace, tmp_path: Path
+    prefect_service: Service, workplace: Workplace, tmp_path: Path
 ) -> None:
-    url = os.environ["PREFECT_API_URL"]
+    url = prefect_service.url
     workplace.write_spec()
-    serving = Serving(workplace.home, tmp_path, PREFECT_API_URL=url)
+    serving = Serving(workplace.home, tmp_path, **prefect_service.environment)
     try:
         ready = serving.ready()
         assert (ready["address"], ready["reports"], ready["first_password"]) == (url.removesuffix("/api"), None, None)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from flows.server.unread_results import _Library
+from flows.server.no_pickles import _Library
 
 # In a process of its own, because the change is for the whole process.
 READ = """
 from uuid import uuid4
-from flows.server.unread_results import leave_results_unread
+from flows.server.no_pickles import leave_results_unread
 from prefect.client.schemas.objects import FlowRun
 
 if {unread}:
