@@ -22,7 +22,7 @@ _HEADERS_AT_MOST = 100
 class AddressRefused(Refusal):
     """The address that people type cannot be one."""
 
-    code = "address-refused"
+    code = "served-address-refused"
     kind = "spec"
 
 
