@@ -3,7 +3,6 @@
 <root>/                 0700   PENSTOCK_HOME, else .penstock
     keys/secret.key     0600   32 random bytes for keyed digests
     keys/signing.pem    0600   Ed25519 private key;  keys/signing.pub is its public key
-    keys/reports.password  0600  opens the reports in the browser, see flows/server/report_pages.py
     keys/users/         0700   what passwords and tokens are checked against, see user_secrets.py
     keys/first-officer.password  0600  until the first officer has chosen a password
     runs/<run-id>/      0700   see run.py
@@ -85,12 +84,6 @@ class Home:
     def public_key_path(self) -> Path:
         """The public half of the signing key, for those who check bundles."""
         return self.keys / "signing.pub"
-
-    def reports_password_file(self) -> Path:
-        """The file whose text opens the reports in the browser, made on first use."""
-        path = self.keys / "reports.password"
-        kept_key(path, lambda: f"{secrets.token_urlsafe(24)}\n".encode())
-        return path
 
     def secret_key(self) -> bytes:
         """The key of every keyed digest. Who has it and the database can rewrite the log."""

@@ -4,7 +4,7 @@ page, and nothing is shown.
 Everybody who may open the page reads it, so it holds rules and verdicts and never a measured value. Reports are
 linked where PENSTOCK_REPORTS_URL says under which address they are served:
 
-    <url>/<run>          the confidential report, behind a password
+    <url>/<run>          the confidential report, for reviewers and officers
     <url>/<run>/public   the public one
 """
 
@@ -78,7 +78,7 @@ def show_gates(job: Job, decision: Decision) -> None:
             key="confidential-report",
             link=served,
             link_text="Confidential report",
-            description="Every measure. A password is asked.",
+            description="Every measure. For reviewers and officers.",
         )
 
 
