@@ -117,6 +117,11 @@ TEXTS: dict[str, bytes] = {
     "aliases without end.yaml": b"a0: &a0 [x]\n"
     + b"".join(b"a%d: &a%d [*a%d, *a%d, *a%d]\n" % (n, n, n - 1, n - 1, n - 1) for n in range(1, 40)),
     "an alias of itself.yaml": b"name: &a [*a]\n",
+    "a text that is meant 220,000 times.yaml": b"describe: {publisher: &a %s, keywords: [%s]}"
+    % (b"x" * 9999, b"*a," * 220_000),
+    "a decimal of a million digits.yaml": b"name: 0." + b"1" * 1_000_000,
+    "a decimal of a million digits.json": b'{"name": 0.' + b"1" * 1_000_000 + b"}",
+    "an exponent of a million digits.json": b'{"name": 1e' + b"0" * 1_000_000 + b"}",
     "17 MB.yaml": b"name: " + b"x" * (17 << 20),
     "a million values.yaml": b"name: [" + b"1," * 1_000_000 + b"]",
 }
