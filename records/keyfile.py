@@ -13,8 +13,12 @@ from pathlib import Path
 
 from mechanisms.refusal import Refusal
 from records import durable
+from records.outside_text import NotOrdinary, open_ordinary
 
 __all__ = ["KeyDamaged", "KeyExposed", "kept_key"]
+
+
+_LARGEST = 1 << 16
 
 
 class KeyExposed(Refusal):
@@ -35,7 +39,12 @@ def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
     """The content of the key file; on first use it is made, with mode 0600."""
     if not path.exists():
         durable.create_once(path, make())
-    with path.open("rb") as file:
+    try:
+        descriptor = open_ordinary(path)
+    except NotOrdinary:
+        rule, remedy = "must be an ordinary file that you can read", "Check the path, or restore it from its backup."
+        raise KeyDamaged.at(str(path), rule=rule, remedy=remedy) from None
+    with os.fdopen(descriptor, "rb") as file:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if mode & 0o077:
             raise KeyExposed.at(
@@ -44,4 +53,4 @@ def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
                 got=f"{mode:04o}",
                 remedy="Find out who read it; then set mode 0600, or replace the key.",
             )
-        return file.read()
+        return file.read(_LARGEST)
