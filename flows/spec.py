@@ -116,6 +116,11 @@ class ReleaseSpec(Section):
 def parse_spec(raw: object) -> ReleaseSpec:
     """The spec, or a refusal that lists every fault."""
     require_values("spec", raw, SpecRefused)
+    return _parsed(raw)
+
+
+def _parsed(raw: object) -> ReleaseSpec:
+    """As parse_spec, of values whose bounds were checked."""
     try:
         return ReleaseSpec.model_validate(raw)
     except ValidationError as error:
@@ -150,7 +155,7 @@ def resolve_spec(
         part[key] = _resolve(given or part[key], base, f"{section}.{key}", faults, local=key == "suite")
     faults += _read_taxonomies(raw, folder)
     try:
-        spec = parse_spec(raw)
+        spec = _parsed(raw)
     except SpecRefused as refusal:
         told = {fault.field for fault in faults}
         raise SpecRefused(*faults, *(fault for fault in refusal.faults if fault.field not in told)) from None

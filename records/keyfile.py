@@ -13,8 +13,12 @@ from pathlib import Path
 
 from mechanisms.refusal import Refusal
 from records import durable
+from records.outside_text import NotOrdinary, open_ordinary
 
 __all__ = ["KeyDamaged", "KeyExposed", "kept_key", "private_content"]
+
+
+_LARGEST = 1 << 16
 
 
 class KeyExposed(Refusal):
@@ -40,7 +44,12 @@ def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
 
 def private_content(path: Path) -> bytes:
     """The content of a file that must be there; refused if others can reach it."""
-    with path.open("rb") as file:
+    try:
+        descriptor = open_ordinary(path)
+    except NotOrdinary:
+        rule, remedy = "must be an ordinary file that you can read", "Check the path, or restore it from its backup."
+        raise KeyDamaged.at(str(path), rule=rule, remedy=remedy) from None
+    with os.fdopen(descriptor, "rb") as file:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if mode & 0o077:
             raise KeyExposed.at(
@@ -49,4 +58,4 @@ def private_content(path: Path) -> bytes:
                 got=f"{mode:04o}",
                 remedy="Find out who read it; then set mode 0600, or replace the key.",
             )
-        return file.read()
+        return file.read(_LARGEST)

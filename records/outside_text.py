@@ -21,9 +21,23 @@ from mechanisms.refusal import Fault, Refusal
 from records.outside_values import OutsideWrong, finite_number, first_unfit, require_bounds, too_many, whole_number
 from records.outside_yaml import from_yaml
 
-__all__ = ["LARGEST", "OutsideFile", "from_json"]
+__all__ = ["LARGEST", "NotOrdinary", "OutsideFile", "from_json", "open_ordinary"]
 
 LARGEST = 16 * 2**20
+
+
+class NotOrdinary(OSError):
+    """What lies there is a folder, a pipe or a device."""
+
+
+def open_ordinary(path: Path) -> int:
+    """A descriptor of an ordinary file, never waited for; NotOrdinary for anything else."""
+    # Without O_NONBLOCK, opening a pipe waits until somebody writes into it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise NotOrdinary
+    return descriptor
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +56,13 @@ class OutsideFile:
     def content(self) -> bytes:
         """The bytes of an ordinary file of bounded size."""
         try:
-            # Without O_NONBLOCK, opening a pipe waits until somebody writes into it.
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+            descriptor = open_ordinary(self.path)
+        except NotOrdinary:
+            self._refuse("must be an ordinary file", "Check the path.")
         except OSError as error:
             self._refuse(f"must be a readable file ({error.strerror})", "Check the path.")
         except ValueError:  # a zero byte
             self._refuse("must have a name that files can have", "Check the path.")
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            self._refuse("must be an ordinary file", "Check the path.")
         with os.fdopen(descriptor, "rb") as file:
             try:
                 content = file.read(self.largest + 1)

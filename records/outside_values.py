@@ -1,4 +1,4 @@
-"""What values from outside may be: bounded in number, depth, digits and length, and texts that can be shown.
+"""What values from outside may be: bounded in number, depth, digits and length, alone and together, and fit to show.
 
 A rule that is broken is an OutsideWrong; whoever reads a file makes a refusal of it.
 """
@@ -14,8 +14,10 @@ from mechanisms.refusal import Fault, Refusal
 __all__ = [
     "DEEPEST",
     "LONGEST_TEXT",
+    "MOST_CHARACTERS",
     "MOST_VALUES",
     "OutsideWrong",
+    "Tally",
     "finite_number",
     "first_unfit",
     "require_bounds",
@@ -27,6 +29,7 @@ __all__ = [
 
 DEEPEST = 32
 MOST_VALUES = 500_000
+MOST_CHARACTERS = 16 * 2**20  # of all texts together: no file that is read has more, but one text can be meant often
 LONGEST_TEXT = 10_000
 _MOST_DIGITS = 40
 
@@ -43,6 +46,25 @@ class OutsideWrong(ValueError):
         self.remedy = remedy
 
 
+class Tally:
+    """Values and characters as they are met; what is too much is refused before anything is done with it."""
+
+    __slots__ = ("characters", "values")
+
+    def __init__(self) -> None:
+        self.values = self.characters = 0
+
+    def add(self, value: object, depth: int, line: int | None = None) -> None:
+        """Count one value, without what it holds."""
+        self.values += 1
+        if self.values > MOST_VALUES or depth > DEEPEST:
+            too_many(line)
+        self.characters += len(value) if isinstance(value, str) else 0
+        if self.characters > MOST_CHARACTERS:
+            rule = f"all texts together have at most {MOST_CHARACTERS:,} characters, each as often as it is meant"
+            raise OutsideWrong(rule, "Check that it is the right file.", line)
+
+
 def require_values(field: str, value: object, refusal: type[Refusal]) -> None:
     """Refuse values that did not come from a file and break one of the rules."""
     try:
@@ -54,12 +76,10 @@ def require_values(field: str, value: object, refusal: type[Refusal]) -> None:
 def require_bounds(value: object) -> None:
     """Every value in lists and mappings, keys included; without calls inside calls, so that no depth matters."""
     waiting: list[tuple[object, int]] = [(value, 0)]
-    count = 0
+    tally = Tally()
     while waiting:
         found, depth = waiting.pop()
-        count += 1
-        if count > MOST_VALUES or depth > DEEPEST:
-            too_many()
+        tally.add(found, depth)
         if isinstance(found, str):
             require_text(found)
         elif isinstance(found, int) and abs(found) >= 10**_MOST_DIGITS:
@@ -91,8 +111,8 @@ def whole_number(digits: str, line: int | None = None) -> int:
 
 
 def finite_number(digits: str, line: int | None = None) -> float:
-    """A number that is one: neither infinite nor beyond what floating point holds."""
-    number = float(digits)
+    """A number of bounded length that is one: neither infinite nor beyond what floating point holds."""
+    number = float(digits) if len(digits) <= _MOST_DIGITS else _too_long(line)
     if not math.isfinite(number):
         raise OutsideWrong("a number must be finite", "Write the number.", line)
     return number

@@ -12,15 +12,7 @@ from typing import Any
 
 import yaml
 
-from records.outside_values import (
-    DEEPEST,
-    MOST_VALUES,
-    OutsideWrong,
-    finite_number,
-    require_text,
-    too_many,
-    whole_number,
-)
+from records.outside_values import OutsideWrong, Tally, finite_number, require_text, whole_number
 
 __all__ = ["from_yaml"]
 
@@ -70,7 +62,7 @@ def _read(text: str) -> Any:
     documents: list[Any] = []
     waiting = [_Open(documents)]
     named: dict[str, Any] = {}
-    count = 0
+    tally = Tally()
     for event in yaml.parse(text, Loader=_Loader):
         line = event.start_mark.line + 1
         if isinstance(event, yaml.CollectionEndEvent):
@@ -78,7 +70,6 @@ def _read(text: str) -> Any:
         if not isinstance(event, yaml.NodeEvent):
             continue
         node: Any = event
-        count += 1
         if len(waiting) == 1 and documents:
             raise OutsideWrong("one document only", "Remove the others.", line)
         if isinstance(event, yaml.AliasEvent):
@@ -87,16 +78,15 @@ def _read(text: str) -> Any:
                 raise OutsideWrong(
                     "an alias (*name) stands for what is complete before it", "Write out what is meant.", line
                 )
-            value, size = _copied(named[node.anchor], MOST_VALUES - count, len(waiting), line)
-            count += size
+            value = _copied(named[node.anchor], tally, len(waiting), line)
         elif node.tag is not None:
             raise OutsideWrong("no tags (!name)", "Remove it, or put the text in quotes.", line)
         elif isinstance(event, yaml.ScalarEvent):
             value = _scalar(event.value, line) if node.implicit[0] else require_text(event.value, line)
         else:
             value = {} if isinstance(event, yaml.MappingStartEvent) else []
-        if count > MOST_VALUES or len(waiting) > DEEPEST:
-            too_many(line)
+        if not isinstance(event, yaml.AliasEvent):
+            tally.add(value, len(waiting), line)
         waiting[-1].take(value, line)
         if not isinstance(event, yaml.AliasEvent):
             if node.anchor is not None:
@@ -106,16 +96,18 @@ def _read(text: str) -> Any:
     return documents[0] if documents else None
 
 
-def _copied(value: Any, most: int, depth: int, line: int) -> tuple[Any, int]:
-    """A copy, and how many values it holds."""
-    if depth > DEEPEST or most < 0:
-        too_many(line)
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    size, copies = 1, {}
-    for key, part in parts:
-        copies[key], more = _copied(part, most - size, depth + 1, line)
-        size += more
-    return (copies if isinstance(value, dict) else list(copies.values()) if isinstance(value, list) else value), size
+def _copied(value: Any, tally: Tally, depth: int, line: int) -> Any:
+    """A copy, counted while it is made."""
+    tally.add(value, depth, line)
+    if isinstance(value, list):
+        return [_copied(part, tally, depth + 1, line) for part in value]
+    if not isinstance(value, dict):
+        return value
+    copies = {}
+    for key, part in value.items():
+        tally.add(key, depth + 1, line)
+        copies[key] = _copied(part, tally, depth + 1, line)
+    return copies
 
 
 def _scalar(written: str, line: int) -> Any:

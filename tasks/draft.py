@@ -17,7 +17,9 @@ from mechanisms.refusal import Fault, Refusal
 from records.outside_values import OutsideWrong, require_values
 from records.outside_yaml import from_yaml
 from tasks.draft_columns import column_line, comment, quoted
+from tasks.draft_values import folded
 from tasks.neighbours.told import RolesRefused, Told, ToldRoles
+from tasks.room import require_room_to_look
 from tasks.source_files import SourceUnreadable, source_files
 
 __all__ = ["NamesRefused", "draft_spec"]
@@ -43,7 +45,9 @@ def draft_spec(path: Path, roles: ToldRoles | None = None) -> str:
         dataset = ds.dataset(str(path), format="parquet", partitioning=partitioning)
         names = _names(dataset)
         comments = _comments(told, names)
-        lines = [column_line(dataset, field, _about(field.name, told)) for field in dataset.schema]
+        require_room_to_look(dataset)
+        looked_at = folded(str(path), dataset, partitioning)
+        lines = [column_line(looked_at, field, _about(field.name, told)) for field in dataset.schema]
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise SourceUnreadable.at(
             "DATA", rule="must be readable, complete Parquet", got=str(path), remedy="Check the path and the files."

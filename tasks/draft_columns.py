@@ -11,20 +11,17 @@ import re
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import yaml
 
+from tasks.draft_values import frequent_values, has_missing
 from tasks.neighbours.told import Told
 
-__all__ = ["MOST_CATEGORIES", "RARE_BELOW", "column_line", "comment", "quoted"]
-
-MOST_CATEGORIES = 60
-RARE_BELOW = 10
+__all__ = ["column_line", "comment", "quoted"]
 
 
 def column_line(dataset: ds.Dataset, field: pa.Field, told: Told) -> str:
-    """The line of the column; a comment if it cannot be released."""
+    """The line of the column, as it is stored; a comment if it cannot be released."""
     name, stored = quoted(field.name), field.type
     value = stored.value_type if pa.types.is_dictionary(stored) else stored
     whole, broken = pa.types.is_integer(value), pa.types.is_floating(value) or pa.types.is_decimal(value)
@@ -67,8 +64,7 @@ def _number_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: boo
 
 
 def _gaps(dataset: ds.Dataset, name: str) -> list[str]:
-    missing = dataset.to_table(columns=[name]).column(0).null_count > 0
-    return ["values are missing, so choose a missing rule"] if missing else []
+    return ["values are missing, so choose a missing rule"] if has_missing(dataset, name) else []
 
 
 def _undecided(told: Told, what: str) -> list[str]:
@@ -78,7 +74,7 @@ def _undecided(told: Told, what: str) -> list[str]:
 def _category_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: bool, text: bool) -> str:
     name = quoted(field.name)
     remarks = [*told.remarks, *_misfit(not (whole or text), field.type)]
-    frequent, complete, few = _frequent(dataset, field.name) if text else ([], False, True)
+    frequent, complete, few = frequent_values(dataset, field.name) if text else ([], False, True)
     listed: list[str] | list[int] = []
     if told.codes:
         listed = _from_code_book(told, frequent) if text else _whole_numbers(told.codes)
@@ -88,7 +84,7 @@ def _category_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: b
             else "codes that are no whole numbers: list categories"
         )
     elif not few and told.role is None and told.kind is None:
-        return _line(name, "role: identifier", [*remarks, "too many different values for a category"], told)
+        return _line(name, "role: identifier", [*remarks, "too many or too long values for a category"], told)
     elif text and few:
         listed = frequent
         if not complete:
@@ -104,18 +100,6 @@ def _category_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: b
     role = told.role or "quasi_identifier"
     kind = "ordinal" if told.kind == "ordinal" else "nominal"
     return _line(name, f"role: {role}, type: {kind}, categories: {quoted(listed)}", remarks, told)
-
-
-def _frequent(dataset: ds.Dataset, name: str) -> tuple[list[str], bool, bool]:
-    """The frequent values, whether these are all, and whether there are few enough for a category."""
-    counts = pc.value_counts(dataset.to_table(columns=[name]).column(0).cast(pa.string()).combine_chunks())
-    values, numbers = counts.field("values").to_pylist(), counts.field("counts").to_pylist()
-    if len(values) > MOST_CATEGORIES:
-        return [], False, False
-    frequent = [
-        value for value, number in zip(values, numbers, strict=True) if number >= RARE_BELOW and value is not None
-    ]
-    return sorted(frequent), len(frequent) == len(values), True
 
 
 def _from_code_book(told: Told, frequent: list[str]) -> list[str]:

@@ -4,6 +4,8 @@ Two things about GX shape this module. A GX result holds failing values of the d
 format but BOOLEAN_ONLY, so that is the only one used, and a count is asked for separately as an
 integer metric. And GX reports its own errors with values of the data in text, traceback, log and
 warning, so all four are dropped: an expectation that raised is a failed expectation, nothing more.
+
+Expectations that take a pattern never reach GX, which would match it by backtracking (pattern_matching).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 
 import pandas as pd
 
+from tasks.pattern_matching import MATCHED_BY_PATTERN, values_against_patterns
 from tasks.row_conditions import Condition
 
 # Read by GX when it is imported.
@@ -155,7 +158,12 @@ def run(frame: pd.DataFrame, asked: Sequence[tuple[str, Mapping[str, Any], Condi
                 request = None if rows is None else batch.build_batch_request({"dataframe": rows})
                 validator = None if request is None else context.get_validator(batch_request=request)
                 for kind, kwargs, _ in group:
-                    outcomes.append(_CANNOT_RUN if validator is None else _outcome(validator, kind, kwargs))
+                    if rows is None:
+                        outcomes.append(_CANNOT_RUN)
+                    elif kind in MATCHED_BY_PATTERN:
+                        outcomes.append(_pattern_outcome(rows, kind, kwargs))
+                    else:
+                        outcomes.append(_outcome(validator, kind, kwargs))
             return outcomes
         finally:
             context.data_sources.delete("memory")  # GX keeps its last context, which would keep the data
@@ -170,6 +178,17 @@ def _outcome(validator: Any, kind: str, kwargs: Mapping[str, Any]) -> Outcome:
         return Outcome(False, _unexpected_count(validator, kind, kwargs))
     except _RAISED:
         return _CANNOT_RUN
+
+
+def _pattern_outcome(rows: pd.DataFrame, kind: str, kwargs: Mapping[str, Any]) -> Outcome:
+    """As GX decides: `mostly` is a share of the values that are there, and where there is none nothing fails."""
+    try:
+        unexpected, asked = values_against_patterns(rows[kwargs["column"]], kind, kwargs)
+    except _RAISED:
+        return _CANNOT_RUN
+    if not asked or (asked - unexpected) / asked >= kwargs.get("mostly", 1):
+        return Outcome(True, None)
+    return Outcome(False, unexpected)
 
 
 def _chosen(frame: pd.DataFrame, condition: Condition) -> pd.DataFrame | None:

@@ -6,6 +6,7 @@ A constant column takes no room in a file and as much as any other in memory, so
 from __future__ import annotations
 
 import resource
+from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from mechanisms.columns import Column
 from tasks.parts import SourceTooLarge, text_bytes
 from tasks.source_files import unreadable
 
-__all__ = ["available", "require_room"]
+__all__ = ["available", "require_room", "require_room_to_look"]
 
 # As measured from source to bundle (docs/scale.md): 16 to 41 bytes for each value of a release at once. A column that
 # is only looked at once takes its decoded form and a copy; the digest of values takes two words a record.
@@ -29,7 +30,7 @@ def require_room(dataset: ds.Dataset, columns: Mapping[str, Column], kept: Colle
     a_record = _A_RECORD + text_bytes({name: columns[name] for name in kept})
     a_record += sum(_A_VALUE_KEPT if name in kept else _A_VALUE_SEEN for name in columns)
     records, texts = _announced(dataset)
-    if records * a_record + texts > available():
+    if records * a_record + sum(texts.values()) > available():
         raise SourceTooLarge.at(
             "source.path",
             rule="its declared columns, decoded, take more memory than there is",
@@ -37,10 +38,21 @@ def require_room(dataset: ds.Dataset, columns: Mapping[str, Column], kept: Colle
         )
 
 
-def _announced(dataset: ds.Dataset) -> tuple[int, int]:
+def require_room_to_look(dataset: ds.Dataset) -> None:
+    """Refuse a source of which not even one column would fit; columns are looked at one after the other."""
+    records, texts = _announced(dataset)
+    if records * _A_VALUE_SEEN + max(texts.values(), default=0) > available():
+        raise SourceTooLarge.at(
+            "DATA",
+            rule="each of its columns, decoded, must fit into the memory that there is",
+            remedy="Run where there is more, or draft from some of the files.",
+        )
+
+
+def _announced(dataset: ds.Dataset) -> tuple[int, Counter[str]]:
     """The number of records and the bytes of their texts by the footers; refused if these contradict themselves."""
     texts = {field.name for field in dataset.schema if not _has_width(field.type)}
-    records = size = 0
+    records, size = 0, Counter[str]()
     for fragment in dataset.get_fragments():
         try:
             groups, footer = fragment.row_groups, fragment.metadata
@@ -50,12 +62,12 @@ def _announced(dataset: ds.Dataset) -> tuple[int, int]:
         if whole != footer.num_rows or any(group.num_rows < 0 for group in groups):
             raise unreadable(dataset.filesystem, fragment.path, ValueError("the footer contradicts itself"))
         records += sum(group.num_rows for group in groups)
-        places = [place for place in range(footer.num_columns) if footer.schema.column(place).name in texts]
-        size += sum(
-            max(0, footer.row_group(group.id).column(place).total_uncompressed_size)
-            for group in groups
-            for place in places
-        )
+        for place in range(footer.num_columns):
+            name = footer.schema.column(place).name
+            if name in texts:
+                size[name] += sum(
+                    max(0, footer.row_group(group.id).column(place).total_uncompressed_size) for group in groups
+                )
     return records, size
 
 

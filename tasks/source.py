@@ -80,7 +80,8 @@ def open_source(
             source.names,
             filesystem=source.system,
             format=ds.ParquetFileFormat(
-                dictionary_columns={name for name in wanted if wanted[name].categories},
+                # A text that comes again takes no room in a file; unfolded it would take as much each time.
+                dictionary_columns={name for name in wanted if wanted[name].categories or name == unit},
                 # A flipped bit is another value, not a damaged one, unless the file has sums of its pages.
                 default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True),
             ),
@@ -208,11 +209,20 @@ def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
 
 def _read_units(stored: pa.ChunkedArray) -> _Read:
     """Units numbered in the order of their first record, so that nothing of their names is left."""
-    # A stored dictionary may hold a value twice, and then a unit would have two numbers.
-    plain = stored.cast(stored.type.value_type) if pa.types.is_dictionary(stored.type) else stored
+    plain = _numbered(stored) if pa.types.is_dictionary(stored.type) else stored
     chunks = plain.dictionary_encode().unify_dictionaries().chunks
     codes = np.concatenate([pc.fill_null(chunk.indices, -1).to_numpy() for chunk in chunks])
     return _Read(codes.astype(np.int64), bool((codes < 0).any()), False)
+
+
+def _numbered(stored: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A number for each text, without writing the text out in every row.
+
+    A stored dictionary may hold a value twice, and then a unit would have two numbers.
+    """
+    chunks = stored.unify_dictionaries().chunks
+    names = chunks[0].dictionary.dictionary_encode().indices
+    return pa.chunked_array([names.take(chunk.indices) for chunk in chunks])
 
 
 def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
@@ -293,6 +303,8 @@ def _domain_rule(column: Column) -> str:
 
 def _read_type(stored: pa.DataType) -> pa.DataType:
     """Texts are read as a dictionary, so that each is compared once and not in every row."""
+    if pa.types.is_string_view(stored):
+        return pa.dictionary(pa.int32(), pa.string())
     return (
         pa.dictionary(pa.int32(), stored) if pa.types.is_string(stored) or pa.types.is_large_string(stored) else stored
     )

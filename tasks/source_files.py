@@ -64,6 +64,13 @@ def source_files(path: str, *, only: str | None = None) -> SourceFiles:
             names = [str(file) for file in files if file.is_file()] if only is None else [only]
         except OSError as error:
             raise unreadable(system, root[:_LONGEST_SHOWN], error) from None
+    if not all(map(_is_text, names)):
+        raise SourceUnreadable.at(
+            "source.path",
+            rule="every name below it must be text in UTF-8",
+            got=path,
+            remedy="Rename files and folders.",
+        )
     found = SourceFiles(system, root, sorted((name for name in names if _is_data(name, root)), key=PurePosixPath))
     if not found.names:
         raise SourceUnreadable.at(
@@ -100,6 +107,11 @@ def unreadable(system: fs.FileSystem, name: str, error: Exception) -> Refusal:
     return SourceUnreadable.at(
         "source.path", rule="must be readable, complete Parquet", got=shown, remedy="Check the path and the files."
     )
+
+
+def _is_text(name: str) -> bool:
+    """Bytes of a name that are no UTF-8 come as halves of characters, which neither pyarrow nor a screen takes."""
+    return not any("\ud800" <= sign <= "\udfff" for sign in name)
 
 
 def _is_data(name: str, root: str) -> bool:

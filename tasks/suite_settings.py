@@ -5,7 +5,8 @@ A setting that is not listed here is refused, so that a new one of Great Expecta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,11 +14,18 @@ import pyarrow.compute as pc
 from mechanisms.refusal import Fault
 from tasks.row_conditions import NotACondition, row_condition
 
-__all__ = ["setting_faults"]
+__all__ = ["pattern_faults", "setting_faults"]
 
 _LONGEST_TEXT = 1000
 _LONGEST_LIST = 65_536
-_MOST_PATTERNS = 200  # each is compiled, and matched with every value
+_MOST_PATTERNS = 200  # of a suite: each is compiled, and matched with every value
+# RE2 writes a repetition out, in time that can grow with the square of what comes of it: of 20,000, less than a second.
+_MOST_UNFOLDED = 20_000
+_REPETITION = re.compile(r"\{([0-9]{1,4})(,?)([0-9]{0,4})\}")  # RE2 refuses more than 1000
+_BY_NAME = re.compile(r"\\p", re.IGNORECASE)
+_A_NAMED_CLASS = 200  # as long as so many letters: \pL takes as much to compile
+# The regular expression of a format is Python's own, and backtracks where its parts touch: a millisecond for ten.
+_MOST_PARTS = 10
 _COMPARISON = '{"type": "comparison", "column": {"name": "age"}, "operator": "<", "parameter": 16}'
 
 
@@ -36,6 +44,45 @@ def setting_faults(field: str, setting: str, value: object) -> Iterator[Fault]:
         yield Fault(field, "must be a value; parameters are not filled in", "Write the value.")
     elif not fits(value):
         yield Fault(field, rule, remedy)
+
+
+def pattern_faults(expectations: Sequence[Mapping[str, Mapping[str, object]]]) -> list[Fault]:
+    """What is wrong with all patterns of a suite together, found without compiling one."""
+    settings = [expectation["kwargs"] for expectation in expectations]
+    patterns = [setting["regex"] for setting in settings if "regex" in setting]
+    for setting in settings:
+        several = setting.get("regex_list")
+        patterns += several if isinstance(several, list) else []
+    if len(patterns) > _MOST_PATTERNS:
+        rule = f"must hold at most {_MOST_PATTERNS} patterns in all"
+        return [Fault("validate.suite", rule, "Keep those that matter.", str(len(patterns)))]
+    size = sum(_unfolded(pattern) for pattern in patterns if isinstance(pattern, str))
+    if size > _MOST_UNFOLDED:
+        rule = f"its patterns, with repetitions written out, must have at most {_MOST_UNFOLDED:,} characters in all"
+        return [Fault("validate.suite", rule, "Repeat less, or use * and +.", f"{size:,}")]
+    return []
+
+
+def _unfolded(pattern: str) -> int:
+    """At least the length of a pattern whose repetitions are written out.
+
+    Where groups begin is not looked for: what repeats one repeats everything before it.
+    """
+    size = end = 0
+    for found in _REPETITION.finditer(pattern):
+        times = max(1, int(found[1]) + len(found[2]), int(found[3] or 0))
+        piece = pattern[end : found.start()]
+        size += _length(piece)
+        if piece[-1:] in (")", "}", "*", "+", "?", ""):
+            size *= times
+        else:
+            size += times * (_length(piece) if piece.endswith("]") else _length(piece[-3:]) - len(piece[-3:]) + 1)
+        end = found.end()
+    return size + _length(pattern[end:])
+
+
+def _length(piece: str) -> int:
+    return len(piece) + _A_NAMED_CLASS * len(_BY_NAME.findall(piece))
 
 
 def _is_text(value: object) -> bool:
@@ -73,6 +120,10 @@ def _is_pattern(value: object) -> bool:
     return True
 
 
+def _is_format(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _LONGEST_TEXT and value.count("%") <= _MOST_PARTS
+
+
 def _are_ranges(value: object) -> bool:
     return (
         isinstance(value, dict)
@@ -98,10 +149,11 @@ _RULE = "must be a regular expression without look-around and references to grou
 _SHORTER = "Write it in the language of RE2."
 _PATTERN: _Kind = (_is_pattern, _RULE, _SHORTER)
 _PATTERNS: _Kind = (
-    lambda value: isinstance(value, list) and len(value) <= _MOST_PATTERNS and _is_list_of(value, _is_pattern),
-    f"at most {_MOST_PATTERNS}, and each {_RULE}",
+    lambda value: _is_list_of(value, _is_pattern),
+    "must be a list of regular expressions without look-around and references to groups",
     _SHORTER,
 )
+_FORMAT: _Kind = (_is_format, f"must be a format of at most {_MOST_PARTS} parts (%)", "Shorten it.")
 _RANGES: _Kind = (_are_ranges, "must be quantiles and value_ranges, as lists of numbers and pairs", "Write the lists.")
 
 _METHOD: _Kind = (
@@ -121,7 +173,8 @@ _KINDS: Mapping[str, _Kind] = {
     "allow_relative_error": _METHOD,
     "double_sided": _SWITCH,
     **dict.fromkeys(("column", "column_A", "column_B", "ignore_row_if", "match_on", "method"), _TEXT),
-    **dict.fromkeys(("type_", "strftime_format"), _TEXT),
+    "type_": _TEXT,
+    "strftime_format": _FORMAT,
     **dict.fromkeys(("column_list", "column_set", "type_list"), _TEXTS),
     **dict.fromkeys(("min_value", "max_value"), _BOUND),
     **dict.fromkeys(("mostly", "sum_total", "value", "threshold", "multiplier", "column_index"), _NUMBER),

@@ -1,15 +1,20 @@
-"""A small file that unfolds: constant columns take no room on disk, and as much as any others in memory."""
+"""A small file that unfolds: constant columns and repeated texts take no room on disk, and as much as any in memory."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+from typed_line import typed
+from workplace import Workplace, make_private, make_units, open_dp_account
 
 COLUMNS, GROUP, GROUPS = 3, 1 << 20, 60
 # In a process of its own with 3 GB of addresses, of which the program takes about one.
@@ -53,3 +58,76 @@ def test_what_does_not_fit_is_refused_before_it_is_read(tmp_path: Path) -> None:
     told, grown = json.loads(ended.stdout)
     assert told == "source-too-large"
     assert grown < 200  # MB
+
+
+# A text that comes again is stored once, in a few bytes; written out, it takes its length in every row.
+LONG, ROWS, UNITS = 100_000, 30_000, 300
+ENOUGH = 1 << 20  # KiB; written out, the texts are 3 GB
+
+
+def repeated(texts: int) -> pa.DictionaryArray:
+    places = pa.array(np.arange(ROWS, dtype=np.int32) * texts // ROWS)
+    return pa.DictionaryArray.from_arrays(places, pa.array([f"{place:0{LONG}d}" for place in range(texts)]))
+
+
+def peak_of(*arguments: object) -> tuple[int, str]:
+    """The most memory that a command held, in KiB, and what it printed."""
+    command = subprocess.Popen(
+        [str(Path(sys.executable).with_name("penstock")), *map(str, arguments)],
+        env={name: value for name, value in os.environ.items() if not name.startswith("PREFECT")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with command:
+        assert command.stdout is not None
+        printed = command.stdout.read()
+        _, status, used = os.wait4(command.pid, 0)
+        command.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_maxrss, f"{command.returncode}: {printed}"
+
+
+@pytest.mark.parametrize("kind", ["text", "dictionary", "view"])
+def test_a_draft_does_not_write_repeated_texts_out(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "data.parquet"
+    texts: pa.Array = repeated(2)
+    if kind == "view":
+        texts = pa.array([repeated(2)[place].as_py() for place in (0, -1)] * 50, pa.string_view())
+    with pq.ParquetWriter(file, pa.schema([("name", texts.type)]), store_schema=kind != "text") as writer:
+        for _ in range(ROWS // len(texts)):
+            writer.write_table(pa.table({"name": texts}))
+    assert file.stat().st_size < 4 << 20
+    held, printed = peak_of("init", file)
+    assert printed.startswith("0: ")
+    assert '"name": {role: identifier}' in printed
+    assert held < ENOUGH
+
+
+def test_a_draft_of_many_records_holds_few_of_them(tmp_path: Path) -> None:
+    unfolding(tmp_path / "data.parquet")
+    held, printed = peak_of("init", tmp_path / "data.parquet")
+    assert printed.startswith("0: ")
+    assert held < ENOUGH // 2  # a column takes as much, and was held several times
+
+
+def test_a_draft_of_what_does_not_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    unfolding(tmp_path / "data.parquet")
+    monkeypatch.setattr("tasks.room.available", lambda: GROUP * GROUPS)
+    with mock.patch("tasks.draft.column_line") as looked_at:
+        refused = typed("init", tmp_path / "data.parquet")
+    refused.require_refusal(3)
+    assert "source-too-large" in refused.err
+    assert looked_at.call_count == 0
+
+
+def test_a_release_does_not_write_out_whose_records_are_whose(workplace: Workplace) -> None:
+    make_private(workplace)
+    make_units(workplace, 2)
+    open_dp_account(4, unit="individual")
+    survey = workplace.write_survey(ROWS)
+    place = survey.column_names.index("person_id")
+    pq.write_table(survey.set_column(place, "person_id", repeated(UNITS)), workplace.source, store_schema=False)
+    assert workplace.source.stat().st_size < 8 << 20
+    held, printed = peak_of("run", workplace.write_spec())
+    assert printed.startswith("0: ")
+    assert held < ENOUGH

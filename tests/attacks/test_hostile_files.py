@@ -117,6 +117,11 @@ TEXTS: dict[str, bytes] = {
     "aliases without end.yaml": b"a0: &a0 [x]\n"
     + b"".join(b"a%d: &a%d [*a%d, *a%d, *a%d]\n" % (n, n, n - 1, n - 1, n - 1) for n in range(1, 40)),
     "an alias of itself.yaml": b"name: &a [*a]\n",
+    "a text that is meant 220,000 times.yaml": b"describe: {publisher: &a %s, keywords: [%s]}"
+    % (b"x" * 9999, b"*a," * 220_000),
+    "a decimal of a million digits.yaml": b"name: 0." + b"1" * 1_000_000,
+    "a decimal of a million digits.json": b'{"name": 0.' + b"1" * 1_000_000 + b"}",
+    "an exponent of a million digits.json": b'{"name": 1e' + b"0" * 1_000_000 + b"}",
     "17 MB.yaml": b"name: " + b"x" * (17 << 20),
     "a million values.yaml": b"name: [" + b"1," * 1_000_000 + b"]",
 }
@@ -288,6 +293,35 @@ def test_a_source_that_is_no_ordinary_file_is_refused_without_waiting_for_it(wor
     else:
         ended.require_refusal(2, 3)
     typed("plan", spec, "--count").require_refusal(2, 3)
+
+
+@pytest.mark.parametrize("folder", [b"k=\xff\xfe", b"region=\xff\xfe", b"\xff", b"region=%FF%FE", b"%FF=a"])
+def test_a_source_in_folders_whose_names_are_no_text_is_refused(workplace: Workplace, folder: bytes) -> None:
+    data = workplace.folder / "data"
+    below = os.path.join(os.fsencode(data), folder)
+    os.makedirs(below)
+    table = pq.read_table(workplace.source)
+    is_region = folder.startswith(b"region")
+    pq.write_table(table.drop_columns("region") if is_region else table, data / "a.parquet")
+    os.rename(data / "a.parquet", os.path.join(below, b"a.parquet"))
+    workplace.raw["source"]["path"] = "data"
+    spec = workplace.write_spec()
+    for command in (("plan", spec, "--count"), ("init", data)):
+        ended = typed(*command)
+        if b"%" in folder:  # escapes stand for something, if only for the mark of what is no character
+            assert ended.code in (0, 3)
+        else:
+            ended.require_refusal(3)
+            assert "UTF-8" in ended.err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_private_key_that_is_no_ordinary_file_is_refused_without_waiting_for_it(
+    workplace: Workplace, kind: str
+) -> None:
+    key = workplace.folder / "anna.pem"
+    KINDS[kind](key)
+    typed("sign", "0" * 64, "--key", key).require_refusal(1, 2, 7)
 
 
 def damaged(content: bytes) -> dict[str, bytes]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -140,12 +141,20 @@ def test_the_digest_of_a_spec_covers_what_its_suite_asks(workplace: Workplace) -
 
 
 def test_a_suite_of_any_length_is_refused_before_it_is_looked_at(workplace: Workplace) -> None:
-    """45,000 expectations kept a plan busy for minutes, and so did 20,000 patterns."""
-    pattern = "(a|b{1,9})*c{900}(x{1,900})"
-    patterns = {"column": "region", "regex_list": [pattern] * 20_000}
+    """45,000 expectations kept a plan busy for minutes, and so did 20,000 patterns, also in several expectations."""
+
+    def matched(*patterns: str) -> dict[str, Any]:
+        kwargs = {"column": "region", "regex_list": list(patterns)}
+        return {"type": "expect_column_values_to_match_regex_list", "kwargs": kwargs}
+
+    one_more = {"type": "expect_column_values_to_match_regex", "kwargs": {"column": "region", "regex": "a"}}
     for suite, rule in (
         ([at_most(step) for step in range(45_000)], "at most 500 expectations"),
-        ([{"type": "expect_column_values_to_match_regex_list", "kwargs": patterns}], "at most 200"),
+        ([matched(*["(a|b{1,9})*c{900}(x{1,900})"] * 20_000)], "at most 200 patterns"),
+        ([matched(*["(a{1,500}b?){1,2}N"] * 200)] * 50, "at most 200 patterns"),
+        ([matched(*["a"] * 200), one_more], "at most 200 patterns"),
+        ([matched(*["(a{1,500}b?){1,2}N"] * 10)] * 20, "at most 20,000 characters"),
+        ([matched("(?:a{0,1000})" * 70)], "at most 20,000 characters"),  # ten seconds, and no longer than others
     ):
         ask_with(workplace, suite)
         with mock.patch("tasks.suite_settings._is_pattern", side_effect=AssertionError("looked at")):

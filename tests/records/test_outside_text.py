@@ -142,6 +142,10 @@ def test_usual_yaml_is_read(text: str, said: Any) -> None:
         ("a: =", "not read as it is written"),
         ("a: 1.0e+999", "a number must be finite"),
         ("a: " + "9" * 41, "at most 40 digits"),
+        ("a: 1." + "9" * 39, "at most 40 digits"),
+        ("a: &x " + "b" * 9999 + "\nc: [" + "*x," * 1700 + "]", "line 2: all texts together have at most 16,777,216"),
+        ("a: &x {" + "b" * 1000 + ": 1}\nc: [" + "*x," * 17000 + "]", "line 2: all texts together"),
+        ("a: [" + ("b" * 9999 + ",") * 1700 + "]", "line 1: all texts together"),
         ('a: "\\0"', "no control characters"),
         ("a: " + "b" * (LONGEST_TEXT + 1), "at most 10,000 characters"),
         ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), f"at most {DEEPEST} deep"),
@@ -169,6 +173,8 @@ def test_json_means_what_it_means_to_others(value: Any) -> None:
         ("[-Infinity]", "a number must be finite"),
         ("[1e999]", "a number must be finite"),
         ("[" + "9" * 41 + "]", "at most 40 digits"),
+        ("[1." + "9" * 39 + "]", "at most 40 digits"),
+        ("[1e" + "0" * 39 + "]", "at most 40 digits"),
         ("[" * (DEEPEST + 2) + "]" * (DEEPEST + 2), f"at most {DEEPEST} deep"),
         ("[" * 100_000, f"at most {DEEPEST} deep"),
         ('["\\u0000"]', "no control characters"),
@@ -183,6 +189,7 @@ def test_values_from_elsewhere_keep_the_same_rules() -> None:
     require_bounds({"a": [1, (2.5, None)], "b": {"c": True}})
     deep: list[Any] = []
     deep.append(deep)
-    for value, rule in ((deep, "deep"), ([10**40], "digits"), ({"\ud800": 1}, "halves")):
+    many = ["x" * 9999] * 1700
+    for value, rule in ((deep, "deep"), ([10**40], "digits"), (many, "all texts"), ({"\ud800": 1}, "halves")):
         with pytest.raises(SpecRefused, match=rule):
             require_values("spec", value, SpecRefused)

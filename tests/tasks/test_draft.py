@@ -17,7 +17,7 @@ from flows.spec import parse_spec
 from mechanisms.refusal import SpecRefused
 from records.outside_values import first_unfit
 from tasks.draft import draft_spec
-from tasks.draft_columns import MOST_CATEGORIES, RARE_BELOW
+from tasks.draft_values import MOST_CATEGORIES, RARE_BELOW
 from tasks.source import SourceUnreadable
 
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from flows.spec import parse_spec
 from mechanisms.refusal import SpecRefused
 from tasks.draft import draft_spec
-from tasks.draft_columns import MOST_CATEGORIES, RARE_BELOW, column_line
+from tasks.draft_columns import column_line
+from tasks.draft_values import MOST_CATEGORIES, RARE_BELOW
 from tasks.neighbours.ddi import roles_from_codebook
 from tasks.neighbours.sdcmicro import roles_from_call
 from tasks.neighbours.told import RolesRefused, Told, ToldRoles

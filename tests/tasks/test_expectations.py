@@ -481,15 +481,6 @@ def test_a_suite_has_a_bounded_number_of_expectations(tmp_path: Path) -> None:
         user_suite(path)
 
 
-def test_a_setting_has_a_bounded_number_of_patterns() -> None:
-    def faults(number: int) -> list[str]:
-        added = expectation("column_values_to_match_regex_list", column="age", regex_list=["a"] * number)
-        return [str(fault) for fault in suite_faults([added], DECLARED)]
-
-    assert faults(200) == []
-    assert any("at most 200" in fault for fault in faults(201))
-
-
 def test_the_digest_of_a_suite_is_about_what_it_asks() -> None:
     age, job = (expectation("column_to_exist", column=name) for name in ("age", "job"))
     assert digest_of_suite([*derived_suite(DECLARED, 1), age]) == digest_of_suite([age])

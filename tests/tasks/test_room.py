@@ -8,13 +8,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
 from mechanisms.columns import Column
 from tasks import room
 from tasks.parts import SourceTooLarge
-from tasks.room import available, require_room
+from tasks.room import available, require_room, require_room_to_look
 from tasks.source import SourceUnreadable, open_source, read_source
 
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
@@ -57,6 +58,20 @@ def test_long_texts_count_as_they_are_announced(tmp_path: Path, monkeypatch: pyt
         require_room(dataset, {"age": AGE}, ("age",))
     monkeypatch.setattr(room, "available", lambda: 1_200_000)
     require_room(dataset, {"age": AGE}, ("age",))
+
+
+def test_what_is_only_looked_at_needs_room_for_its_largest_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{place:01000d}" for place in range(1000)]
+    pq.write_table(pa.table({"age": [1] * 1000, "one": texts, "other": texts}), tmp_path / "data.parquet")
+    dataset = ds.dataset(str(tmp_path), format="parquet")
+    monkeypatch.setattr(room, "available", lambda: 1_100_000)
+    require_room_to_look(dataset)
+    for least in (1_000_000, 15_000):
+        monkeypatch.setattr(room, "available", lambda least=least: least)
+        with pytest.raises(SourceTooLarge, match="each of its columns"):
+            require_room_to_look(dataset)
 
 
 @pytest.mark.parametrize("group", [2, -1])
