@@ -7,7 +7,7 @@
         data            as it was staged
         secrets/        what a re-check needs
 
-    content = keyed(K, "answer content", canonical(key, digest of the data, facts, digests of all files of secrets))  (2)
+    content = keyed(K, "answer content", canonical(key, digest of the data, facts, digests of all its secrets))      (2)
 
 New noise for an old question would let readers average the noise away, at the price of another epsilon; by (1) the old
 noise comes back, and nothing is spent. A folder appears whole or not at all. Whether it is what was drawn is for the
