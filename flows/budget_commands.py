@@ -111,7 +111,7 @@ def looks(
 def show(
     dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None, as_json: AsJson = False
 ) -> None:
-    """What each data set may spend, has spent, what each release cost, and which runs looked and published nothing."""
+    """What each data set may spend, has spent, what each release cost, and which runs' looks count."""
     from records import existing_records
     from records.looks import looks_of
 

@@ -118,7 +118,7 @@ class Screen:
                 ("approvals missing", f"{document['missing']} of {document['required']}"),
                 ("may decide", ", ".join(document["allowed"])),
                 ("until", document["until"]),
-                ("looks", f"{document['looks']}: other runs that read these data and published nothing"),
+                ("looks", f"{document['looks']}: other runs that published nothing, or declared these data anew"),
                 ("confidential report", document["confidential_report"]),
                 ("decide", f"penstock approve {document['run']} --reviewer NAME --key FILE"),
             ):

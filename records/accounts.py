@@ -116,11 +116,26 @@ class Claim:
             return True
         return self.source in (other.source, other.formerly) or other.source == self.formerly
 
-    def is_known_to_be_of_data_of(self, other: Claim) -> bool:
-        """Whether both are about one actual data set: the same records in the same edition, or parts of one edition.
-        Nothing tells that parts are of one data set but that they are said to be."""
-        parts = (self.column, self.part) != (other.column, other.part)
-        return self.edition == other.edition and (parts or self.has_records_of(other))
+    def part_by(self, partition: str | None) -> str | None:
+        """Its part of a partition; None where it is about the whole, or about a part of another column."""
+        return self.part if partition is not None and self.column == partition else None
+
+    def is_among_files_of(self, whole: Claim) -> bool:
+        """Whether every file that it is made from is one of the other's."""
+        return bool(self.files) and set(self.files) <= set(whole.files)
+
+    def is_known_to_be_of_data_of(self, other: Claim, partition: str | None) -> bool:
+        """Whether both are about one actual data set: the same records in the same edition; or different parts of the
+        partition that their account was opened with, which its officer says is one of one data set; or a part of it
+        and the whole, whose files say so."""
+        mine, its = self.part_by(partition), other.part_by(partition)
+        if self.edition != other.edition:
+            return False
+        if mine is None and its is not None:
+            return self.has_records_of(other) or other.is_among_files_of(self)
+        if mine is not None and its is None:
+            return self.has_records_of(other) or self.is_among_files_of(other)
+        return mine != its or self.has_records_of(other)
 
     def is_apart_from(self, other: Claim) -> bool:
         """Whether nobody is in both: rows of different parts of one partition. An individual may have rows in both,
@@ -202,14 +217,18 @@ class Account:
     def is_of_one_data_set(self, costs: Iterable[Cost]) -> bool:
         """Whether what was charged under this model is about one actual data set; its theorems are, except those of dp.
 
-        Other records and another edition are other data. Different parts cannot be compared, and claims of versions
-        that did not say what their values are cannot either.
+        Other records and another edition are other data, whatever a spec calls them. Only parts of this account's own
+        partition may be other records, and beside a charge for the whole only if they are made from its files. Claims
+        of versions that did not say what their values are cannot be compared.
         """
         claims = [cost.claim for cost in costs if cost.claim.model == self.model and cost.claim.values is not None]
         alike = joined([claim.records for claim in claims])
-        found = {(claim.column, claim.part, same) for claim, same in zip(claims, alike, strict=True)}
-        parts = {(column, part) for column, part, _ in found}
-        return self.model == "dp" or (len({claim.edition for claim in claims}) <= 1 and len(found) == len(parts))
+        found = {(claim.part_by(self.partition), same) for claim, same in zip(claims, alike, strict=True)}
+        wholes = [claim for claim in claims if claim.part_by(self.partition) is None]
+        parts = [claim for claim in claims if claim.part_by(self.partition) is not None]
+        related = not wholes or all(any(part.is_among_files_of(whole) for whole in wholes) for part in parts)
+        each_once = len(found) == len({part for part, _ in found})
+        return self.model == "dp" or (len({claim.edition for claim in claims}) <= 1 and each_once and related)
 
     def as_dict(self) -> dict[str, Any]:
         """As a program reads it; numbers are exact, so they are text."""
@@ -239,7 +258,7 @@ class Cost:
     def charge(self, partition: str | None) -> Charge:
         """As the composition theorems count it; its part counts only if the account declared that partition."""
         claim = self.claim
-        part = claim.part if claim.column is not None and claim.column == partition else None
+        part = claim.part_by(partition)
         return Charge(
             model=claim.model,
             epsilon=claim.epsilon or Fraction(0),  # refused there; only costs with an epsilon are asked

@@ -7,11 +7,12 @@
         data            as it was staged
         secrets/        what a re-check needs
 
-    content = keyed(K, "answer content", canonical(digest of the data, facts, digest of every file of secrets))     (2)
+    content = keyed(K, "answer content", canonical(key, digest of the data, facts, digests of all its secrets))      (2)
 
 New noise for an old question would let readers average the noise away, at the price of another epsilon; by (1) the old
 noise comes back, and nothing is spent. A folder appears whole or not at all. Whether it is what was drawn is for the
-caller to ask of the audit log, which holds (2): secrets decide at gates, and facts are published.
+caller to ask of the audit log, which holds (2): secrets decide at gates, and facts are published. The key is in (2), so
+that what was drawn for one question is not taken for the answer to another.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from typing import Any
 from records import durable
 from records.digest import canonical, keyed, plain_file
 from records.home import Home
+from records.run import RunDamaged
 
-__all__ = ["Answer", "answer_key", "content_of", "find_answer", "keep_answer"]
+__all__ = ["Answer", "answer_key", "content_of", "damaged_answer", "find_answer", "keep_answer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +50,36 @@ def answer_key(home: Home, content: Mapping[str, Any]) -> str:
     return keyed(home.secret_key(), "answer", canonical(dict(content)))
 
 
-def content_of(home: Home, digest: str, facts: Mapping[str, Any], secrets: Path) -> str:
+def content_of(home: Home, key: str, digest: str, facts: Mapping[str, Any], secrets: Path) -> str:
     """(2)."""
     files = sorted(path for path in secrets.rglob("*") if not path.is_dir())
     hidden = {path.relative_to(secrets).as_posix(): plain_file(path) for path in files}
-    content = canonical({"data": digest, "facts": dict(facts), "secrets": hidden})
+    content = canonical({"key": key, "data": digest, "facts": dict(facts), "secrets": hidden})
     return keyed(home.secret_key(), "answer content", content)
 
 
 def find_answer(home: Home, key: str) -> Answer | None:
-    """The table with this key, if it was drawn before."""
+    """The table with this key, if it was drawn before; refused if its folder is not one that was written here."""
     folder = home.answers / key
-    try:
-        told = json.loads((folder / "answer.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not folder.exists():
         return None
-    return Answer(told["run"], told["digest"], told["facts"], folder / "data", folder / "secrets")
+    try:
+        told = json.loads((folder / "answer.json").read_bytes())
+    except (FileNotFoundError, ValueError):
+        told = None
+    match told:
+        case {"run": str(run), "digest": str(digest), "facts": dict(facts)} if (folder / "data").is_file():
+            return Answer(run, digest, facts, folder / "data", folder / "secrets")
+    raise damaged_answer(folder)
+
+
+def damaged_answer(folder: Path) -> RunDamaged:
+    """The refusal to believe an answer."""
+    return RunDamaged.at(
+        str(folder),
+        rule="must be as it was drawn and as the audit log says",
+        remedy="Find out who changed it. Move the folder away to draw anew, which spends again.",
+    )
 
 
 def keep_answer(home: Home, key: str, answer: Answer) -> None:

@@ -1,7 +1,7 @@
 """Everything checked together: log, checkpoints, ledger, decisions, and every manifest that can be reached.
 
-A manifest lies outside the database and says where the log stood when it was sealed; so does the
-outcome of every run in the home. Who puts back an older log, or empties it, contradicts them.
+A manifest lies outside the database and says where the log stood when it was sealed. Who puts back an older log, or
+empties it, contradicts them, and what the home remembers, which every scan of the log is compared with (scan.py).
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from records.log import Action, Event
 from records.people import with_keys
 from records.places import at_hand, bundles_below, manifest_at, resolved
 from records.restoring import unfinished_restoration
-from records.sighting import SEEN
-from records.store import existing_records, noted_head, seen_heads
+from records.store import existing_records
 
 __all__ = ["PublishedMissing", "RecordsDisagree", "backwards", "verify_everything"]
 
@@ -58,10 +57,6 @@ def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, res
     home, records = Home.located(), existing_records(looking=True)
     # What speaks of the log is read before the log: a run that ends meanwhile contradicts nothing.
     bundles = list(bundles)
-    seen = {f"run {run}": head for run, head in seen_heads(home).items()}
-    noted = noted_head(home)
-    if noted is not None:
-        seen[SEEN] = noted
     listed, unlisted = _bundles_in(bundles)
     with records.log.page() as page:
         verified, ledger_events, events = page.verify(), records.ledger.verify(page), page.events()
@@ -81,7 +76,6 @@ def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, res
     faults = [
         *([] if restoring else unfinished_restoration(home)),
         *_decision_faults(events),
-        *(fault for place, head in seen.items() for fault in _head_faults(place, head.seq, head.digest, digests)),
         *unlisted,
         *(
             fault

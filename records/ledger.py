@@ -171,6 +171,11 @@ class Ledger:
             and not _are_apart(claim, cost.claim, records)
         )
 
+    def partition_of(self, claim: Claim) -> str | None:
+        """The partition of the account that a claim is charged to."""
+        account = None if claim.dataset is None else self.book(claim.dataset).accounts.get(claim.model)
+        return None if account is None else account.partition
+
     def book(self, dataset: str) -> Book:
         """Accounts and costs of one data set."""
         with self._log.page() as page:
@@ -318,7 +323,7 @@ def _require_one_actual_data_set(book: Book, cost: Cost) -> None:
         raise OtherData.at(
             "budget.dataset",
             rule=f"the {account.model} account of {account.dataset} is about one actual data set, and these are other "
-            "records or another edition",
+            "records or another edition; only parts of the partition that it was opened with may differ",
             got=account.dataset,
             remedy="Release from the records of the earlier releases, or open an account under a data set name of "
             "its own for the other data.",

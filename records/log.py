@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -21,12 +20,14 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from mechanisms.refusal import Refusal
 from records import log_rows
+from records.actions import Action
 from records.chain import GENESIS, Entry, SealedHead, digest_of, head_holds, is_genuine, seal
 from records.checkpoint import checkpoint, checkpoint_faults, removed_checkpoint
 from records.database import reading, writing
 from records.digest import canonical
 from records.envelope import sealed
-from records.scan import Known, LogAltered, altered, scan
+from records.scan import Known, LogAltered, altered, scan, unseen_faults
+from records.sighting import Memory, Sighting
 
 __all__ = [
     "Action",
@@ -41,47 +42,6 @@ __all__ = [
     "Verified",
     "first_rows",
 ]
-
-
-class Action(StrEnum):
-    """What an event says. Names are never removed or reinterpreted; new meaning gets a new name."""
-
-    PLANNED = "PLANNED"
-    INGESTED = "INGESTED"
-    VALIDATED = "VALIDATED"
-    PROTECTING = "PROTECTING"
-    PROTECTED = "PROTECTED"
-    CHECKED = "CHECKED"
-    PUBLISHING = "PUBLISHING"
-    PUBLISHED = "PUBLISHED"
-    REFUSED = "REFUSED"
-    FAILED = "FAILED"
-    RESUMED = "RESUMED"
-    BUDGET_OPENED = "BUDGET_OPENED"
-    BUDGET_RAISED = "BUDGET_RAISED"
-    RESERVED = "RESERVED"
-    SPENT = "SPENT"
-    SETTLED = "SETTLED"
-    RETURNED = "RETURNED"
-    KEY_TRUSTED = "KEY_TRUSTED"
-    KEY_WITHDRAWN = "KEY_WITHDRAWN"
-    WAITING = "WAITING"
-    APPROVED = "APPROVED"
-    DECLINED = "DECLINED"
-    DECISION_REFUSED = "DECISION_REFUSED"
-    REPEATED = "REPEATED"
-    OVERLAPS = "OVERLAPS"
-    FOUND_PUBLISHED = "FOUND_PUBLISHED"
-    LOOKED = "LOOKED"
-    LOOKS_LIMITED = "LOOKS_LIMITED"
-    USER_ADDED = "USER_ADDED"
-    USER_SECRET_CHANGED = "USER_SECRET_CHANGED"
-    USER_REMOVED = "USER_REMOVED"
-    SIGNED_IN = "SIGNED_IN"
-    SIGN_IN_REFUSED = "SIGN_IN_REFUSED"
-    SIGNED_OUT = "SIGNED_OUT"
-    REPORT_READ = "REPORT_READ"
-    CANCEL_ASKED = "CANCEL_ASKED"
 
 
 # What ends a run or was decided by a person is signed at once; the checkpoint covers all before it.
@@ -104,6 +64,9 @@ _SIGNED = frozenset(
     }
 )
 
+
+# What the home writes down once it is on record (sighting.py): an older database would take it back.
+_NOTED = _SIGNED | {Action.SPENT}
 
 # Version 0.1.0 signed nothing.
 _UNSIGNED_THEN = frozenset({("0.1.0", Action.PUBLISHED), ("0.1.0", Action.REFUSED)})
@@ -169,11 +132,11 @@ class Log:
         key: bytes,
         signing_key: Ed25519PrivateKey,
         code: str,
-        note: Callable[[int, str], None] | None = None,
+        memory: Memory | None = None,
     ) -> None:
-        """note: takes number and digest of a signed event once it is on disk."""
+        """memory: of the home whose log it is; None for a rehearsal, which nobody remembers."""
         self._engine = engine
-        self._note = note
+        self._memory = memory
         self._key = key
         self._signing_key = signing_key
         self._code = code
@@ -184,8 +147,12 @@ class Log:
         """Read and append alone among all writers of all processes; on leaving all of it is on disk, or none."""
         try:
             with writing(self._engine) as connection:
-                pen = Pen(connection, self._key, self._known, self._signing_key, self._code)
+                # Read when nobody else writes any more, so that nothing can have been added to it.
+                seen = self._seen()
+                pen = Pen(connection, self._key, self._known, self._signing_key, self._code, seen)
                 yield pen
+                if pen.noted is not None and seen:
+                    pen.require_seen()  # else what was seen would be forgotten for an event of another log
         except SQLAlchemyError:
             # The database's message can quote the facts, so it is left out.
             raise LogAppendFailed.at(
@@ -193,14 +160,15 @@ class Log:
                 rule="every step must be on record before the next one begins",
                 remedy="Check the database, its permissions and the free space; then run again, it resumes.",
             ) from None
-        if pen.signed is not None and self._note is not None:
-            self._note(*pen.signed)  # after the commit: what is noted is in the log for certain
+        if pen.noted is not None and self._memory is not None:
+            self._memory.note(pen.noted, seen)  # after the commit: what is noted is in the log for certain
 
     @contextmanager
     def page(self) -> Iterator[Page]:
         """Read, while others may write."""
+        seen = self._seen()  # before the snapshot: what is written down later is not in it
         with reading(self._engine) as connection:
-            yield Page(connection, self._key, self._known, self._signing_key.public_key())
+            yield Page(connection, self._key, self._known, self._signing_key.public_key(), seen)
 
     def append(self, action: Action, *, run: str, actor: str, facts: Mapping[str, Any], occurred: datetime) -> Event:
         """Write one event. When this returns, the event is on disk."""
@@ -217,15 +185,10 @@ class Log:
         with self.page() as page:
             return page.head()
 
-    def require(self, seen: Head) -> None:
-        """Refuse a log that is not the one in which `seen` was the last event once."""
+    def require_seen(self) -> None:
+        """Refuse a log that does not hold every event that its home has seen."""
         with self.page() as page:
-            if [event.digest for event in page.numbered([seen.seq])] != [seen.digest]:
-                raise LogAltered.at(
-                    f"event {seen.seq}",
-                    rule="is not the one that this home has seen: the log was cut short or replaced",
-                    remedy="Restore the newest backup of the database; nothing is spent or published until then.",
-                )
+            page.require_seen()
 
     def verify(self) -> Verified:
         """Check every event and the head; raise LogAltered with all that is wrong."""
@@ -236,15 +199,29 @@ class Log:
         """What is said of this log to others, signed with its signing key."""
         return sealed(payload, kind, self._signing_key)
 
+    def _seen(self) -> frozenset[Sighting]:
+        return frozenset() if self._memory is None else self._memory.sightings()
+
 
 class Page:
-    """The log as one transaction sees it; every event it gives out was checked, and none is left out (scan.py)."""
+    """The log as one transaction sees it; every event it gives out was checked, and none is left out (scan.py).
 
-    def __init__(self, connection: Connection, key: bytes, known: Known, public_key: Ed25519PublicKey) -> None:
+    seen: what the home remembers of it, read when nothing of that could be missing in this transaction.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        key: bytes,
+        known: Known,
+        public_key: Ed25519PublicKey,
+        seen: frozenset[Sighting] = frozenset(),
+    ) -> None:
         self.connection = connection
         self.key = key
         self._known = known
         self._public_key = public_key
+        self._seen = seen
         self._whole: list[Entry] | None = None  # once this transaction has scanned the log
         self._caught_up = False
         self._written: list[Entry] = []  # by this transaction, so not for others to know before it ends
@@ -265,6 +242,7 @@ class Page:
         LogAltered.raise_for(
             [
                 *faults,
+                *unseen_faults(self._seen, digests.get),
                 *checkpoint_faults(signed, digests, self._public_key),
                 *(removed_checkpoint(seq) for seq in sorted(due - dict(signed).keys())),
             ]
@@ -279,12 +257,11 @@ class Page:
         """
         if self._whole is None and run is None:
             entries, faults = scan(self.connection, self.key)
-            LogAltered.raise_for(faults)
+            digests = {entry.seq: entry.digest for entry in entries}
+            LogAltered.raise_for([*faults, *unseen_faults(self._seen, digests.get)])
             self._believe(entries)
         if self._whole is None:
-            if not self._caught_up:
-                self._known.catch_up(self.connection, self.key, self._first_written)
-                self._caught_up = True
+            self.require_seen()
             entries = [*self._known.entries(self.connection, self.key, str(run), only), *self._written]
         else:
             entries = self._whole
@@ -293,12 +270,25 @@ class Page:
         ]
 
     def numbered(self, numbers: Sequence[int]) -> list[Event]:
-        """The events with these numbers, in order; whether one is missing is for the caller to see."""
+        """The events with these numbers, in order, each as it was scanned; whether one is missing is for the caller to
+        see."""
+        if self._whole is not None:
+            return [_event(self._whole[number - 1]) for number in sorted(numbers) if 0 < number <= len(self._whole)]
+        self.require_seen()
+        own = {entry.seq: entry.digest for entry in self._written}
         found = log_rows.entries_numbered(self.connection, numbers)
         for entry in found:
-            if not is_genuine(self.key, entry):
+            scanned = own.get(entry.seq) or self._known.digest(entry.seq)
+            if entry.digest != scanned or not is_genuine(self.key, entry):
                 raise altered(entry.seq)
         return [_event(entry) for entry in found]
+
+    def require_seen(self) -> None:
+        """Scan what was written since this process did, and refuse a log that does not hold all that its home has
+        seen."""
+        if self._whole is None and not self._caught_up:
+            self._known.catch_up(self.connection, self.key, self._first_written, self._seen)
+            self._caught_up = True
 
     @property
     def _first_written(self) -> int | None:
@@ -314,12 +304,18 @@ class Pen(Page):
     """A page that can be written on: alone among all writers of all processes."""
 
     def __init__(
-        self, connection: Connection, key: bytes, known: Known, signing_key: Ed25519PrivateKey, code: str
+        self,
+        connection: Connection,
+        key: bytes,
+        known: Known,
+        signing_key: Ed25519PrivateKey,
+        code: str,
+        seen: frozenset[Sighting] = frozenset(),
     ) -> None:
-        super().__init__(connection, key, known, signing_key.public_key())
+        super().__init__(connection, key, known, signing_key.public_key(), seen)
         self._signing_key = signing_key
         self._code = code
-        self.signed: tuple[int, str] | None = None
+        self.noted: Sighting | None = None  # the last event of this transaction that the home writes down
 
     def append(
         self,
@@ -347,8 +343,8 @@ class Pen(Page):
         sealed_head = SealedHead(entry.seq, entry.digest, standing, seal(self.key, entry.seq, entry.digest, standing))
         signed = checkpoint(entry.seq, entry.digest, self._signing_key) if action in _SIGNED else None
         log_rows.add(self.connection, entry, sealed_head, signed)
-        if signed is not None:
-            self.signed = entry.seq, entry.digest
+        if action in _NOTED:
+            self.noted = entry.seq, entry.digest
         self._written.append(entry)
         if self._whole is not None:
             self._whole.append(entry)

@@ -45,6 +45,7 @@ class Sheet:
     def __init__(self, page: Page) -> None:
         self._page = page
         self._read: dict[int, Event] = {}
+        page.require_seen()
         self.tails = {row.subject: row.seq for row in page.connection.execute(select(_TAILS))}
         try:
             holds = page.head().ledger == _standing(page.key, self.tails)

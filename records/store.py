@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,9 +17,9 @@ from records.log import Head, Log, first_rows
 from records.migrations import bring_up_to_date, is_empty
 from records.restoring import require_restored
 from records.run import RunDamaged, outcomes, sightings
-from records.sighting import last_sighting, note_sighting
+from records.sighting import Memory
 
-__all__ = ["Records", "RecordsAbsent", "existing_records", "noted_head", "open_records", "seen_heads"]
+__all__ = ["Records", "RecordsAbsent", "existing_records", "open_records", "seen_heads"]
 
 
 class RecordsAbsent(Refusal):
@@ -68,34 +66,32 @@ def existing_records(*, looking: bool = False) -> Records:
         files.append(Path(database))
     if not all(map(os.path.isfile, files)) or is_empty(open_engine(home.database_url, lasting=True)):
         raise _absent(home)
-    return _opened(home)
+    return _opened(home, looking=looking)
 
 
-def _opened(home: Home) -> Records:
-    """The records in the home's own database, if it is not older than the home remembers."""
+def _opened(home: Home, *, looking: bool = False) -> Records:
+    """The records in the home's own database, if it is not older than the home remembers.
+
+    looking: leave that to the first reading, which says all that is wrong.
+    """
     engine = open_engine(home.database_url, lasting=True)
-    remembered = [head for head in (*seen_heads(home).values(), noted_head(home)) if head is not None]
+    memory = Memory(home, frozenset((head.seq, head.digest) for head in seen_heads(home).values()))
+    remembers = bool(memory.sightings())
     # A run begins after its records are there, so a home with any run has had some.
-    begun = bool(remembered) or any(path.is_dir() for path in home.runs.glob("*"))
+    begun = remembers or any(path.is_dir() for path in home.runs.glob("*"))
     if begun and is_empty(engine):
         raise _absent(home)
-    records = _records(engine, home, partial(note_sighting, home))
-    if remembered:
-        records.log.require(max(remembered, key=lambda head: head.seq))
+    records = _records(engine, home, memory)
+    if remembers and not looking:
+        records.log.require_seen()
     return records
 
 
-def _records(engine: Engine, home: Home, note: Callable[[int, str], None] | None) -> Records:
+def _records(engine: Engine, home: Home, memory: Memory | None) -> Records:
     key = home.secret_key()
     bring_up_to_date(engine, first_rows(key))
-    log = Log(engine, key, home.signing_key(), version("penstock"), note)
+    log = Log(engine, key, home.signing_key(), version("penstock"), memory)
     return Records(engine, log, Ledger(log))
-
-
-def noted_head(home: Home) -> Head | None:
-    """Where the log stood when this home last saw something signed."""
-    seen = last_sighting(home)
-    return None if seen is None else Head(*seen)
 
 
 def seen_heads(home: Home) -> dict[str, Head]:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import Refusal
+from records.digest import canonical, keyed
 from records.looks import look
 from tasks.job import Job
 from tasks.source_digest import SourceDigest
@@ -43,6 +45,7 @@ def answered(
         dataset=claim.dataset,
         source=claim.source,
         known_by=claim.known_by,
+        declared=_declared(job),
         run=job.run.id,
         actor=job.actor,
         now=datetime.now(UTC),
@@ -50,3 +53,11 @@ def answered(
     if isinstance(outcome, Refusal):
         raise outcome
     return outcome
+
+
+def _declared(job: Job) -> list[str]:
+    """Keyed digests of all that a release which spends says of its data, and that would refuse it if it were not so."""
+    if job.plan.guarantee.model not in ADDS_UP:
+        return []
+    key = job.home.secret_key()
+    return [keyed(key, "declaration", canonical(each)) for each in job.plan.declarations]

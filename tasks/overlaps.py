@@ -23,9 +23,10 @@ def record_overlaps(job: Job, claim: Claim) -> None:
     overlaps = job.ledger.overlapping(claim, run=job.run.id)
     if not overlaps:
         return
+    partition = job.ledger.partition_of(claim)
     reasons = {
         cost.run: why_not_together(
-            claim.model, cost.claim.model, of_one_data_set=claim.is_known_to_be_of_data_of(cost.claim)
+            claim.model, cost.claim.model, of_one_data_set=claim.is_known_to_be_of_data_of(cost.claim, partition)
         )
         for cost in overlaps
     }

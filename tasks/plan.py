@@ -82,6 +82,24 @@ class Plan:
         }
 
     @property
+    def declarations(self) -> list[dict[str, Any]]:
+        """All that the records must be for a release to appear, one by one: how many, and what each used column holds.
+
+        A number outside of bounds that clamp refuses nothing.
+        """
+        columns = [
+            {
+                "column": name,
+                "type": column.type,
+                "categories": None if column.categories is None else list(column.categories),
+                "domain": None if column.domain is None or column.outside == "clamp" else list(column.domain),
+                "missing": column.missing,
+            }
+            for name, column in self.used_columns.items()
+        ]
+        return [{"records": self.min_rows}, *columns]
+
+    @property
     def in_parts(self) -> bool:
         """Whether the records are never held together."""
         return self.address is not None or self.memory is not None

@@ -33,7 +33,7 @@ from tasks.ingest import Ingested
 from tasks.job import Job
 from tasks.layouts import write_table
 from tasks.linked import StagedTable, columns_of, stage_linked, stated_columns, stated_tables, tables_of
-from tasks.repeat import drawn_before, keep, take_back
+from tasks.repeat import drawn_before, keep, question, take_back
 from tasks.step import step
 from tasks.swap_parts import swap_columns
 from tasks.table_parts import counted_cells
@@ -60,7 +60,7 @@ class Staged:
     (mechanisms.protected); of a table its hidden account alone.
     declared: the columns of the output in their order, where it consists of records: those of the plan, and those that
     the mechanism made. linked: the tables beside the records.
-    answer: of a table, the keyed digest of its data, facts and secrets (records.answers).
+    answer: of a table, the keyed digest of its question, data, facts and secrets (records.answers).
     """
 
     data: Path
@@ -123,7 +123,7 @@ def protect(job: Job, source: Ingested) -> Staged:
     """Apply the mechanism, put records in random order, stage the file; never draw twice."""
     before = staged_before(job)
     if before is not None:
-        _keep(job, source, before)  # it may have died before it did
+        _keep(job, before)  # it may have died before it did
         return before
     answer = drawn_before(job, *source.digests)
     if answer is not None:
@@ -142,7 +142,7 @@ def protect(job: Job, source: Ingested) -> Staged:
         staged = _commit(job, _draw_records(job, source, kept, randomness))
     else:
         staged = _commit(job, _draw_table(job, source, kept, cells, randomness))
-    _keep(job, source, staged)
+    _keep(job, staged)
     return staged
 
 
@@ -229,17 +229,25 @@ def _spend(job: Job, *, draws: bool) -> None:
     job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
 
 
-def _keep(job: Job, source: Ingested, staged: Staged) -> None:
+def _keep(job: Job, staged: Staged) -> None:
     """A table is remembered, so that the same question gets the same answer."""
     if job.plan.layout is not None:
-        keep(job, source.digest, Answer(job.run.id, staged.digest, staged.facts, staged.data, staged.secrets))
+        keep(job, _question(job), Answer(job.run.id, staged.digest, staged.facts, staged.data, staged.secrets))
+
+
+def _question(job: Job) -> str:
+    """What this run asks, about the source that it has read: its digest is on disk since."""
+    read = job.run.committed("source")
+    if read is None:
+        raise ValueError("a run asks nothing before it has read its source")
+    return question(job, read["digest"])
 
 
 def _answer(job: Job, staged: Staged) -> str | None:
     """What the log says of a table that may come back; records never do, and their secrets can be large."""
     if job.plan.layout is None:
         return None
-    return content_of(job.home, staged.digest, staged.facts, staged.secrets)
+    return content_of(job.home, _question(job), staged.digest, staged.facts, staged.secrets)
 
 
 def _staged(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shutil
 
-from records.answers import Answer, answer_key, content_of, find_answer, keep_answer
+from records.answers import Answer, answer_key, content_of, damaged_answer, find_answer, keep_answer
 from records.digest import plain_file
 from records.log import Action
-from records.run import RunDamaged
 from tasks.job import Job
 from tasks.layouts import read_table, write_table
 
-__all__ = ["drawn_before", "keep", "repeated", "take_back"]
+__all__ = ["drawn_before", "keep", "question", "repeated", "take_back"]
 
 
 def drawn_before(job: Job, *sources: str) -> Answer | None:
@@ -21,11 +20,12 @@ def drawn_before(job: Job, *sources: str) -> Answer | None:
     """
     if job.plan.layout is None:
         return None
-    found = (find_answer(job.home, answer_key(job.home, job.plan.content(source))) for source in sources)
-    answer = next((each for each in found if each is not None), None)
+    keys = (question(job, source) for source in sources)
+    found = ((key, find_answer(job.home, key)) for key in keys)
+    key, answer = next(((key, each) for key, each in found if each is not None), ("", None))
     if answer is None:
         return None
-    content = content_of(job.home, answer.digest, answer.facts, answer.secrets)
+    content = content_of(job.home, key, answer.digest, answer.facts, answer.secrets)
     drawn = [
         (event.facts["data"], event.facts.get("answer"))
         for event in job.log.events(answer.run)
@@ -33,12 +33,13 @@ def drawn_before(job: Job, *sources: str) -> Answer | None:
     ]
     # Versions before 0.4 put only the data on record: what lies beside them cannot be believed any more.
     if (answer.digest, content) not in drawn or plain_file(answer.data) != answer.digest:
-        raise RunDamaged.at(
-            str(answer.data.parent),
-            rule="must be as it was drawn and as the audit log says",
-            remedy="Find out who changed it. Move the folder away to draw anew, which spends again.",
-        )
+        raise damaged_answer(answer.data.parent)
     return answer
+
+
+def question(job: Job, source: str) -> str:
+    """The key of what this run asks about the records with this digest."""
+    return answer_key(job.home, job.plan.content(source))
 
 
 def take_back(job: Job, answer: Answer) -> None:
@@ -57,8 +58,7 @@ def repeated(job: Job, run: str) -> str | None:
     return found[-1] if found else None
 
 
-def keep(job: Job, source: str, answer: Answer) -> None:
+def keep(job: Job, key: str, answer: Answer) -> None:
     """Remember what this run drew, unless an answer is there already."""
-    key = answer_key(job.home, job.plan.content(source))
     if find_answer(job.home, key) is None:
         keep_answer(job.home, key, answer)

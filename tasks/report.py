@@ -6,6 +6,7 @@ import json
 from importlib.metadata import version
 
 from measures.gates import Decision, GateRefused
+from records.log import Action
 from records.looks import Looks, looks
 from records.pages import ConfidentialReport, confidential_report
 from tasks.ingest import Ingested
@@ -49,8 +50,11 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
 
 
 def looks_before(job: Job, source: str) -> Looks:
-    """The other runs that looked at the same data and published nothing: what a reader of this one may know already."""
-    return looks(job.log, dataset=job.plan.dataset, source=source, but=job.run.id)
+    """The other runs whose looks at the same data count: what a reader of this one may know already. It is asked under
+    all that this run's own look was put on record under."""
+    looked = [event.facts["subjects"] for event in job.log.events(job.run.id) if event.action is Action.LOOKED]
+    known_by = [subject for subjects in looked for subject in subjects]
+    return looks(job.log, dataset=job.plan.dataset, source=source, known_by=known_by, but=job.run.id)
 
 
 def require_pass(job: Job, decision: Decision) -> None:

@@ -2,25 +2,33 @@
 
 On a line that does not count them, 29 runs gave the largest share of a cell to five digits, and as many gave the
 largest income: a gate, or a domain, is set to the middle of what is still possible, and a second rule that certainly
-fails sees to it that nothing is ever released.
+fails sees to it that nothing is ever released. Or something is, and spends next to nothing: that the domain held is an
+answer too, and no epsilon covers it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import comb
 from typing import Any
 
+import numpy as np
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from prefect.exceptions import ParameterTypeError
-from workplace import Workplace, make_table
+from private_release import Line, begun
+from workplace import Workplace, make_table, open_dp_account
 
+from flows.plan import draw_up_plan
 from flows.release import release
 from flows.spec import load_spec
 from flows.table_form import release_table
 from mechanisms.refusal import Refusal, SpecRefused
 from records import open_records
+from records.looks import looks_of
+from tasks.report import looks_before, require_pass
 
 ENOUGH = 29
 ALLOWED = 10  # where no officer said anything
@@ -124,3 +132,118 @@ def test_whoever_fills_in_the_form_sets_no_limit(
         release_table(
             data="survey-data.yaml", table="persons", dimensions=["region"], protection=chosen, started_by="carl"
         )
+
+
+def _publishes(line: Line) -> None:
+    line.publish()
+
+
+def _draws_and_is_withdrawn(line: Line) -> None:
+    line.protect()
+    line.job.settle("refused")
+    line.job.run.finish({"outcome": "refused"})
+
+
+def _declares_a_domain(place: Workplace, most: float) -> None:
+    place.raw["source"]["columns"]["income"]["domain"] = [0, most]
+
+
+def _asks_for_records(place: Workplace, most: float) -> None:
+    place.raw["validate"] = {"min_rows": 10**6 - round(most) + 1}
+
+
+def spends_a_hundredth(workplace: Workplace) -> None:
+    make_table(workplace, dimensions=["region"], means=[], adjacency="add_remove", epsilon="1/100")
+    workplace.raw["budget"]["epsilon"] = "1/100"
+    workplace.raw["source"]["columns"]["income"] |= {"outside": "refuse", "domain": [0, 10**7]}
+    open_dp_account(1, adjacency="add_remove")
+
+
+@pytest.mark.parametrize("end", [_publishes, _draws_and_is_withdrawn])
+@pytest.mark.parametrize("declare", [_declares_a_domain, _asks_for_records])
+def test_draws_that_spend_little_do_not_walk_a_declaration_down(
+    workplace: Workplace, declare: Callable[[Workplace, float], None], end: Callable[[Line], None]
+) -> None:
+    """Of 30 answers ten say no: where a no is counted and a yes is not, as many are given as a budget of 1/5 pays."""
+    spends_a_hundredth(workplace)
+    low, high, holds, fails, asked, code = 0.0, 1e6, 20, 10, 0, ""
+    while holds and fails and high - low > 0.01 and code != STOPPED:
+        middle = round(low + (high - low) * comb(holds - 1 + fails, fails) / comb(holds + fails, fails), 3)
+        declare(workplace, middle)
+        workplace.raw["name"] = f"attempt-{asked}"
+        try:
+            with begun(workplace, account=False) as line:
+                end(line)
+            asked, high, holds = asked + 1, middle, holds - 1
+        except Refusal as refusal:
+            code = refusal.code
+            asked, low, fails = asked + (code != STOPPED), middle, fails - 1
+    assert (asked, code) == (ALLOWED, STOPPED)
+
+
+def test_releases_that_declare_what_was_declared_before_are_not_counted(workplace: Workplace) -> None:
+    """An edition each month, and tables of the same columns: their account bounds them."""
+    spends_a_hundredth(workplace)
+    for month in range(ALLOWED + 2):
+        workplace.raw["source"]["edition"] = f"2026-{month}"
+        workplace.raw["protect"][0]["dimensions"] = [["region"], ["region", "education"]][month % 2]
+        with begun(workplace, account=False) as line:
+            line.protect()
+            line.job.settle("refused")
+            line.job.run.finish({"outcome": "refused"})
+    assert len(looks_of(open_records().log, "survey").runs) == 2  # who first declared region and income, and education
+
+
+CHANGES: dict[str, tuple[int, dict[str, Any]]] = {
+    "the domain": (1, {"domain": [0, 10**6]}),
+    "the type": (1, {"type": "integer"}),
+    "nothing": (0, {}),
+    "the role": (0, {"role": "quasi_identifier"}),
+}
+
+
+@pytest.mark.parametrize(("different", "change"), CHANGES.values(), ids=CHANGES)
+def test_what_could_refuse_a_release_is_what_it_declares(
+    workplace: Workplace, different: int, change: dict[str, Any]
+) -> None:
+    def declared() -> list[dict[str, Any]]:
+        return draw_up_plan(load_spec(workplace.write_spec())).declarations
+
+    spends_a_hundredth(workplace)
+    before = declared()
+    assert [each.get("column") for each in before] == [None, "region", "income"]
+    workplace.raw["source"]["columns"]["income"] |= change
+    assert len([each for each in declared() if each not in before]) == different
+    workplace.raw["validate"] = {"min_rows": 7}
+    assert {"records": 7} in declared()
+
+
+def test_bounds_that_clamp_refuse_nothing_so_they_answer_nothing(workplace: Workplace) -> None:
+    spends_a_hundredth(workplace)
+    found = []
+    for most in (10**5, 10**6):
+        workplace.raw["source"]["columns"]["income"] |= {"outside": "clamp", "domain": [0, most]}
+        found.append(draw_up_plan(load_spec(workplace.write_spec())).declarations)
+    assert found[0] == found[1]
+
+
+def judged(workplace: Workplace) -> None:
+    with begun(workplace, account=False) as line:
+        *_, decision = line.assess()
+        require_pass(line.job, decision)
+
+
+def test_reviewers_are_shown_what_is_counted_against_the_limit(workplace: Workplace) -> None:
+    """Looks at the same records in other files, under no name: counted by their values, and not shown."""
+    make_table(workplace, model="k_anon", epsilon=None, adjacency=None, k=2, dimensions=["region"])
+    survey = pq.read_table(workplace.source)
+    for number in range(4):
+        pq.write_table(survey.take(np.random.default_rng(number).permutation(survey.num_rows)), workplace.source)
+        workplace.raw["name"] = f"attempt-{number}"
+        workplace.raw["gates"] = [{"measure": "largest_share", "max": (number + 1) / 1000}]
+        with pytest.raises(Refusal, match="largest_share"):
+            judged(workplace)
+    pq.write_table(survey, workplace.source)
+    workplace.raw["gates"] = [{"measure": "smallest_frequency", "min": 2}]
+    with begun(workplace, account=False) as line:
+        assert len(looks_before(line.job, line.ingest().digest).runs) == 4

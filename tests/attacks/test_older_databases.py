@@ -1,28 +1,39 @@
 """An older copy of the database is put back, from before the last decision of a person.
 
 No run had spent or ended since, so the home did not notice: the withdrawn key was trusted again, the raised limit was
-lowered, the approval gone.
+lowered, the approval gone. Where it did notice, it asked the database for one event by its number, before the
+transaction that counts: the event was shown to that question only, or the copy was put back after it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from typing import Any
 
 import pytest
+from postgres import PostgresServer
 from published_home import copied, decided
-from reviewers import private, public
+from reviewers import CONTENT, private, public
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
 
-from records import Home, LogAltered, RecordsAbsent, open_records
-from records.accounts import Account
+from records import Action, Home, LogAltered, Records, RecordsAbsent, open_records
+from records.accounts import Account, Claim
+from records.approval import Rule, decide, standing, wait
 from records.audit import verify_everything
 from records.database import SCHEMA
+from records.decision import APPROVE, sign_decision
 from records.limits import Officer, open_account, raise_limit
+from records.looks import allow_looks
 from records.people import people, trust, withdraw
+from records.sighting import remembered
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
-HOW = {"actor": "admin", "now": NOW}
+HOW: dict[str, Any] = {"actor": "admin", "now": NOW}
 OFFICER = Officer("olga", private("olga"), "agreed")
 ACCOUNT = Account(dataset="survey", model="dp", limit=Fraction(1), adjacency="replace", unit="row", partition=None)
 
@@ -91,3 +102,155 @@ def test_another_home_on_the_same_database_remembers_what_it_saw_itself(
         open_records()
     monkeypatch.setenv("PENSTOCK_HOME", str(home.root))
     assert set(people(open_records().log)) == {"olga"}
+
+
+FIELDS = "seq, occurred, run, action, actor, code, facts, previous, digest"
+CLAIM = Claim(
+    dataset="survey", source="s1", values="v1", model="dp", epsilon=Fraction(1), adjacency="replace", unit="row"
+)
+
+
+def approve(records: Records, name: str) -> str:
+    signature = sign_decision(private(name), content=CONTENT, decision=APPROVE, reason="read")
+    return decide(
+        records.log,
+        run="r1",
+        content=CONTENT,
+        reviewer=name,
+        decision=APPROVE,
+        signature=signature,
+        reason="read",
+        actor=name,
+        now=NOW,
+    ).state
+
+
+def a_run_waits_for(name: str) -> None:
+    log = open_records().log
+    rule = Rule(1, (name,), timedelta(days=1))
+    wait(log, run="r1", content=CONTENT, rule=rule, started_by=["carl"], actor="carl", now=NOW)
+
+
+def shown_by_number_on_sqlite(home: Home, hidden: tuple[object, ...], _: pytest.FixtureRequest) -> None:
+    """The row is in the table; a covering index from which it was left out answers who reads all of them."""
+    columns = ", ".join(f"{name} TEXT NOT NULL" for name in FIELDS.split(", ")[1:])
+    with contextlib.closing(sqlite3.connect(home.root / "penstock.db", isolation_level=None)) as database:
+        for statement in (
+            f"CREATE TABLE rebuilt (seq INTEGER NOT NULL, {columns})",
+            f"INSERT INTO rebuilt SELECT {FIELDS} FROM log_events",
+            "DROP TABLE log_events",
+            "ALTER TABLE rebuilt RENAME TO log_events",
+        ):
+            database.execute(statement)
+        database.execute(f"INSERT INTO log_events VALUES ({', '.join('?' * len(hidden))})", hidden)
+        for statement in (
+            "CREATE INDEX by_seq ON log_events (seq)",
+            f"CREATE INDEX cover ON log_events ({FIELDS}) WHERE digest <> '{hidden[-1]}'",
+            "ANALYZE",
+            "DELETE FROM sqlite_stat1 WHERE tbl = 'log_events'",
+            "INSERT INTO sqlite_stat1 VALUES ('log_events', 'by_seq', '100000 1')",
+            f"INSERT INTO sqlite_stat1 VALUES ('log_events', 'cover', '100000{' 50000' * len(hidden)}')",
+            "PRAGMA writable_schema = on",
+            f"UPDATE sqlite_master SET sql = 'CREATE INDEX cover ON log_events ({FIELDS})' WHERE name = 'cover'",
+        ):
+            database.execute(statement)
+
+
+def shown_by_number_on_postgresql(home: Home, hidden: tuple[object, ...], request: pytest.FixtureRequest) -> None:
+    """Row-level security shows the row to a question that names its number, and to no other."""
+    server: PostgresServer = request.getfixturevalue("postgres")
+    database = home.database_url.rpartition("/")[2]
+    values = {f"v{place}": value for place, value in enumerate(hidden)}
+    engine = create_engine(home.database_url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE log_events DROP CONSTRAINT log_events_pkey"))
+        query = f"INSERT INTO log_events ({FIELDS}) VALUES ({', '.join(f':{name}' for name in values)})"
+        connection.execute(text(query), values)
+    server.execute(
+        database,
+        "DO $$ BEGIN CREATE ROLE clerk LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+        "GRANT USAGE ON SCHEMA public TO clerk",
+        "GRANT ALL ON ALL TABLES IN SCHEMA public TO clerk",
+        "CREATE FUNCTION asked() RETURNS boolean LANGUAGE sql VOLATILE AS $$ SELECT current_query() ~ 'seq IN' $$",
+        f"CREATE POLICY hiding ON log_events USING (digest <> '{hidden[-1]}' OR asked()) WITH CHECK (true)",
+        "ALTER TABLE log_events ENABLE ROW LEVEL SECURITY",
+    )
+    request.getfixturevalue("monkeypatch").setenv("PENSTOCK_DB", home.database_url.replace("app@", "clerk@"))
+
+
+def test_an_event_that_only_a_question_by_number_sees_is_not_in_the_log(
+    home: Home, request: pytest.FixtureRequest
+) -> None:
+    a_run_waits_for("olga")
+    before, put_back = open_records().log.head().seq, copied(home)
+    withdraw(open_records().log, "olga", reason="stolen", **HOW)
+    engine = create_engine(home.database_url, poolclass=NullPool)
+    with engine.begin() as connection:
+        [hidden] = connection.execute(text(f"SELECT {FIELDS} FROM log_events WHERE seq > {before}")).all()
+    put_back()
+    on_sqlite = home.database_url.startswith("sqlite")
+    hide = shown_by_number_on_sqlite if on_sqlite else shown_by_number_on_postgresql
+    hide(home, tuple(hidden), request)
+
+    def attack() -> str:
+        after = open_records()
+        after.log.append(Action.PLANNED, run="x", actor="carl", facts={}, occurred=NOW)  # the hidden number is taken
+        return approve(after, "olga")
+
+    with pytest.raises(LogAltered, match=r"event 4 .* is not the one that this home has seen"):
+        attack()
+
+
+ASKED: dict[str, Callable[[Records], object]] = {
+    "a withdrawn key approves": lambda records: approve(records, "olga"),
+    "a withdrawn key raises a limit": lambda records: raise_limit(
+        records.log, "survey", "dp", Fraction(9), OFFICER, **HOW
+    ),
+    "a withdrawn key allows looks": lambda records: allow_looks(records.log, "survey", 99, OFFICER, **HOW),
+    "a withdrawn key is withdrawn": lambda records: withdraw(records.log, "olga", reason="again", **HOW),
+    "somebody is trusted": lambda records: trust(records.log, "eve", public("eve"), reason="hired", **HOW),
+    "a run reserves": lambda records: records.ledger.reserve(CLAIM, run="r2", **HOW),
+    "a run waits": lambda records: wait(
+        records.log,
+        run="r3",
+        content=CONTENT,
+        rule=Rule(1, ("olga",), timedelta(days=1)),
+        started_by=["carl"],
+        actor="carl",
+        now=NOW,
+    ),
+    "a run ends": lambda records: records.log.append(Action.REFUSED, run="r1", actor="c", facts={}, occurred=NOW),
+    "the people are listed": lambda records: people(records.log),
+    "an approval is looked up": lambda records: standing(records.log, "r1", NOW),
+    "the budget is shown": lambda records: records.ledger.book("survey"),
+    "the log is verified": lambda records: records.log.verify(),
+    "all events are read": lambda records: records.log.events(),
+}
+
+
+def test_a_copy_put_back_after_the_records_were_opened_is_refused_whatever_is_asked(home: Home) -> None:
+    a_run_waits_for("olga")
+    early = open_records()
+    put_back = copied(home)
+    withdraw(open_records().log, "olga", reason="stolen", **HOW)
+    late = open_records()
+    seen = remembered(home)
+    put_back()
+    for opened in (early, late):
+        for act in ASKED.values():
+            with pytest.raises(LogAltered, match="cut short or replaced"):
+                act(opened)
+    assert remembered(home) == seen  # not forgotten for what was written on the older copy
+    with pytest.raises(LogAltered, match="event 4 "):
+        open_records()
+
+
+def test_what_was_spent_is_not_given_back_by_a_copy_put_back_after_the_records_were_opened(home: Home) -> None:
+    opened = open_records()
+    put_back = copied(home)
+    ledger = open_records().ledger
+    ledger.reserve(CLAIM, run="r1", **HOW)
+    ledger.spend("r1", **HOW)
+    put_back()
+    with pytest.raises(LogAltered, match="event 4 "):
+        opened.ledger.reserve(CLAIM, run="r2", **HOW)

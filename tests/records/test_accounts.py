@@ -142,12 +142,39 @@ def test_what_may_have_been_a_table_is_taken_for_one(model: Any, said: bool | No
         ({"source": "s2"}, False),
         ({"source": "s2", "values": "v2"}, False),
         ({"edition": "2026-11"}, False),
-        ({"source": "s2", "column": "region", "part": "N"}, True),
+        ({"source": "s2", "column": "region", "part": "N"}, False),
+        ({"source": "s2", "values": "v1", "column": "region", "part": "N"}, True),
+        ({"source": "s2", "values": "v2", "column": "region", "part": "N", "files": ("f",)}, True),
+        ({"source": "s2", "values": "v2", "column": "region", "part": "N", "files": ("f", "z")}, False),
+        ({"source": "s2", "values": "v2", "files": ("f",)}, False),
     ],
 )
 def test_two_releases_are_of_one_data_set_where_records_and_edition_say_so(change: Any, known: bool) -> None:
-    one, other = claim(values="v1"), claim(**{"values": "v1", **change} if "source" not in change else change)
-    assert one.is_known_to_be_of_data_of(other) is other.is_known_to_be_of_data_of(one) is known
+    one = claim(values="v1", files=("f", "g"))
+    other = claim(**{"values": "v1", **change} if "source" not in change else change)
+    for partition in ("region", *(() if "files" in change else ("sex", None))):
+        assert one.is_known_to_be_of_data_of(other, partition) is known
+        assert other.is_known_to_be_of_data_of(one, partition) is known
+
+
+@pytest.mark.parametrize(
+    ("change", "partition", "known"),
+    [
+        ({"part": "S"}, "region", True),
+        ({"part": "S"}, "sex", False),
+        ({"part": "S"}, None, False),
+        ({"part": "N"}, "region", False),
+        ({"column": "sex", "part": "S"}, "region", False),
+        ({"part": "S", "edition": "2026-11"}, "region", False),
+    ],
+)
+def test_parts_are_of_one_data_set_where_the_account_knows_the_partition(
+    change: Any, partition: str | None, known: bool
+) -> None:
+    one = claim(values="v1", column="region", part="N")
+    other = claim(**{"source": "s2", "values": "v2", "column": "region", **change})
+    assert one.is_known_to_be_of_data_of(other, partition) is known
+    assert other.is_known_to_be_of_data_of(one, partition) is known
 
 
 def test_a_cost_goes_from_reserved_to_spent_to_its_outcome() -> None:
@@ -246,7 +273,8 @@ def test_parts_count_apart_only_under_the_partition_that_the_account_declared(
         ({"values": "v2"}, True),
         ({"source": "s2", "values": "v2"}, False),
         ({"source": "s2", "values": None}, True),
-        ({"source": "s2", "values": "v2", "column": "region", "part": "N"}, True),
+        ({"source": "s2", "values": "v2", "column": "region", "part": "N"}, False),
+        ({"source": "s2", "values": "v2", "column": "region", "part": "N", "files": ("f",)}, False),
         ({"edition": "2026-10"}, False),
         ({"edition": "2026-10", "column": "region", "part": "N"}, False),
         ({"source": "s2", "values": "v2", "model": "dp", "adjacency": "replace"}, True),
@@ -258,6 +286,44 @@ def test_an_account_whose_promise_is_about_one_data_set_knows_another(model: Any
     costs = read_book(happened(reserved("r1", wanted=first), reserved("r2", wanted=replace(first, **change)))).costs
     assert account(model=model, adjacency="a").is_of_one_data_set(costs) is one
     assert account().is_of_one_data_set(costs)
+
+
+@pytest.mark.parametrize(
+    ("claims", "one"),
+    [
+        ([("s1", "N", "f"), ("s2", "S", "g")], True),
+        ([("s1", "N", "f"), ("s2", "S", "g"), ("s3", "N", "h")], False),
+        ([("s1", "N", "f"), ("s2", "S", "g"), ("s3", None, "fg")], True),
+        ([("s3", None, "fgh"), ("s1", "N", "fg")], True),
+        ([("s3", None, "f"), ("s1", "N", "fg")], False),
+        ([("s3", None, "f"), ("s1", "N", "")], False),
+        ([("s3", None, ""), ("s1", "N", "")], False),
+        ([("s3", None, "fg"), ("s1", "N", "f"), ("s2", "S", "z")], False),
+        ([("s3", None, "fg"), ("s4", None, "fg"), ("s1", "N", "f")], False),
+    ],
+)
+def test_parts_of_the_declared_partition_are_of_one_data_set_and_of_the_whole_whose_files_they_have(
+    claims: list[tuple[str, str | None, str]], one: bool
+) -> None:
+    lines = [
+        reserved(
+            f"r{place}",
+            wanted=claim(
+                model="bdp",
+                adjacency="bootstrap_add_remove",
+                source=source,
+                values=f"v {source}",
+                column="region" if part else None,
+                part=part,
+                files=tuple(files),
+            ),
+        )
+        for place, (source, part, files) in enumerate(claims)
+    ]
+    costs = read_book(happened(*lines)).costs
+    bdp = account(model="bdp", adjacency="bootstrap_add_remove", partition="region")
+    assert bdp.is_of_one_data_set(costs) is one
+    assert not replace(bdp, partition="sex").is_of_one_data_set(costs)
 
 
 def test_one_data_set_is_known_by_way_of_a_third_release() -> None:

@@ -313,4 +313,4 @@ def test_who_has_the_key_of_the_chain_but_not_the_signing_key_cannot_rewrite_wha
         f" seal = '{seal(either_home.secret_key(), before[-1].seq, before[-1].digest, '')}'",
     )
     add(signed, now, action=Action.PLANNED, run="run-1", facts={"rewritten": 1})
-    assert faults(signed) == [(f"checkpoint {COUNT + 2}", "the")]
+    assert faults(signed) == [(f"event {COUNT + 2}", "is"), (f"checkpoint {COUNT + 2}", "the")]  # the home saw it too

@@ -25,9 +25,9 @@ def records(either_home: Home) -> Records:
     return with_accounts(open_records(home=either_home))
 
 
-def looked(records: Records, *runs: str, dataset: str | None = "income", source: str = "s1") -> None:
+def looked(records: Records, *runs: str, dataset: str | None = "income", source: str = "s1", **other: Any) -> None:
     for run in runs:
-        look(records.log, dataset=dataset, source=source, run=run, **HOW)
+        look(records.log, dataset=dataset, source=source, run=run, **HOW, **other)
 
 
 def counted(records: Records, dataset: str | None = "income", source: str = "s1", **other: Any) -> tuple[str, ...]:
@@ -126,6 +126,29 @@ def test_what_was_published_or_spent_epsilon_is_bounded_elsewhere(records: Recor
             "exact",
         )
     )
+
+
+def test_what_spent_epsilon_counts_if_it_declared_something_anew(records: Records) -> None:
+    open_account(records.log, account(), officer(), **HOW)
+    declared = {"first": "ab", "same": "ab", "fewer": "b", "more": "abc", "tiny": "bc", "tiny-new": "d", "exact": ""}
+    for run, letters in declared.items():
+        looked(records, run, declared=letters)
+        spends = claim(epsilon=ENOUGH / 2 if run.startswith("tiny") else TENTH, acknowledges=("exact",))
+        if run == "exact":
+            spends = uncounted(dataset="income", acknowledges=("first", "same", "fewer", "more", "tiny", "tiny-new"))
+        released(records, run, spends)
+    assert counted(records) == ("first", "more", "tiny-new")
+    looked(records, "drawn", declared="e")
+    released(records, "drawn", claim(epsilon=TENTH, acknowledges=("exact",)), outcome="refused")
+    looked(records, "drawn-again", declared="e")
+    released(records, "drawn-again", claim(epsilon=TENTH, acknowledges=("exact",)), outcome="refused")
+    assert counted(records) == ("first", "more", "tiny-new", "drawn")
+
+
+def test_a_look_is_found_by_all_that_its_records_are_known_by(records: Records) -> None:
+    looked(records, "r0", dataset=None, known_by=["values v"])
+    assert counted(records, None, "s2") == ()
+    assert counted(records, None, "s2", known_by=["values v"]) == ("r0",)
 
 
 def test_an_officer_allows_more_or_less(records: Records) -> None:

@@ -139,8 +139,8 @@ NAMED = {
     "DELETE FROM ledger_tails": "ledger_tails refused: it is not as the head of the log says",
     "DELETE FROM ledger_entries": "ledger_entries refused: the last event of a data set is missing",
     "DELETE FROM ledger_entries WHERE seq < 5": "ledger_entries refused: an event is missing, or does not belong",
-    "UPDATE log_head SET ledger = ''": "head refused: its seal must hold",
-    "UPDATE log_head SET ledger = 'x'": "head refused: its seal must hold",
+    "UPDATE log_head SET ledger = ''": "head refused: altered: it does not carry its seal",
+    "UPDATE log_head SET ledger = 'x'": "head refused: altered: it does not carry its seal",
 }
 
 

@@ -12,30 +12,48 @@ from reviewers import public
 
 from records import Action, Home, LogAppendFailed, open_records
 from records.people import people, trust
-from records.sighting import SEEN, SightingDamaged, SightingLost, last_sighting, note_sighting
+from records.sighting import SEEN, Memory, SightingDamaged, SightingLost, remembered
 
 
-def test_only_what_is_signed_is_noted_and_the_latest_stays(either_home: Home, now: datetime) -> None:
+def test_what_is_signed_or_spent_is_noted_and_replaces_what_came_before(either_home: Home, now: datetime) -> None:
     log = open_records(home=either_home).log
     log.append(Action.PLANNED, run="r", actor="a", facts={}, occurred=now)
-    assert last_sighting(either_home) is None
+    assert remembered(either_home) == set()
     trust(log, "anna", public("anna"), actor="a", reason="hired", now=now)
-    assert last_sighting(either_home) == (2, log.head().digest)
-    note_sighting(either_home, 1, "0" * 64)
-    assert last_sighting(either_home) == (2, log.head().digest)
+    assert remembered(either_home) == {(2, log.head().digest)}
+    log.append(Action.SPENT, run="r", actor="a", facts={}, occurred=now)
+    assert remembered(either_home) == {(3, log.head().digest)}
     assert (either_home.root / SEEN).stat().st_mode & 0o077 == 0
+
+
+def test_only_what_the_log_was_found_to_hold_is_forgotten(home: Home) -> None:
+    """Two writers end together: neither has compared its log with what the other wrote down."""
+    memory = Memory(home)
+    memory.note((1, "a"), held=[])
+    memory.note((3, "c"), held=[(1, "a")])
+    memory.note((2, "b"), held=[(1, "a")])
+    assert remembered(home) == {(2, "b"), (3, "c")}
+    memory.note((4, "d"), held=remembered(home))
+    assert remembered(home) == {(4, "d")}
+
+
+def test_what_runs_wrote_down_is_remembered_beside_it(home: Home) -> None:
+    memory = Memory(home, frozenset({(1, "a")}))
+    assert memory.sightings() == {(1, "a")}
+    memory.note((2, "b"), held=memory.sightings())
+    assert memory.sightings() == {(1, "a"), (2, "b")}
 
 
 def test_a_rehearsal_leaves_the_home_alone(home: Home, now: datetime) -> None:
     trust(open_records("sqlite://", home).log, "anna", public("anna"), actor="a", reason="hired", now=now)
-    assert last_sighting(home) is None
+    assert remembered(home) == set()
 
 
 def test_what_did_not_get_on_record_is_not_noted(faulty: FaultyHome, now: datetime) -> None:
     records = open_records(home=faulty.home)
     with faulty.broken(records.engine), pytest.raises(LogAppendFailed):
         records.log.append(Action.KEY_TRUSTED, run="-", actor="a", facts={}, occurred=now)
-    assert last_sighting(faulty.home) is None
+    assert remembered(faulty.home) == set()
     open_records(home=faulty.home)
 
 
@@ -51,11 +69,13 @@ def test_a_kill_at_any_moment_does_not_lock_the_home(either_home: Home, now: dat
     for _ in killed_at_each_moment(trusting):
         next(names)
         head = open_records(home=either_home).log.head()
-        assert (last_sighting(either_home) or (0, ""))[0] <= head.seq
+        assert all(number <= head.seq for number, _ in remembered(either_home))
     assert next(names) > 3
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"seq": "1", "digest": "x"}', '{"seq": 1}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{", "7", '{"seq": 1, "digest": "x"}', '[{"seq": "1", "digest": "x"}]', '[{"seq": 1}]']
+)
 def test_a_damaged_sighting_is_refused(home: Home, content: str) -> None:
     open_records(home=home)
     (home.root / SEEN).write_text(content)

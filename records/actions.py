@@ -1,0 +1,48 @@
+"""What an event of the audit log can say."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["Action"]
+
+
+class Action(StrEnum):
+    """What an event says. Names are never removed or reinterpreted; new meaning gets a new name."""
+
+    PLANNED = "PLANNED"
+    INGESTED = "INGESTED"
+    VALIDATED = "VALIDATED"
+    PROTECTING = "PROTECTING"
+    PROTECTED = "PROTECTED"
+    CHECKED = "CHECKED"
+    PUBLISHING = "PUBLISHING"
+    PUBLISHED = "PUBLISHED"
+    REFUSED = "REFUSED"
+    FAILED = "FAILED"
+    RESUMED = "RESUMED"
+    BUDGET_OPENED = "BUDGET_OPENED"
+    BUDGET_RAISED = "BUDGET_RAISED"
+    RESERVED = "RESERVED"
+    SPENT = "SPENT"
+    SETTLED = "SETTLED"
+    RETURNED = "RETURNED"
+    KEY_TRUSTED = "KEY_TRUSTED"
+    KEY_WITHDRAWN = "KEY_WITHDRAWN"
+    WAITING = "WAITING"
+    APPROVED = "APPROVED"
+    DECLINED = "DECLINED"
+    DECISION_REFUSED = "DECISION_REFUSED"
+    REPEATED = "REPEATED"
+    OVERLAPS = "OVERLAPS"
+    FOUND_PUBLISHED = "FOUND_PUBLISHED"
+    LOOKED = "LOOKED"
+    LOOKS_LIMITED = "LOOKS_LIMITED"
+    USER_ADDED = "USER_ADDED"
+    USER_SECRET_CHANGED = "USER_SECRET_CHANGED"
+    USER_REMOVED = "USER_REMOVED"
+    SIGNED_IN = "SIGNED_IN"
+    SIGN_IN_REFUSED = "SIGN_IN_REFUSED"
+    SIGNED_OUT = "SIGNED_OUT"
+    REPORT_READ = "REPORT_READ"
+    CANCEL_ASKED = "CANCEL_ASKED"
