@@ -36,13 +36,20 @@ def backup(
 def restore(
     folder: Annotated[Path, typer.Argument(help="A folder that `penstock backup` made.")],
     bundles: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option("--bundles", help="A folder, or s3:// address, that this home published to; give every one."),
-    ],
+    ] = None,
+    nothing_published: Annotated[
+        bool,
+        typer.Option(
+            "--nothing-published", help="Instead of --bundles: say that this home has never published anything."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Bring a backup back into an empty home and database, then check everything against what was published."""
     from records.addresses import place_of
     from records.backup import restore as bring_back
 
-    Screen(as_json).show_audit(bring_back(folder, [place_of(place, "--bundles") for place in bundles]))
+    places = [place_of(place, "--bundles") for place in bundles or ()]
+    Screen(as_json).show_audit(bring_back(folder, places, nothing_published=nothing_published))

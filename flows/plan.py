@@ -68,12 +68,14 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
 def of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
     """The promise with what it says about data that change: the same spec of the same source is published once, and a
     table comes back as it was, so that readers see when nothing changed."""
-    if edition is not None:
-        return guarantee.model_copy(update={"public": (*guarantee.public, "edition of the data")})
+    public = guarantee.public if edition is None else (*guarantee.public, "edition of the data")
     if guarantee.model not in ADDS_UP:
-        return guarantee
-    unchanged = "the records of a data set name do not change: an answer that comes back tells that they did not"
-    return guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, unchanged)})
+        return guarantee.model_copy(update={"public": public})
+    records = "the records of a data set name do not change"
+    if edition is not None:
+        records = "the records of a data set name do not change within an edition"
+    unchanged = f"{records}: an answer that comes back tells that they did not"
+    return guarantee.model_copy(update={"public": public, "assumptions": (*guarantee.assumptions, unchanged)})
 
 
 def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:

@@ -11,8 +11,13 @@ k is the size of the smallest group, n the number of records where it is known, 
     smallest_frequency      k to n                   fewer are refused by the mechanism
     closeness_ratio         1 to t
     smallest_group          k to n / 2 of buckets    there are at least two groups; k to 2k - 1 of ranked ones
-    l_diversity             1 to b of buckets, fewer where there are fewer categories; 1 to 2k - 1 of ranked values
+    l_diversity             1 to 2k - 1 of ranked values; 1 to b of buckets, at most c for c categories without order
+                            and at most 2v - 1 for v numbers, or categories with one (*)
     privacy_loss            epsilon
+
+(*) Buckets of sorted records are named by their first and last value, and each begins where the one before ended or
+later: first + last rises by at least 1 of v places from name to name, from 1 + 1 to v + v. Columns in buckets together
+have no such bound here.
 
 A gate outside of these would refuse every release, after it was drawn; and so would a gate on a measure that has no
 value, because what it speaks of was not done. Limits: what is possible for some data need not be for these.
@@ -179,13 +184,18 @@ def _of_groups(
             return Possible(1, min(kinds, 2 * k - 1), because)
         b = bucket_number(params.bound)
         alone = [part[0] for part in group_keys(params, declared) if len(part) == 1]
-        of_column = [len(declared[column].categories or ()) for column in alone if declared[column].type == "nominal"]
-        return Possible(1, min([b, *of_column]), f"{min([b, *of_column])} buckets")
+        most = min([b, *(_names(declared[column]) for column in alone)])
+        return Possible(1, most, f"{most:g} buckets")
     return None
 
 
 def _average_risk(k: int) -> Possible:
     return Possible(1 / (2 * k - 1), 1 / k, f"groups of {k} to {2 * k - 1} records")
+
+
+def _names(column: Column) -> float:
+    """How many buckets a column can have that are named differently."""
+    return _kinds(column) if column.type == "nominal" else 2 * _kinds(column) - 1
 
 
 def _kinds(column: Column) -> float:

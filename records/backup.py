@@ -33,6 +33,7 @@ from records.audit import verify_everything
 from records.database import SCHEMA, open_engine, reading, writing
 from records.digest import canonical, plain_file
 from records.home import Home
+from records.log import Action
 from records.migrations import NEWEST, bring_up_to_date, is_empty
 from records.restoring import begin_restoring, end_restoring
 from records.run import copied_runs
@@ -95,12 +96,20 @@ def back_up(target: Path) -> Backup:
     return Backup(target, head["seq"], runs, tuple(going_on))
 
 
-def restore(source: Path, bundles: Sequence[Place]) -> dict[str, Any]:
+def restore(source: Path, bundles: Sequence[Place], *, nothing_published: bool = False) -> dict[str, Any]:
     """Bring a backup back into a home and a database that are empty, then check all of it; what was checked.
 
     bundles: every place that the home published to. A bundle in it that the log does not know was published after the
     backup; then what is left here is for looking at, and nothing is released from it (restoring.py).
+    nothing_published: said instead by whoever knows that the home never published anything; nothing else could show
+    that the backup is older than a publication.
     """
+    if bool(bundles) is nothing_published:
+        raise BackupRefused.at(
+            "--bundles",
+            rule="must name every place that this home published to: a publication after the backup shows only there",
+            remedy="Give each with --bundles; only if this home never published anything, say --nothing-published.",
+        )
     home, complete = Home.located(), _complete(source)
     engine = _require_empty(home)
     if complete["schema"] not in _SAME_TABLES:
@@ -121,8 +130,19 @@ def restore(source: Path, bundles: Sequence[Place]) -> dict[str, Any]:
     with writing(engine) as connection:
         _read_rows(connection, source / _ROWS)
     found = verify_everything(bundles, restoring=True)
+    if nothing_published:
+        _require_nothing_published()
     end_restoring(home)
     return found
+
+
+def _require_nothing_published() -> None:
+    if any(event.action is Action.PUBLISHED for event in existing_records(looking=True).log.events()):
+        raise BackupRefused.at(
+            "--nothing-published",
+            rule="must be true, and the log knows of a publication",
+            remedy="Restore into a new home and an empty database, with every --bundles.",
+        )
 
 
 def _write_rows(engine: Engine, path: Path) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from private_release import begun
 from workplace import Workplace, make_close, make_private, make_table
@@ -55,6 +57,23 @@ def ranked(workplace: Workplace) -> None:
     make_close(workplace, ["region"], RANKED)
 
 
+WIDE = {**BUCKETS, "t": "10"}  # eleven buckets, were there as many values
+
+
+def two_numbers(workplace: Workplace) -> None:
+    """At most 0, 0 to 1, and 1."""
+    survey = pq.read_table(workplace.source)
+    numbers = pa.array([row % 2 for row in range(survey.num_rows)])
+    pq.write_table(survey.set_column(survey.column_names.index("age"), "age", numbers), workplace.source)
+    make_close(workplace, [], WIDE)
+    workplace.raw["source"]["columns"]["age"] |= {"role": "confidential", "domain": [0, 1]}
+
+
+def few_levels(workplace: Workplace) -> None:
+    """Education is ordered; every bucket spans one level, or begins where the one before ends."""
+    make_close(workplace, ["education"], WIDE)
+
+
 def exact(workplace: Workplace) -> None:
     make_table(workplace, model="k_anon", epsilon=None, adjacency=None, k=5, margins="none")
 
@@ -70,6 +89,8 @@ def swap(workplace: Workplace) -> None:
 
 IMPOSSIBLE = {
     "more kinds than buckets": (closeness, {"measure": "l_diversity", "min": 3}, "min"),
+    "more kinds than two numbers make": (two_numbers, {"measure": "l_diversity", "min": 4}, "min"),
+    "more kinds than levels make": (few_levels, {"measure": "l_diversity", "min": 8}, "min"),
     "closer than the same": (closeness, {"measure": "closeness_ratio", "max": 0.9}, "max"),
     "farther than t": (closeness, {"measure": "closeness_ratio", "min": 1.6}, "min"),
     "groups below k": (closeness, {"measure": "smallest_group", "max": 4}, "max"),
@@ -104,6 +125,13 @@ def test_a_gate_that_no_release_could_keep_is_refused_by_the_plan(workplace: Wor
         draw_up_plan(load_spec(workplace.write_spec()))
     [fault] = refused.value.faults
     assert fault.field == f"gates.0.{field}"
+
+
+@pytest.mark.parametrize(("switch", "most"), [(two_numbers, 3), (few_levels, 7)])
+def test_what_ordered_values_could_come_to_is_not_refused(workplace: Workplace, switch: Any, most: int) -> None:
+    switch(workplace)
+    workplace.raw["gates"] = [{"measure": "l_diversity", "min": most}]
+    draw_up_plan(load_spec(workplace.write_spec()))
 
 
 COUNTED = {

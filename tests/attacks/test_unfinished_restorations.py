@@ -26,7 +26,7 @@ from records import Home, existing_records, open_records
 from records.accounts import Account, Claim
 from records.approval import Rule, wait
 from records.audit import RecordsDisagree, verify_everything
-from records.backup import back_up, restore
+from records.backup import BackupRefused, back_up, restore
 from records.limits import Officer, open_account, raise_limit
 from records.people import people, trust, withdraw
 from records.restoring import RestorationUnfinished
@@ -122,11 +122,12 @@ def test_a_killed_restoration_leaves_nothing_to_release_from(
     backup: Path, fresh: Callable[[str], Path], tmp_path: Path
 ) -> None:
     """Killed before or after every few of the calls that change the disk."""
-    shutil.rmtree(tmp_path / "published")  # so that nothing would refuse it
+    shutil.rmtree(tmp_path / "published")
+    (tmp_path / "published").mkdir()  # empty, so that nothing would refuse it
     halfway = complete = 0
     for point in range(0, 400, 4):
         home = fresh(f"elsewhere-{point}")
-        killed = was_killed(in_child(lambda at=point: killed_at(at, lambda: restore(backup, []))))
+        killed = was_killed(in_child(lambda at=point: killed_at(at, lambda: restore(backup, [tmp_path / "published"]))))
         if not killed:
             break
         if (home / "keys").is_dir() and any((home / "keys").iterdir()):
@@ -141,6 +142,22 @@ def test_a_killed_restoration_leaves_nothing_to_release_from(
     assert halfway > 3
     assert complete <= 1  # after the last check only the marker goes
     ATTEMPTS["spend"]()
+
+
+def test_a_restoration_that_is_shown_no_bundles_is_refused(
+    backup: Path, fresh: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """Something was published since the backup, and nobody would notice."""
+    home = fresh("elsewhere")
+    for said in (False, True):
+        with pytest.raises(BackupRefused, match="--bundles refused: must name every place that this home published to"):
+            restore(backup, [tmp_path / "published"] if said else [], nothing_published=said)
+    assert not home.exists()
+    penstock = str(Path(sys.executable).with_name("penstock"))
+    refused = subprocess.run([penstock, "restore", str(backup), "--json"], capture_output=True, check=False)
+    assert refused.returncode != 0
+    assert json.loads(refused.stdout)["refused"] == "backup-refused"
+    assert not home.exists()
 
 
 def test_the_command_says_so_too(backup: Path, fresh: Callable[[str], Path], tmp_path: Path) -> None:

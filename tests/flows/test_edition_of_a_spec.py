@@ -42,5 +42,7 @@ def test_whatever_spends_without_an_edition_assumes_that_the_records_never_chang
     noisy = promised.model_copy(update={"model": "dp"})
     assert of_edition(promised, None) == promised
     assert of_edition(noisy, None).assumptions[-1].startswith("the records of a data set name do not change")
-    assert of_edition(noisy, "2026-10").assumptions == noisy.assumptions
+    within = "the records of a data set name do not change within an edition"
+    assert of_edition(noisy, "2026-10").assumptions[-1].startswith(within)
+    assert of_edition(promised, "2026-10").assumptions == promised.assumptions
     assert of_edition(noisy, "2026-10").public == (*noisy.public, "edition of the data")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from measures.gates import Gate
 from measures.possible import Possible, Undefined, foreseen_faults, impossible, possible
 from measures.registry import measure, measure_names
 from mechanisms import closeness, probabilistic_k_anonymity
+from mechanisms.buckets.cuts import bucketed
 from mechanisms.columns import Column
 from mechanisms.randomness import seeded
 from mechanisms.registry import MECHANISMS
@@ -21,6 +23,8 @@ AGE = Column(role="quasi_identifier", type="integer", domain=(0, 9))
 PAY = Column(role="confidential", type="integer", domain=(0, 9))
 JOB = Column(role="confidential", type="nominal", categories=("a", "b", "c"))
 RANK = Column(role="confidential", type="ordinal", categories=("a", "b"), missing="category")
+LEVELS = Column(role="confidential", type="ordinal", categories=("a", "b", "c"))
+FLAG = Column(role="confidential", type="integer", domain=(0, 1))
 DECLARED = {"age": AGE, "pay": PAY}
 
 
@@ -77,6 +81,8 @@ def test_measures_of_columns_that_are_not_masked_are_undefined() -> None:
         (close(method="buckets", t="3/2"), DECLARED, 2),
         (close(method="buckets", t="5"), DECLARED, 6),
         (close(method="buckets", t="5"), {"age": AGE, "job": JOB}, 3),
+        (close(method="buckets", t="5"), {"age": AGE, "level": LEVELS}, 5),
+        (close(method="buckets", t="5"), {"age": AGE, "flag": FLAG}, 3),
         (close(method="buckets", t="5", several="joint"), {"age": AGE, "job": JOB, "pay": PAY}, 6),
         (close(method="buckets", t="5", several="each"), {"age": AGE, "job": JOB, "pay": PAY}, 3),
         (close(method="ranked"), DECLARED, 5),
@@ -88,6 +94,19 @@ def test_no_group_has_more_kinds_than_there_are(params: closeness.Params, declar
     found = possible("l_diversity", params, declared)
     assert isinstance(found, Possible)
     assert (found.low, found.high) == (1, most)
+
+
+@pytest.mark.parametrize(("column", "most"), [(FLAG, 3), (LEVELS, 5)])
+def test_buckets_of_ordered_values_have_as_many_names_as_said_and_no_more(column: Column, most: int) -> None:
+    """However a few records are spread over the values, in however many buckets."""
+    values = (most + 1) // 2
+    found = {
+        len(bucketed({"x": np.array(spread)}, {"x": column}, ["x"], b, 1, "domain", seeded(1)).sizes)
+        for records in (3, 5, 9)
+        for spread in itertools.combinations_with_replacement(range(values), records)
+        for b in range(2, records + 1)
+    }
+    assert max(found) == most
 
 
 def test_every_measure_has_a_range_under_every_mechanism() -> None:

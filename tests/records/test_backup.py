@@ -29,7 +29,8 @@ from records.backup import BackupDamaged, BackupRefused, back_up, restore
 from records.digest import plain_file
 from records.ledger import BudgetExceeded
 from records.limits import Officer, open_account
-from records.people import trust
+from records.people import people, trust
+from records.restoring import RestorationUnfinished
 from records.users import Role, add_user, users_turn
 
 DATABASES = ("sqlite", "postgresql")
@@ -257,6 +258,28 @@ def test_rows_that_were_changed_in_the_backup_are_found(
     elsewhere()
     with pytest.raises(LogAltered, match="altered"):
         restore(tmp_path / "backup", [published])
+
+
+def test_that_nothing_was_published_is_believed_unless_the_log_knows_better(
+    published: Path, elsewhere: Callable[[], Path], tmp_path: Path
+) -> None:
+    back_up(tmp_path / "backup")
+    elsewhere()
+    with pytest.raises(BackupRefused, match="--nothing-published refused: must be true"):
+        restore(tmp_path / "backup", [], nothing_published=True)
+    with pytest.raises(RestorationUnfinished):
+        open_records()
+
+
+def test_a_home_that_never_published_comes_back(
+    elsewhere: Callable[[], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    trust(open_records().log, "olga", KEY.public_key(), reason="hired", actor="maker", now=NOW)
+    back_up(tmp_path / "backup")
+    elsewhere()
+    assert restore(tmp_path / "backup", [], nothing_published=True)["events"] == 1
+    assert "olga" in people(open_records().log)
 
 
 def test_a_backup_replaces_nothing(published: Path, tmp_path: Path) -> None:
