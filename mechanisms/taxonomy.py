@@ -41,9 +41,11 @@ from mechanisms.refusal import Fault, SettingRefused
 if TYPE_CHECKING:
     from mechanisms.columns import Column
 
-__all__ = ["GRID", "Taxonomy", "boundaries", "candidates", "marginality", "reach", "score_table"]
+__all__ = ["GRID", "MOST_ANCESTORS", "Taxonomy", "boundaries", "candidates", "marginality", "reach", "score_table"]
 
 GRID = 2**16
+# Of all phi together: 15 levels above 65,536 leaves. In a chain they grow with the square of its length.
+MOST_ANCESTORS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,7 @@ class Taxonomy:
         inner = {parent for above in parents.values() for parent in above}
         met = _depth_first(parents)
         leaves = tuple(concept for concept in met if concept not in inner)
-        above: dict[str, frozenset[str]] = {}
-        for concept in TopologicalSorter(parents).static_order():
-            above[concept] = frozenset([concept]).union(*(above[parent] for parent in parents[concept]))
+        above = _ancestors(parents)
         object.__setattr__(self, "parents", parents)
         object.__setattr__(self, "leaves", leaves)
         object.__setattr__(self, "concepts", (*leaves, *(concept for concept in met if concept in inner)))
@@ -76,7 +76,7 @@ class Taxonomy:
     @staticmethod
     def faults(parents: Mapping[str, Sequence[str]]) -> list[Fault]:
         """Every reason why this is no taxonomy."""
-        return _faults_of_names(parents) or _faults_of_graph(parents)
+        return _faults_of_names(parents) or _faults_of_graph(parents) or _faults_of_size(parents)
 
     def ancestors(self, concept: str) -> frozenset[str]:
         """phi: all that is above the concept, itself included."""
@@ -176,6 +176,19 @@ def _on_grid(apart: int, union: int) -> int:
         return round(GRID * (Decimal(union + apart) / union).ln() / Decimal(2).ln())
 
 
+def _ancestors(parents: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
+    """phi of every concept; of the first ones only, where all together are too many."""
+    above: dict[str, frozenset[str]] = {}
+    total = 0
+    for concept in TopologicalSorter(parents).static_order():
+        found = frozenset([concept]).union(*(above[parent] for parent in parents[concept]))
+        total += len(found)
+        if total > MOST_ANCESTORS:
+            break
+        above[concept] = found
+    return above
+
+
 def _depth_first(parents: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     children: dict[str, list[str]] = {concept: [] for concept in parents}
     waiting: list[str] = []
@@ -234,3 +247,14 @@ def _faults_of_graph(parents: Mapping[str, Sequence[str]]) -> list[Fault]:
     if leaves < 2:
         faults.append(Fault("taxonomy", "at least two leaves", "List every possible category.", f"{leaves} leaves"))
     return faults
+
+
+def _faults_of_size(parents: Mapping[str, Sequence[str]]) -> list[Fault]:
+    """Counted first as if no two parents had anything above them in common, which is quick and never too few."""
+    most: dict[str, int] = {}
+    for concept in TopologicalSorter(parents).static_order():
+        most[concept] = min(MOST_ANCESTORS + 1, 1 + sum(most[parent] for parent in parents[concept]))
+    if sum(most.values()) <= MOST_ANCESTORS or len(_ancestors(parents)) == len(parents):
+        return []
+    rule = f"concepts must have at most {MOST_ANCESTORS:,} others above them in all"
+    return [Fault("taxonomy", rule, "Leave out levels.", f"{len(parents):,} concepts")]

@@ -6,6 +6,7 @@ is looked at, because a busy machine is no defect.
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,26 @@ def test_choices_that_are_compared_with_each_other_are_few(workplace: Workplace)
         refused = typed("plan", written(workplace))
         refused.require_refusal(2)
         assert f"at most {MOST_CHOICES} categories and concepts" in refused.err
+
+
+@pytest.mark.parametrize("shape", ["chain", "bundle"])
+def test_a_taxonomy_in_which_everything_is_above_everything_is_refused(workplace: Workplace, shape: str) -> None:
+    """Of 12,000 concepts in a row, those above each of them took 3.6 GB."""
+    names = [f"x{place}" for place in range(12_000)]
+    taxonomy: dict[str, list[str]] = {"all": [], **{name: ["all"] for name in names}}
+    if shape == "chain":
+        taxonomy |= {child: [parent] for parent, child in itertools.pairwise(names)}
+    else:
+        taxonomy |= {"knot": names, **{f"y{place}": ["knot"] for place in range(12_000)}}
+    workplace.raw["source"]["columns"]["region"] = {
+        "role": "quasi_identifier",
+        "type": "nominal",
+        "taxonomy": {**taxonomy, "other": ["all"]},
+    }
+    refused = typed("plan", written(workplace))
+    refused.require_refusal(2)
+    assert "others above them in all" in refused.err
+    assert len(refused.err) < 2000
 
 
 def test_a_long_list_in_a_script_is_read_once(tmp_path: Path) -> None:

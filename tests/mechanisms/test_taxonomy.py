@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mechanisms.columns import Column
 from mechanisms.refusal import SettingRefused
-from mechanisms.taxonomy import GRID, Taxonomy, boundaries, candidates, marginality, reach, score_table
+from mechanisms.taxonomy import GRID, MOST_ANCESTORS, Taxonomy, boundaries, candidates, marginality, reach, score_table
 
 Parents = dict[str, list[str]]
 
@@ -110,6 +110,26 @@ def test_a_deep_taxonomy_needs_no_deep_stack() -> None:
     names = [str(level) for level in range(1200)]
     chain: Parents = {child: [parent] for parent, child in itertools.pairwise(names)}
     assert Taxonomy({**chain, "0": [], "side": ["0"]}).leaves == ("1199", "side")
+
+
+def diamonds(levels: int) -> Parents:
+    """Two concepts a level, each below both of the level before."""
+    pairs = {f"{side}{level}": [f"a{level - 1}", f"b{level - 1}"] for level in range(1, levels) for side in "ab"}
+    return {"root": [], "a0": ["root"], "b0": ["root"], **pairs}
+
+
+def test_all_that_is_above_is_bounded_together() -> None:
+    """Of a chain of n the sum is n(n + 1)/2, and a concept that is reached in many ways counts once."""
+    names = [str(level) for level in range(1413)]
+    chain: Parents = {"0": [], "side": ["0"], **{child: [parent] for parent, child in itertools.pairwise(names)}}
+    assert sum(range(1414)) + 2 <= MOST_ANCESTORS < sum(range(1415)) + 2
+    assert Taxonomy.faults(chain) == []
+    assert Taxonomy.faults(diamonds(900)) == []
+    for large in ({**chain, "1413": ["1412"]}, diamonds(1100), {**chain, **{f"s{n}": ["1400"] for n in range(10)}}):
+        (fault,) = Taxonomy.faults(large)
+        assert "at most 1,000,000 others above them in all" in fault.rule
+        with pytest.raises(SettingRefused):
+            Taxonomy(large)
 
 
 def test_a_taxonomy_cannot_be_changed_from_outside_and_is_equal_by_content_and_order() -> None:
