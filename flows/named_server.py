@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+import ssl
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -94,7 +95,8 @@ def require_address_space() -> None:
 def require_answer(url: str) -> None:
     """Prefect itself would end in a traceback. The URL is not quoted, because it can hold a password."""
     try:
-        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=10):
+        context = ssl.create_default_context(cafile=os.environ.get("PREFECT_API_SSL_CERT_FILE"))
+        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=10, context=context):
             return
     except urllib.error.HTTPError:
         return  # it answers; whether it lets us in is for Prefect to find out

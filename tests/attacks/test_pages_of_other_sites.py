@@ -137,6 +137,9 @@ def test_a_name_that_was_bound_to_this_machine_afterwards_is_not_answered(office
     answer = page.goto(f"http://rebind.example:{office.serving.port}/")
     assert answer is not None
     assert answer.status == 421
+    # The attacker's own page, as it was loaded before the name was bound to this machine.
+    page.route("**/attack", lambda route: route.fulfill(content_type="text/html", body="<title>Another site</title>"))
+    page.goto(f"http://rebind.example:{office.serving.port}/attack")
     path = f"/api/deployments/{facts(office)[1]}/create_flow_run"
     order = "async path => (await fetch(path, {method: 'POST', body: new Blob(['{}'])})).status"
     assert page.evaluate(order, path) == 421

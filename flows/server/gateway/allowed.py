@@ -64,6 +64,8 @@ _READ = {
     ),
 }
 _READS = {method: re.compile("|".join(f"(?:{path})" for path in paths)) for method, paths in _READ.items()}
+# Pages ask for these, and take a refusal for a lost connection.
+_UNSEEN = re.compile("/(?:automations|block_documents|block_types|variables|(?:v2/)?concurrency_limits)/(filter|count)")
 _SOCKETS = re.compile("/events/out|/logs/out")
 _CHANGES = {
     "create_flow_run": re.compile(f"/deployments/({_ID})/create_flow_run"),
@@ -86,12 +88,13 @@ def is_read(method: str, path: str) -> bool:
 
 
 def answered_here(method: str, path: str) -> Any:
-    """Return what pages ask of settings and automations and go on without; None where it is for Prefect to answer."""
-    if method != "GET":
-        return None
-    if path == "/admin/settings":
+    """Return what pages are told of what nobody sees here: nothing; None where it is for Prefect to answer."""
+    if (method, path) == ("GET", "/admin/settings"):
         return {"PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": False}
-    return [] if path.startswith("/automations/related-to/") else None
+    if method == "GET" and path.startswith("/automations/related-to/"):
+        return []
+    unseen = _UNSEEN.fullmatch(path) if method == "POST" else None
+    return None if unseen is None else {"filter": [], "count": 0}[unseen[1]]
 
 
 def is_socket(path: str) -> bool:
