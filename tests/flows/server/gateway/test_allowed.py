@@ -151,7 +151,7 @@ def test_a_run_is_cancelled_by_whoever_started_it_or_by_an_officer_and_it_is_on_
         ("POST", "/concurrency_limits/"),
         ("GET", "//flow_runs/filter"),
         ("POST", "/flow_runs/filter/"),
-        ("POST", f"/flow_runs/{SOME_ID}/../../block_documents/filter"),
+        ("POST", f"/flow_runs/{SOME_ID}/../../block_documents/"),
         ("GET", f"/flow_runs/{SOME_ID}%0a"),
         ("OPTIONS", "/flow_runs/filter"),
         ("TRACE", "/health"),
@@ -181,6 +181,15 @@ def test_everybody_reads_what_the_pages_show_and_prefect_hears_nothing_of_them(h
             client.post("/api/flow_runs/filter", content=b"{}", headers={"Content-Type": "text/plain"}).status_code
             == 415
         )
+
+
+def test_what_nobody_sees_is_empty(house: House) -> None:
+    with house.visitor("olga") as client:
+        for unseen in ("automations", "block_documents", "block_types", "variables", "v2/concurrency_limits"):
+            nothing = client.post(f"/api/{unseen}/filter", json={"include_secrets": True})
+            assert (nothing.json(), "x-prefect" in nothing.headers) == ([], False)
+            assert client.post(f"/api/{unseen}/count", json={}).json() == 0
+        assert client.get("/api/automations/related-to/prefect.deployment.x").json() == []
 
 
 @pytest.mark.parametrize("body", [b"[1]", b"{", b'{"a":1,"a":2}', b"[" * 5000, b"\xff", b'{"parameters":' + b"[" * 99])
