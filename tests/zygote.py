@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,14 +53,24 @@ def after(owner: Any, name: str, when: Callable[..., bool] = lambda *_, **__: Tr
     setattr(owner, name, run)
 
 
-def die_later(seconds: float, place: str) -> None:
-    """Kill this process at any moment after an event of the log, wherever it is then."""
+def die_later(calls: int, place: str) -> None:
+    """Kill this process when this many calls and returns of functions have followed an event of the log.
+
+    They are counted, not timed, so that a busy machine changes nothing; main() kills a release that ends before.
+    """
     original = Log.append
+    left = calls
+
+    def count(*_: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left <= 0:
+            die()
 
     def append(log: Log, action: Any, **facts: Any) -> Any:
         written = original(log, action, **facts)
         if action.value == place:
-            threading.Timer(seconds, die).start()
+            sys.setprofile(count)
         return written
 
     Log.append = append  # type: ignore[method-assign]
@@ -69,10 +78,10 @@ def die_later(seconds: float, place: str) -> None:
 
 def arm(point: str) -> None:
     """Kill this process at a point: before/after an event of the log, the marker of the draw, or inside publication;
-    or, as in "0.1 seconds after PUBLISHED", some time after an event."""
+    or, as in "100 calls after PUBLISHED", some way behind an event."""
     moment, _, place = point.partition(" ")
     if moment not in ("", "before", "after"):
-        die_later(float(moment), place.split()[-1])
+        die_later(int(moment), place.split()[-1])
         return
     trap = before if moment == "before" else after
     if place in LEDGER:
@@ -110,7 +119,9 @@ def main() -> None:
         if child == 0:
             os.environ |= order["environment"]
             arm(order["point"])
-            release(load_spec(Path(order["spec"])), **order["more"])
+            receipt = release(load_spec(Path(order["spec"])), **order["more"])
+            if "calls after" in order["point"] and not receipt.earlier:
+                die()  # behind everything: nobody has seen the receipt
             os._exit(0)
         _, status = os.waitpid(child, 0)
         sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")

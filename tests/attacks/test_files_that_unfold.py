@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from measured_command import measured
 from typed_line import typed
 from workplace import Workplace, make_private, make_units, open_dp_account
 
@@ -70,23 +70,6 @@ def repeated(texts: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(places, pa.array([f"{place:0{LONG}d}" for place in range(texts)]))
 
 
-def peak_of(*arguments: object) -> tuple[int, str]:
-    """The most memory that a command held, in KiB, and what it printed."""
-    command = subprocess.Popen(
-        [str(Path(sys.executable).with_name("penstock")), *map(str, arguments)],
-        env={name: value for name, value in os.environ.items() if not name.startswith("PREFECT")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    with command:
-        assert command.stdout is not None
-        printed = command.stdout.read()
-        _, status, used = os.wait4(command.pid, 0)
-        command.returncode = os.waitstatus_to_exitcode(status)
-    return used.ru_maxrss, f"{command.returncode}: {printed}"
-
-
 @pytest.mark.parametrize("kind", ["text", "dictionary", "view"])
 def test_a_draft_does_not_write_repeated_texts_out(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "data.parquet"
@@ -97,17 +80,17 @@ def test_a_draft_does_not_write_repeated_texts_out(tmp_path: Path, kind: str) ->
         for _ in range(ROWS // len(texts)):
             writer.write_table(pa.table({"name": texts}))
     assert file.stat().st_size < 4 << 20
-    held, printed = peak_of("init", file)
-    assert printed.startswith("0: ")
-    assert '"name": {role: identifier}' in printed
-    assert held < ENOUGH
+    ended = measured("init", file)
+    assert ended.code == 0
+    assert '"name": {role: identifier}' in ended.printed
+    assert ended.memory < ENOUGH
 
 
 def test_a_draft_of_many_records_holds_few_of_them(tmp_path: Path) -> None:
     unfolding(tmp_path / "data.parquet")
-    held, printed = peak_of("init", tmp_path / "data.parquet")
-    assert printed.startswith("0: ")
-    assert held < ENOUGH // 2  # a column takes as much, and was held several times
+    ended = measured("init", tmp_path / "data.parquet")
+    assert ended.code == 0
+    assert ended.memory < ENOUGH // 2  # a column takes as much, and was held several times
 
 
 def test_a_draft_of_what_does_not_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,6 +111,6 @@ def test_a_release_does_not_write_out_whose_records_are_whose(workplace: Workpla
     place = survey.column_names.index("person_id")
     pq.write_table(survey.set_column(place, "person_id", repeated(UNITS)), workplace.source, store_schema=False)
     assert workplace.source.stat().st_size < 8 << 20
-    held, printed = peak_of("run", workplace.write_spec())
-    assert printed.startswith("0: ")
-    assert held < ENOUGH
+    ended = measured("run", workplace.write_spec())
+    assert ended.code == 0, ended.printed
+    assert ended.memory < ENOUGH

@@ -124,8 +124,8 @@ def test_all_that_is_above_is_bounded_together() -> None:
     chain: Parents = {"0": [], "side": ["0"], **{child: [parent] for parent, child in itertools.pairwise(names)}}
     assert sum(range(1414)) + 2 <= MOST_ANCESTORS < sum(range(1415)) + 2
     assert Taxonomy.faults(chain) == []
-    assert Taxonomy.faults(diamonds(900)) == []
-    for large in ({**chain, "1413": ["1412"]}, diamonds(1100), {**chain, **{f"s{n}": ["1400"] for n in range(10)}}):
+    assert Taxonomy.faults(diamonds(690)) == []
+    for large in ({**chain, "1413": ["1412"]}, diamonds(720), {**chain, **{f"s{n}": ["1400"] for n in range(10)}}):
         (fault,) = Taxonomy.faults(large)
         assert "at most 1,000,000 others above them in all" in fault.rule
         with pytest.raises(SettingRefused):
