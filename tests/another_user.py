@@ -153,6 +153,14 @@ class ServingAs(Serving):
                 **as_user(self._user),
             )
 
+    def typed(self, *arguments: object) -> str:
+        command = [self._layout.penstock, *map(str, arguments)]
+        done = subprocess.run(
+            command, env=self.environment(), cwd="/", capture_output=True, text=True, check=False, **as_user(self._user)
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
     def environment(self) -> dict[str, str]:
         ours = {name: value for name, value in super().environment().items() if name.startswith("PENSTOCK")}
         return self._layout.environment(**ours)

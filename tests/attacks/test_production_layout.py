@@ -12,7 +12,6 @@ import os
 import pwd
 import re
 import subprocess
-import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ from signal import SIGTERM
 import pyarrow.parquet as pq
 import pytest
 from another_user import Layout, ServingAs, as_user, production_layout
+from serving import fetch
 
 from flows.demo import SPEC, synthetic_survey
 from mechanisms.randomness import seeded
@@ -99,12 +99,6 @@ def run(layout: Layout, user: pwd.struct_passwd, spec: Path) -> subprocess.Popen
     )
 
 
-def page(url: str) -> tuple[int, str, str]:
-    """Status, type and text of what a browser gets."""
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        return answer.status, answer.headers["content-type"], answer.read().decode()
-
-
 def test_two_accounts_release_and_serve_and_write_nothing_outside_their_homes(layout: Layout) -> None:
     specs = {user: make_workplace(layout, user) for user in layout.users}
     attacker = layout.users[1]
@@ -131,11 +125,12 @@ def test_two_accounts_release_and_serve_and_write_nothing_outside_their_homes(la
         for served in serving.values():
             served.ready()
         for served in serving.values():
-            status, kind, text = page(served.address)
-            assert (status, kind.partition(";")[0]) == (200, "text/html")
+            status, text, headers = served.page("/")
+            assert (status, headers["content-type"].partition(";")[0]) == (200, "text/html")
             asset = re.search(r'src="(/[^"]+\.js)"', text)
             assert asset is not None, text
-            assert page(served.address + asset[1])[0] == 200
+            assert served.page(asset[1])[0] == 200
+            assert fetch(f"{served.address}/sign-in", None)[0] == 200
         # A flow run has a process of its own; what was published comes back.
         victim = serving[layout.users[0]]
         victim.until(victim.trigger("release-spec/release", spec="survey.yaml", started_by="someone"), "COMPLETED")
