@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,4 @@ def die(*_: Any, **__: Any) -> None:
 
 if __name__ == "__main__":
     Run.finish = die  # type: ignore[method-assign]
-    review(
-        sys.argv[1],
-        reviewer=sys.argv[2],
-        decision="refuse",
-        reason="too wide",
-        key=Path(sys.argv[3]),
-        server=ExitStack(),
-    )
+    review(sys.argv[1], reviewer=sys.argv[2], decision="refuse", reason="too wide", key=Path(sys.argv[3]))

@@ -46,7 +46,8 @@ def test_a_server_that_is_named_is_used_and_elsewhere_none_is_asked_or_started(
     ended = typed("run", workplace.write_spec())
     assert (ended.code, flow_runs(prefect_service), children()) == (0, before, started)
     with named(prefect_service):
-        again = typed("run", workplace.write_spec(), "--again")
+        workplace.write_survey(400, seed=2)  # the same records would be a second release
+        again = typed("run", workplace.write_spec())
     assert (again.code, flow_runs(prefect_service), children()) == (0, before + 1, started)
     assert not (workplace.home / "prefect").exists()
     assert ended.out.splitlines()[0] == "Published survey, 400 records"

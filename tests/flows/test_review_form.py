@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("prefect_home")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, prefect_home: Path) -> WaitingRelease:
+def made(tmp_path_factory: pytest.TempPathFactory) -> WaitingRelease:
     return make_waiting(tmp_path_factory.mktemp("review-form"), 2)
 
 
