@@ -33,7 +33,7 @@ from mechanisms.refusal import Fault, Refusal
 from records import durable
 from records.digest import canonical
 from records.home import Home
-from records.keyfile import private_content
+from records.keyfile import KeyDamaged, private_content
 
 __all__ = [
     "SecretAltered",
@@ -155,7 +155,7 @@ def stored_secret(home: Home, name: str, digest: str) -> dict[str, Any]:
     for candidate in (following, path):
         try:
             text = private_content(candidate)
-        except OSError:
+        except (OSError, KeyDamaged):  # not there, or no file
             continue
         if digest_of(text) == digest:
             return dict(json.loads(text))

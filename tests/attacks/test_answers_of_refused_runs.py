@@ -112,6 +112,7 @@ def test_one_run_does_not_answer_a_ladder_of_limits(workplace: Workplace) -> Non
     assert [event.action for event in open_records().log.events()] == []
 
 
+@pytest.mark.usefixtures("prefect_home")
 @pytest.mark.parametrize("limit", ["k", "smallest_frequency_at_least", "largest_share_at_most", "p_percent_at_least"])
 def test_whoever_fills_in_the_form_sets_no_limit(
     workplace: Workplace, monkeypatch: pytest.MonkeyPatch, limit: str

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_server import ORDERS, OURS, HostileOwner, running_prefect
+from hostile_owner import ORDERS, OURS, HostileOwner, running_prefect
 from living_processes import LONGEST_WAIT, MARK, processes
 from serving import LOOK_AGAIN, PENSTOCK, Serving
 from waiting_release import actions, at_home, events, introduce

@@ -183,13 +183,14 @@ def test_users_taken_out_of_the_database_or_put_back_are_noticed(log: Log, eithe
     renew_password(log, either_home, "anna", **HOW)
     remove_user(log, either_home, "anna", **HOW)
     tamper(either_home, f"DELETE FROM log_events WHERE seq = {seq}")
-    for reader in (log, open_records(home=either_home).log) if seq < 3 else (log,):
-        with pytest.raises(LogAltered):
-            users(reader)
-        with pytest.raises(LogAltered):
-            reader.verify()
-        with pytest.raises(LogAltered):
-            add_user(reader, either_home, "anna", [Role.OFFICER], **PROGRAM)
+    with pytest.raises(LogAltered):
+        users(log)
+    with pytest.raises(LogAltered):
+        log.verify()
+    with pytest.raises(LogAltered):
+        add_user(log, either_home, "anna", [Role.OFFICER], **PROGRAM)
+    with pytest.raises(LogAltered):
+        open_records(home=either_home)
 
 
 def test_a_checkpoint_taken_out_stops_every_change(log: Log, either_home: Home) -> None:

@@ -149,8 +149,11 @@ def test_while_it_waits_the_confidential_copies_are_gone(workplace: Workplace) -
         assert (job.bundle / "data.csv").exists()
 
 
-def test_the_end_of_a_flow_run_that_waits_is_named_for_it(asked: Job) -> None:
+def test_the_end_of_a_flow_run_that_waits_is_named_for_it(asked: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert waiting_state(asked) == describe_waiting(asked)  # outside a flow run
+    monkeypatch.setattr("tasks.approve.FlowRunContext.get", lambda: object())
     state: Any = waiting_state(asked)
+    monkeypatch.undo()
     assert (state.type.value, state.name) == ("COMPLETED", "WaitingForApproval")
     assert state.message == f"Run {asked.run.id} waits until {describe_waiting(asked).until}."
     assert state.data == describe_waiting(asked)

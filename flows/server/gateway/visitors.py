@@ -103,7 +103,7 @@ class Visitors:
         """Begin a session for whoever knows the password."""
         if self.proxy_secret is not None:
             raise Turned(403, "You sign in at the proxy.")
-        user = (await self._read()).get(name.casefold())
+        user = await self._found(name)
         person = user if user is not None and not user.is_program else None
         self._require_patience(None if person is None else person.name)
         async with self._checking:
@@ -166,7 +166,7 @@ class Visitors:
             name, _, token = base64.b64decode(credentials, validate=True).decode().partition(":")
         except (binascii.Error, UnicodeDecodeError):
             name, token = "", ""
-        user = (await self._read()).get(name.casefold())
+        user = await self._found(name)
         known = scheme.lower() == "basic" and user is not None and user.is_program
         if user is None or not known or not await asyncio.to_thread(self._is_token, user, token):
             raise Turned(401, "This is not the token of a program.")
@@ -226,6 +226,14 @@ class Visitors:
 
     def _change(self, name: str, old: str, new: str) -> None:
         change_password(self.log, self.home, name, old, new, now=datetime.now(UTC))
+
+    async def _found(self, name: str) -> User | None:
+        """Return the user of this name; somebody who was added this moment is looked up anew."""
+        user = (await self._read()).get(name.casefold())
+        if user is None:
+            self._as_of = float("-inf")
+            user = (await self._read()).get(name.casefold())
+        return user
 
     async def _read(self) -> Mapping[str, User]:
         """Return the users by folded name, as the log says; turn everybody away where it cannot be believed."""
