@@ -78,7 +78,8 @@ def private_door(command: subprocess.Popen[bytes]) -> tuple[str, str, str]:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "PENSTOCK_HOME": f"{folder}/home", "PENSTOCK_SPECS": folder}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("PREFECT")}
+        environment = {**inherited, "PENSTOCK_HOME": f"{folder}/home", "PENSTOCK_SPECS": folder}
         add = [PENSTOCK, "users", "add", "bench", "--program", "--role", "reader", "--reason", "Benchmark", "--json"]
         token = json.loads(subprocess.run(add, env=environment, capture_output=True, check=True).stdout)["token"]
         with socket.socket() as probe:

@@ -10,6 +10,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from homes import HOMES
@@ -34,6 +35,10 @@ for _name in [name for name in os.environ if name.startswith("PREFECT")]:
     del os.environ[_name]
 _temporary = os.environ.get("TMPDIR")
 be_quiet(Path(_prefect.name))
+os.environ.pop("TMPDIR", None)  # tests have the temporary folder of the machine, and homes of their own
+if _temporary is not None:
+    os.environ["TMPDIR"] = _temporary
+tempfile.tempdir = None
 os.environ["PREFECT_LOGGING_TO_API_ENABLED"] = "false"  # no test reads the logs of a flow run there
 
 DATA = Path(os.environ.get("PENSTOCK_DATA") or Path(__file__).parents[2] / "shared" / "data")
@@ -41,20 +46,10 @@ DATA = Path(os.environ.get("PENSTOCK_DATA") or Path(__file__).parents[2] / "shar
 
 @pytest.fixture(autouse=True)
 def same_surroundings() -> Iterator[None]:
-    """Undo what a command in this process has set: the next test has another home."""
-    before = os.environ.get("TMPDIR")
-    yield
-    _point_to(before)
-
-
-def _point_to(temporary: str | None) -> None:
-    os.environ.pop("TMPDIR", None)
-    if temporary is not None:
-        os.environ["TMPDIR"] = temporary
+    """Undo what a command in this process has set: the next test has another home and another server."""
+    with mock.patch.dict(os.environ):
+        yield
     tempfile.tempdir = None
-
-
-_point_to(_temporary)  # tests have the temporary folder of the machine, and homes of their own
 
 
 @pytest.fixture(scope="session")

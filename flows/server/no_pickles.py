@@ -13,6 +13,7 @@ reference as it is named, and imports nothing for it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, NoReturn
 from uuid import UUID
 
@@ -38,18 +39,11 @@ class StoredResultRefused(Refusal):
     kind = "integrity"
 
 
-class _Library:
-    """Stands for a library of any name, where Prefect checks that it can write and read."""
-
-    def dumps(self, *_: Any) -> NoReturn:
-        raise NotImplementedError
-
-    loads = compress = decompress = dumps
-
-
 def leave_results_unread() -> None:
-    """From now on this process imports no library for the result of a state."""
-    vars(validators).update(from_qualified_name=lambda _: _Library())
+    """From now on this process imports no library for the result of a state. What stands for one has the names that
+    Prefect looks for."""
+    library = SimpleNamespace(dumps=_refuse, loads=_refuse, compress=_refuse, decompress=_refuse)
+    vars(validators).update(from_qualified_name=lambda _: library)
 
 
 def refuse_stored_results() -> None:

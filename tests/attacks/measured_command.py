@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PENSTOCK = Path(sys.executable).with_name("penstock")
+# Linux counts the memory of whoever starts a program as the program's own. So a small process starts it.
+START = """
+import json, os, sys
+command = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, 2, 1)])
+_, status, used = os.wait4(command, 0)
+print(json.dumps([os.waitstatus_to_exitcode(status), used.ru_maxrss, used.ru_utime + used.ru_stime]))
+"""
 
 
 @dataclass(frozen=True)
@@ -23,16 +31,12 @@ class Measured:
 
 def measured(*arguments: object) -> Measured:
     """Run a command to its end."""
-    command = subprocess.Popen(
-        [str(PENSTOCK), *map(str, arguments)],
+    started = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", START, str(PENSTOCK), *map(str, arguments)],
         env={name: value for name, value in os.environ.items() if not name.startswith("PREFECT")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
+        check=True,
     )
-    with command:
-        assert command.stdout is not None
-        printed = command.stdout.read()
-        _, status, used = os.wait4(command.pid, 0)
-        command.returncode = os.waitstatus_to_exitcode(status)
-    return Measured(command.returncode, printed, used.ru_maxrss, used.ru_utime + used.ru_stime)
+    code, memory, seconds = json.loads(started.stdout)
+    return Measured(code, started.stderr, memory, seconds)

@@ -31,7 +31,7 @@ def told(resource: str, count: int, **labels: str) -> list[Any]:
     deadline = time.monotonic() + LONGEST_WAIT
     while True:
         url, password = (os.environ[name] for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING"))
-        found = ask(f"{url}/events/filter", wanted, password)["events"]
+        found = ask(f"{url}/events/filter", wanted, credentials=password)["events"]
         if len(found) >= count:
             return sorted(found, key=lambda event: event["occurred"])
         assert time.monotonic() < deadline, found

@@ -1,7 +1,7 @@
 """Chance enters through the Randomness argument only: no module reaches for a generator of its own.
 
-The sources are read as programs, not as text, so that no spelling of an import escapes. Ids and keys,
-which protect nobody's values, may come from `secrets` in records/.
+The sources are read as programs, not as text, so that no spelling of an import escapes. Ids, keys
+and the secrets of sessions, which protect nobody's values, may come from `secrets` in records/ and flows/server/.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def allowed(path: Path) -> set[str]:
         return {"numpy.random", "os.urandom"}
     if path == ROOT / "mechanisms" / "noise" / "laplace.py":
         return {"opendp"}  # for releases only: it draws from the system whatever it is given
-    return {"secrets"} if path.relative_to(ROOT).parts[0] == "records" else set()
+    is_free = any(path.is_relative_to(ROOT / room) for room in ("records", "flows/server"))
+    return {"secrets"} if is_free else set()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

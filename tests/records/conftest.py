@@ -10,12 +10,10 @@ from review_house import House
 from records import open_records
 from records.home import Home
 
-NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
-
 
 @pytest.fixture
 def now() -> datetime:
-    return NOW
+    return datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
 
 
 @pytest.fixture(

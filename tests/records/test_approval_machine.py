@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from conftest import NOW
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -32,7 +31,7 @@ class Approvals(RuleBasedStateMachine):
         super().__init__()
         self.folder = TemporaryDirectory()
         self.log = open_records("sqlite://", Home.open(Path(self.folder.name))).log
-        self.now = NOW
+        self.now = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
         self.keys: dict[str, str] = {}  # name -> owner of the trusted key
         self.made = 0
         self.waiting: dict[str, Any] | None = None

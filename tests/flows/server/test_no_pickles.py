@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hostile_server import stored_pickle
 
 from flows.server.no_pickles import StoredResultRefused
@@ -93,3 +94,35 @@ def test_without_the_guard_it_is(tmp_path: Path) -> None:
 
 def test_the_refusal_has_a_code_of_its_own() -> None:
     assert (StoredResultRefused.code, StoredResultRefused.kind) == ("stored-result-refused", "integrity")
+
+
+# A worker goes on after a bad answer: it takes the reference and imports nothing for it.
+READ = """
+from uuid import uuid4
+from flows.server.no_pickles import leave_results_unread
+from prefect.client.schemas.objects import FlowRun
+
+if {unread}:
+    leave_results_unread()
+for serializer in (
+    {{"type": "pickle", "picklelib": "planted"}},
+    {{"type": "compressed", "compressionlib": "planted", "serializer": "json"}},
+):
+    data = {{"storage_key": "key", "prefect_version": "3", "serializer": serializer}}
+    state = {{"type": "SCHEDULED", "name": "Scheduled", "data": data}}
+    FlowRun.model_validate({{"id": uuid4(), "flow_id": uuid4(), "name": "run", "state": state}})
+"""
+PLANTED = """
+import pathlib
+pathlib.Path(__file__).with_name("marker").touch()
+dumps = loads = compress = decompress = print
+"""
+
+
+@pytest.mark.parametrize("unread", [True, False])
+def test_the_library_of_a_result_is_not_imported(tmp_path: Path, unread: bool) -> None:
+    (tmp_path / "planted.py").write_text(PLANTED, encoding="utf-8")
+    code = f"import sys; sys.path.append({str(tmp_path)!r})\n{READ.format(unread=unread)}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "marker").exists() is not unread
