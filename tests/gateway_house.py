@@ -34,13 +34,18 @@ DEPLOYMENTS = {
 FLOW_RUN = "66666666-6666-4666-8666-666666666666"  # started by rita
 
 
+async def echo(receive: Any, send: Any) -> None:
+    """A WebSocket that says what it hears."""
+    await receive()
+    await send({"type": "websocket.accept"})
+    while (message := await receive())["type"] == "websocket.receive":
+        await send({"type": "websocket.send", "text": message["text"]})
+
+
 async def repeat(scope: Any, receive: Any, send: Any) -> None:
     """Stand where Prefect stands: say what was asked, and what there is of deployments and runs."""
     if scope["type"] == "websocket":
-        await receive()
-        await send({"type": "websocket.accept"})
-        while (message := await receive())["type"] == "websocket.receive":
-            await send({"type": "websocket.send", "text": message["text"]})
+        await echo(receive, send)
         return
     body = (await receive())["body"]
     headers = {name.decode(): value.decode() for name, value in scope["headers"]}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from gateway_house import echo
 from living_processes import LONGEST_WAIT
 
 from flows.server.gateway import patience
@@ -17,10 +18,7 @@ from flows.server.private_api import LOOPBACK, listening
 
 async def answer(scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] == "websocket":
-        await receive()
-        await send({"type": "websocket.accept"})
-        while (message := await receive())["type"] == "websocket.receive":
-            await send({"type": "websocket.send", "text": message["text"]})
+        await echo(receive, send)
         return
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"ok"})
