@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Response, expect
 from prefect_pages import LONGEST
 from serving import LONGEST_START, LOOK_AGAIN, Serving
 
@@ -91,11 +91,13 @@ class Office:
 
 
 class Window:
-    """A window that reaches this machine only, and notes who else was asked."""
+    """A window that reaches this machine only, and notes who else was asked, and what the pages asked in vain."""
 
     def __init__(self, context: BrowserContext) -> None:
         self.outside: set[str] = set()
+        self.in_vain: set[str] = set()
         context.route("**/*", self._pass)
+        context.on("response", self._note)
         self.page = context.new_page()
 
     def _pass(self, route: Any) -> None:
@@ -105,3 +107,8 @@ class Window:
         else:
             self.outside.add(host)
             route.abort()
+
+    def _note(self, answer: Response) -> None:
+        path = urlsplit(answer.url).path
+        if answer.status >= 400 and not path.startswith("/ico/"):  # Prefect has no icon for some of its own states
+            self.in_vain.add(f"{answer.request.method} {path}: {answer.status}")
