@@ -52,6 +52,7 @@ def release(
         finish_published(plan)  # runs of this spec that died between publication and its record
         with begin(plan, run=run) as job:
             if already_published(job):  # so did this one, which is the caller's own
+                show_published(job)
                 return conclude(job)
             require_no_end(job)  # it was refused, and died before it was cleared away
             require_reviewers(job, started_by)

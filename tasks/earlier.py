@@ -19,6 +19,7 @@ from records.places import manifest_at
 from tasks.job import Job
 from tasks.publish import Receipt, in_short
 from tasks.repeat import repeated
+from tasks.run_page import show_bundle
 from tasks.step import sealed
 
 __all__ = ["PublicationGone", "asked_again", "give_back", "published_before"]
@@ -54,6 +55,7 @@ def give_back(job: Job, published: Event) -> Receipt:
     """End this run without a draw; the receipt of the one that published. Refused if the bundle is not there."""
     with sealed("publish"):
         receipt = _receipt(job, published)
+    show_bundle(job, receipt.run, receipt.path, receipt.manifest)
     job.settle("refused")  # an earlier attempt of this run may have reserved; it has not drawn what counts
     job.record(Action.FOUND_PUBLISHED, of=published.run, manifest=receipt.manifest)
     head = job.log.head()

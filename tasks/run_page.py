@@ -32,6 +32,7 @@ __all__ = [
     "gate_table",
     "refuses",
     "show_begun",
+    "show_bundle",
     "show_gates",
     "show_progress",
     "show_published",
@@ -66,7 +67,7 @@ def show_gates(job: Job, decision: Decision) -> None:
     heading = f"In doubt at {doubted}: reviewers decide" if doubted else "Passed every gate"
     if refuses(job, decision):
         heading = f"Refused by {doubted}: {GateRefused.code}"
-    served = _served(job)
+    served = _served(job.run.id)
     create_markdown_artifact(
         key="release-gates",
         description=heading,
@@ -83,17 +84,22 @@ def show_gates(job: Job, decision: Decision) -> None:
 
 
 def show_published(job: Job) -> None:
-    """Where the bundle is, and the digest by which its manifest is known."""
+    """Where the bundle of this run is."""
+    sealed = job.run.committed("sealed") or {}
+    show_bundle(job, job.run.id, str(job.destination), sealed["manifest"])
+
+
+def show_bundle(job: Job, run: str, place: str, manifest: str) -> None:
+    """Where a bundle is, and the digest by which its manifest is known. run: which published it, now or before."""
     if FlowRunContext.get() is None:
         return
-    sealed = job.run.committed("sealed") or {}
-    served = _served(job)
+    served = _served(run)
     report = "Its public report lies in it" if served is None else f"[The public report]({served}/public) lies in it"
     create_markdown_artifact(
         key="release-published",
-        description=str(job.destination),  # for programs, which read no prose
-        markdown=f"## {job.plan.name} is published\n\nThe bundle is at `{job.destination}`. {report}.\n\n"
-        f"SHA-256 of its manifest: `{sealed['manifest']}`\n\nCheck it: `penstock verify {job.destination}`",
+        description=place,  # for programs, which read no prose
+        markdown=f"## {job.plan.name} is published\n\nThe bundle is at `{place}`. {report}.\n\n"
+        f"SHA-256 of its manifest: `{manifest}`\n\nCheck it: `penstock verify {place}`",
     )
     if served is not None:
         create_link_artifact(
@@ -113,7 +119,7 @@ def gate_table(decision: Mapping[str, Any]) -> str:
 
 def confidential_report(job: Job) -> str:
     """Where the confidential report is, in Markdown."""
-    served = _served(job)
+    served = _served(job.run.id)
     return (
         f"confidential report (`{job.run.path('report.html')}`)"
         if served is None
@@ -121,9 +127,9 @@ def confidential_report(job: Job) -> str:
     )
 
 
-def _served(job: Job) -> str | None:
+def _served(run: str) -> str | None:
     url = os.environ.get("PENSTOCK_REPORTS_URL")
-    return f"{url.rstrip('/')}/{job.run.id}" if url else None
+    return f"{url.rstrip('/')}/{run}" if url else None
 
 
 def _show(job: Job, percent: float, description: str) -> None:

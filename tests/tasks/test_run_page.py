@@ -60,6 +60,16 @@ def test_a_published_run_shows_its_gates_where_its_bundle_is_and_the_digest_of_i
     assert f"`{receipt.manifest}`" in shown["release-published"].data
 
 
+def test_a_run_that_finds_its_release_published_shows_where(workplace: Workplace) -> None:
+    receipt = release(workplace)
+    again = release(workplace)
+    assert (again.earlier, again.path) == (True, receipt.path)
+    [run] = [run for run in runs(workplace) if run.name != receipt.run]
+    shown = page(run)
+    assert shown["release-published"].description == receipt.path
+    assert f"`{receipt.manifest}`" in shown["release-published"].data
+
+
 def test_reports_are_linked_where_they_are_served(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_REPORTS_URL", f"{URL}/")
     run = release(workplace).run
