@@ -70,11 +70,15 @@ def kept_file(name: str, field: str) -> Path:
     if not folder or not os.path.isabs(folder):
         raise SpecRefused.at(SPECS, rule="must name the folder of specs, by an absolute path", remedy="Set it.")
     kept, asked = Path(folder).resolve(), Path(name)
-    found = (kept / asked).resolve()
+    try:
+        found = (kept / asked).resolve()
+        is_file = found.is_file()
+    except (OSError, RuntimeError, ValueError):  # too long, links in a circle, a NUL
+        found, is_file = kept, False
     if asked.is_absolute() or ".." in asked.parts or not found.is_relative_to(kept):
         raise SpecRefused.at(
             field, rule=f"must lie in the folder {SPECS}", got=name, remedy="Name a file in it, relative to it."
         )
-    if not found.is_file():
+    if not is_file:
         raise SpecRefused.at(field, rule=f"must be a file in the folder {SPECS}", got=name, remedy="Check its name.")
     return found

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from flows.server.gateway.app import gateway
 from flows.server.gateway.asking import Prefect
 from flows.server.gateway.door import Door
+from flows.server.gateway.forms import DEPLOYMENTS as FORMS
 from flows.server.gateway.visitors import Visitors
 from records import open_records
 from records.home import Home
@@ -30,6 +31,12 @@ DEPLOYMENTS = {
     "review": "33333333-3333-4333-8333-333333333333",
     "verify-log": "44444444-4444-4444-8444-444444444444",
     "foreign": "55555555-5555-4555-8555-555555555555",
+}
+SCHEMAS: dict[str, Any] = {
+    "release": {"type": "object", "properties": {"spec": {"type": "string"}, "again": {"type": "boolean"}}},
+    "release-table": {"type": "object", "properties": {"data": {"type": "string"}}},
+    "review": {"type": "object", "properties": {"run": {}, "decision": {}}},
+    "verify-log": {"type": "object"},
 }
 FLOW_RUN = "66666666-6666-4666-8666-666666666666"  # started by rita
 
@@ -50,7 +57,11 @@ async def repeat(scope: Any, receive: Any, send: Any) -> None:
     body = (await receive())["body"]
     headers = {name.decode(): value.decode() for name, value in scope["headers"]}
     told: Any = {"method": scope["method"], "path": scope["path"], "headers": headers, "body": body.decode()}
-    known = {f"/api/deployments/{number}": {"name": name} for name, number in DEPLOYMENTS.items()}
+    known: dict[str, Any] = {}
+    for name, number in DEPLOYMENTS.items():
+        made = {"name": name, "parameter_openapi_schema": SCHEMAS.get(name, {})}
+        known[f"/api/deployments/{number}"] = made
+        known.update({f"/api/deployments/name/{flow}": made for flow in FORMS if flow.endswith(f"/{name}")})
     known[f"/api/flow_runs/{FLOW_RUN}"] = {"parameters": {"started_by": "rita"}}
     known["/ui-settings"] = {"api_url": "http://elsewhere/api", "auth": "BASIC", "csrf_enabled": False}
     content = json.dumps(known.get(scope["path"], told)).encode()

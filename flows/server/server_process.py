@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import socket
 import sys
 import threading
@@ -19,6 +20,7 @@ from flows.server.gateway.app import gateway
 from flows.server.gateway.asking import App, Prefect, Receive, Scope, Send
 from flows.server.gateway.door import Door
 from flows.server.gateway.patience import HEADER_BYTES, Impatient
+from flows.server.gateway.peer import OwnSocket
 from flows.server.gateway.proxy import proxy_secret
 from flows.server.gateway.visitors import Visitors
 from records import open_records
@@ -75,7 +77,7 @@ def serve(people: int, worker: int) -> None:
 
     async def both() -> None:
         await asyncio.gather(
-            private.serve(sockets=[socket.socket(fileno=worker)]), public.serve(sockets=[socket.socket(fileno=people)])
+            private.serve(sockets=[OwnSocket(fileno=worker)]), public.serve(sockets=[socket.socket(fileno=people)])
         )
 
     threading.Thread(target=end_with_parent, daemon=True).start()
@@ -97,4 +99,6 @@ def _api_only(prefect: App) -> App:
 
 if __name__ == "__main__":
     os.umask(0o077)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # who holds many connections takes none from others
     serve(int(sys.argv[1]), int(sys.argv[2]))

@@ -43,7 +43,7 @@ def test_a_link_within_the_folder_is_followed(kept: Path) -> None:
     assert kept_spec("latest.yaml").name == "survey"
 
 
-@pytest.mark.parametrize("name", ["none.yaml", "monthly", "."])
+@pytest.mark.parametrize("name", ["none.yaml", "monthly", ".", "a" * 300, "a\0b"])
 def test_what_is_no_file_is_refused(kept: Path, name: str) -> None:
     with pytest.raises(SpecRefused, match="must be a file in the folder PENSTOCK_SPECS"):
         kept_spec(name)

@@ -18,12 +18,22 @@ from datetime import UTC, datetime
 from typing import Any
 
 from flows.server.gateway.door import Turned
+from flows.server.gateway.forms import json_object, plain
 from flows.server.gateway.visitors import Visitor
-from records.outside_text import from_json
-from records.outside_values import OutsideWrong
 from records.users import Role
 
-__all__ = ["HIDDEN", "Asked", "answered_here", "cancelling", "decision", "is_read", "is_socket", "order", "wanted"]
+__all__ = [
+    "HIDDEN",
+    "Asked",
+    "answered_here",
+    "cancelling",
+    "decision",
+    "is_form_check",
+    "is_read",
+    "is_socket",
+    "order",
+    "wanted",
+]
 
 # Parameters that the gateway fills in, by deployment: no form asks for them.
 HIDDEN: Mapping[str, frozenset[str]] = {
@@ -58,7 +68,7 @@ _READ = {
         "/(logs|events|saved_searches|work_pools|work_queues|artifacts|artifacts/latest)/(count|filter)",
         "/events/count-by/[a-z]{1,20}",
         "/ui/flow_runs/(history|count-task-runs)|/ui/flows/(count-deployments|next-runs)",
-        "/ui/task_runs/(count|dashboard/counts)|/ui/schemas/validate",
+        "/ui/task_runs/(count|dashboard/counts)",
         f"/work_pools/{_NAME}/(queues|workers)/filter|/work_pools/{_NAME}/concurrency_status",
         f"/work_queues/{_ID}/concurrency_status",
     ),
@@ -97,6 +107,11 @@ def answered_here(method: str, path: str) -> Any:
     return None if unseen is None else {"filter": [], "count": 0}[unseen[1]]
 
 
+def is_form_check(method: str, path: str) -> bool:
+    """Whether a page wants to know if a form is filled in rightly. path: below /api."""
+    return (method, path) == ("POST", "/ui/schemas/validate")
+
+
 def is_socket(path: str) -> bool:
     """Whether pages open this WebSocket. path: below /api."""
     return _SOCKETS.fullmatch(path) is not None
@@ -119,15 +134,19 @@ def order(visitor: Visitor, deployment: Mapping[str, Any], body: bytes) -> dict[
         raise Turned(403, "Only the deployments of Penstock are started here.")
     if not visitor.has(*_STARTED_BY[name]):
         raise Turned(403, f"{name} is started by: {', '.join(_STARTED_BY[name])}.")
-    given = _object(body)
+    given = json_object(body)
     if given.get("job_variables") or given.get("infrastructure_document_id") or given.get("parent_task_run_id"):
         raise Turned(403, "A run takes parameters and nothing else: leave the job variables empty.")
     if _is_later(given.get("state")):
         raise Turned(403, "A run starts now. Schedules stand in the settings file of the service.")
-    parameters = given.get("parameters", {})
+    parameters = plain(given.get("parameters", {}))
     if not isinstance(parameters, dict):
         raise Turned(422, "parameters must be an object.")
-    filled = dict.fromkeys(HIDDEN.get(name, frozenset()), visitor.name)
+    hidden = HIDDEN.get(name, frozenset())
+    known = {*deployment["parameter_openapi_schema"].get("properties", {}), *hidden}
+    if unknown := sorted(set(parameters) - known):
+        raise Turned(422, f"{name} has no parameter {unknown[0]!r:.100}.")
+    filled = dict.fromkeys(hidden, visitor.name)
     rebuilt: dict[str, Any] = {"parameters": {**parameters, **filled}, "enforce_parameter_schema": True}
     key = given.get("idempotency_key")
     if isinstance(key, str) and 0 < len(key) <= 100:
@@ -139,7 +158,7 @@ def decision(visitor: Visitor, body: bytes) -> dict[str, Any]:
     """Return the request that hands in a reviewer's form, signed elsewhere, in this person's name."""
     if not visitor.has(Role.REVIEWER, Role.OFFICER):
         raise Turned(403, "Reviewers and officers decide.")
-    form = _object(body).get("run_input")
+    form = json_object(body).get("run_input")
     fields = {"decision", "reviewer", "signature", "reason"}
     if not isinstance(form, dict) or not set(form) <= fields or not all(isinstance(v, str) for v in form.values()):
         raise Turned(422, f"The form has these fields: {', '.join(sorted(fields))}.")
@@ -150,7 +169,7 @@ def decision(visitor: Visitor, body: bytes) -> dict[str, Any]:
 
 def cancelling(visitor: Visitor, flow_run: Mapping[str, Any], body: bytes) -> dict[str, Any]:
     """Return the request that ends a flow run; nothing else is done to its state."""
-    state = _object(body).get("state")
+    state = json_object(body).get("state")
     if not isinstance(state, dict) or state.get("type") not in ("CANCELLING", "CANCELLED"):
         raise Turned(403, "A run can be cancelled; its state is not changed otherwise.")
     parameters = flow_run.get("parameters") or {}
@@ -170,16 +189,3 @@ def _is_later(state: object) -> bool:
         return datetime.fromisoformat(str(when)).astimezone(UTC) > datetime.now(UTC)
     except (ValueError, OverflowError):
         return True
-
-
-def _object(body: bytes) -> dict[str, Any]:
-    """Read a JSON object within the bounds of whatever comes from outside."""
-    try:
-        given = from_json(body.decode() or "{}")
-    except UnicodeDecodeError:
-        raise Turned(422, "The body must be UTF-8.") from None
-    except OutsideWrong as wrong:
-        raise Turned(422, f"The body {wrong.rule}.") from None
-    if not isinstance(given, dict):
-        raise Turned(422, "The body must be a JSON object.")
-    return given

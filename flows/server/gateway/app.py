@@ -13,9 +13,19 @@ from typing import Any
 import anyio
 from starlette.middleware.sessions import SessionMiddleware
 
-from flows.server.gateway.allowed import answered_here, cancelling, decision, is_read, is_socket, order, wanted
+from flows.server.gateway.allowed import (
+    answered_here,
+    cancelling,
+    decision,
+    is_form_check,
+    is_read,
+    is_socket,
+    order,
+    wanted,
+)
 from flows.server.gateway.asking import App, Prefect, Receive, Scope, Send, whole
 from flows.server.gateway.door import SAFE, Door, Turned
+from flows.server.gateway.forms import DEPLOYMENTS, form_check, question
 from flows.server.gateway.pages import (
     PAGE_HEADERS,
     account_page,
@@ -26,7 +36,8 @@ from flows.server.gateway.pages import (
     turned_page,
     with_name,
 )
-from flows.server.gateway.peer import owner_of
+from flows.server.gateway.patience import HEADER_BYTES
+from flows.server.gateway.peer import NOBODY, owner_of
 from flows.server.gateway.reports import REPORT_HEADERS, named_report, read_report, require_reader
 from flows.server.gateway.visitors import HOURS, NUMBER, Visitor, Visitors
 from mechanisms.refusal import Refusal
@@ -39,7 +50,17 @@ BODY_BYTES = 1 << 20
 BODY_SECONDS = 20.0
 ANSWER_SECONDS = 60.0
 _LOOK_AGAIN = 5.0  # seconds after which whoever listens is looked at again
-_ONCE = ("authorization", "content-length", "content-type", "cookie", "host", "origin", "x-forwarded-user")
+_ONCE = (
+    "authorization",
+    "content-length",
+    "content-type",
+    "cookie",
+    "host",
+    "origin",
+    "transfer-encoding",
+    "x-forwarded-user",
+    "x-penstock-proxy",
+)
 _NOT_OURS = ("/api", "/docs", "/redoc", "/openapi.json", "/v2")
 _SECURE = {
     "cache-control": "no-store",
@@ -91,7 +112,10 @@ class _Request:
         return self.method in SAFE and "text/html" in self.headers.get("accept", "")
 
     def owner(self) -> int | None:
-        return owner_of(self.scope.get("client"), self.scope.get("server"))
+        owner = owner_of(self.scope.get("client"), self.scope.get("server"))
+        if owner == NOBODY:
+            raise Turned(400, "The connection was closed before it was answered.")
+        return owner
 
     def csrf(self) -> str:
         """Return what our own forms carry, so that only they are taken."""
@@ -134,6 +158,7 @@ class _Request:
 class _Gateway:
     def __init__(self, prefect: Prefect, visitors: Visitors, door: Door, home: Home) -> None:
         self._prefect, self._visitors, self._door, self._home = prefect, visitors, door, home
+        self._schemas: list[dict[str, Any]] = []  # of the forms of our deployments
         socket = door.address.replace("http", "ws", 1)
         self._page_policy = (
             "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -145,9 +170,13 @@ class _Gateway:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         request = _Request(scope, receive, send, headers)
         try:
+            if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADER_BYTES:
+                raise Turned(431, "The headers are too long.")
             names = [name.decode("latin-1") for name, _ in scope["headers"]]
             if any(names.count(name) > 1 for name in _ONCE):
                 raise Turned(400, "A header stands twice.")
+            if "transfer-encoding" in headers and "content-length" in headers:
+                raise Turned(400, "The request says twice how long it is.")
             self._door.require_own(scope, headers, len(names))
             if scope["type"] == "websocket":
                 await self._listen(request)
@@ -261,7 +290,10 @@ class _Gateway:
             await request.answer(200, json.dumps(instead).encode(), {"content-type": "application/json"})
             return
         if is_read(request.method, path):
-            await self._pass_on(request, body)
+            await self._pass_on(request, question(body) if body else b"")
+            return
+        if is_form_check(request.method, path):
+            await self._check_form(request, body)
             return
         asked = wanted(request.method, path)
         if asked is None:
@@ -274,6 +306,19 @@ class _Gateway:
             told = cancelling(visitor, await self._prefect.get(f"/api/flow_runs/{asked.about}"), body)
             await self._visitors.note(Action.CANCEL_ASKED, visitor.name, flow_run=asked.about)
         await self._pass_on(request, json.dumps(told).encode())
+
+    async def _check_form(self, request: _Request, body: bytes) -> None:
+        """Let Prefect look at a form of our deployments before it is sent. No other schema is looked at: it could take
+        for ever."""
+        if not self._schemas:
+            found = [await self._prefect.get(f"/api/deployments/name/{each}") for each in DEPLOYMENTS]
+            self._schemas = [each["parameter_openapi_schema"] for each in found]
+        checked = form_check(body, self._schemas)
+        if checked is None:
+            sound = json.dumps({"valid": True, "errors": []}).encode()  # it is looked at again when it is sent
+            await request.answer(200, sound, {"content-type": "application/json"})
+        else:
+            await self._pass_on(request, json.dumps(checked).encode())
 
     async def _prefect_page(self, request: _Request, visitor: Visitor) -> None:
         if request.method not in SAFE or request.path.startswith(_NOT_OURS):

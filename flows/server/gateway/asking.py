@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from flows.server.gateway.door import Turned
+from flows.server.gateway.forms import question
 
 __all__ = ["App", "Prefect", "Receive", "Scope", "Send", "whole"]
 
@@ -78,17 +79,30 @@ class Prefect:
         """Let a page listen to Prefect: its first message asks who it is, and we answer that."""
         headers = [(name, value) for name, value in scope["headers"] if name in _FOR_SOCKETS]
         headers.append((b"host", b"127.0.0.1"))
-        first = True
+        introduced_us = wrong = closed = False
+
+        async def closing(message: MutableMapping[str, Any]) -> None:
+            nonlocal closed
+            closed = closed or message["type"] == "websocket.close"
+            await send(message)
 
         async def introduced() -> MutableMapping[str, Any]:
-            nonlocal first
+            nonlocal introduced_us, wrong
             message = await receive()
-            if message["type"] == "websocket.receive" and first:
-                first = False
+            if message["type"] != "websocket.receive":
+                return message
+            if not introduced_us:
+                introduced_us = True
                 return {"type": "websocket.receive", "text": json.dumps({"type": "auth", "token": self._token})}
-            return message
+            try:
+                return {"type": "websocket.receive", "text": question((message.get("text") or "").encode()).decode()}
+            except (Turned, UnicodeEncodeError):
+                wrong = True
+                return {"type": "websocket.disconnect", "code": 1007}
 
-        await self._app({**scope, "headers": headers, "state": {}}, introduced, send)
+        await self._app({**scope, "headers": headers, "state": {}}, introduced, closing)
+        if wrong and not closed:
+            await send({"type": "websocket.close", "code": 1007, "reason": "This is no question."})
 
 
 def whole(body: bytes, later: Receive | None = None) -> Receive:

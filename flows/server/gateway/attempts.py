@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-__all__ = ["Attempts"]
+__all__ = ["Attempts", "stranger"]
 
 FREE = 5
 _FIRST, _LONGEST = 60.0, 900.0
 _FORGET = 3600.0  # after the last wrong one
+_STRANGER = "\0"  # begins the names that nobody has
+_STRANGERS = 10_000
 
 
 @dataclass(slots=True)
 class Attempts:
-    """FREE wrong ones, then a wait that doubles with each further one. Names that nobody has share one count (None)."""
+    """FREE wrong ones, then a wait that doubles with each further one. Names that nobody has are counted each by
+    itself, the newest of them, and all together (None)."""
 
     clock: Callable[[], float]
     _failed: dict[str | None, tuple[int, float]] = field(default_factory=dict)
@@ -32,8 +35,17 @@ class Attempts:
         count, last = self._failed.get(name, (0, 0.0))
         if self.clock() - last > _FORGET:
             count = 0
+        self._failed.pop(name, None)
         self._failed[name] = (count + 1, self.clock())
+        strangers = [each for each in self._failed if each is not None and each.startswith(_STRANGER)]
+        for each in strangers[:-_STRANGERS]:
+            del self._failed[each]
 
     def succeeded(self, name: str) -> None:
         """Begin anew: the right password was given."""
         self._failed.pop(name, None)
+
+
+def stranger(name: str) -> str:
+    """Return under which name somebody is counted who does not exist."""
+    return f"{_STRANGER}{name.casefold()[:200]}"

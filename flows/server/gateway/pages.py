@@ -73,7 +73,10 @@ def sign_in_path(path: str, query: str) -> str:
 
 def own_path(goal: str) -> str:
     """Return a path of this site to go to; anything that could lead elsewhere becomes the first page."""
-    parts = urlsplit(goal)
+    try:
+        parts = urlsplit(goal)
+    except ValueError:
+        return "/"
     lawful = goal.isascii() and goal.isprintable() and "\\" not in goal and len(goal) < 2000
     if parts.scheme or parts.netloc or not goal.startswith("/") or goal.startswith("//") or not lawful:
         return "/"

@@ -16,6 +16,7 @@ from records.outside_text import OutsideFile
 __all__ = ["ProxyRefused", "proxy_secret"]
 
 _SHORTEST, _LONGEST = 32, 200
+_TOO_OPEN = 0o037
 
 
 class ProxyRefused(Refusal):
@@ -30,6 +31,12 @@ def proxy_secret() -> str | None:
     named = os.environ.get("PENSTOCK_PROXY_SECRET_FILE")
     if not named:
         return None
+    if _mode(Path(named)) & _TOO_OPEN:
+        raise ProxyRefused.at(
+            "PENSTOCK_PROXY_SECRET_FILE",
+            rule="must be closed to other users, and its group may only read it",
+            remedy="chmod 0640, or 0600.",
+        )
     secret = OutsideFile(Path(named), "PENSTOCK_PROXY_SECRET_FILE", ProxyRefused).text().strip()
     if not _SHORTEST <= len(secret) <= _LONGEST or not secret.isascii() or not secret.isprintable():
         raise ProxyRefused.at(
@@ -38,3 +45,10 @@ def proxy_secret() -> str | None:
             remedy="Write one with `openssl rand -hex 32`.",
         )
     return secret
+
+
+def _mode(path: Path) -> int:
+    try:
+        return path.stat().st_mode
+    except (OSError, ValueError):
+        return 0  # that it cannot be read is said when it is

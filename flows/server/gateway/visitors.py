@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import hmac
 import math
 import secrets
@@ -24,7 +23,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from flows.server.gateway.attempts import Attempts
+from flows.server.gateway.attempts import Attempts, stranger
 from flows.server.gateway.door import Turned
 from mechanisms.refusal import Refusal
 from records.home import Home
@@ -39,6 +38,7 @@ HOURS = 12 * 3600.0
 IDLE = 3600.0
 _AS_OF = 3.0  # seconds for which the log's word on users counts
 _SESSIONS_AT_MOST = 1000
+_WRONG = "The name or the password is wrong."
 _AT_ONCE = 2  # passwords that are checked at the same time; each takes 64 MiB
 
 
@@ -84,6 +84,7 @@ class Visitors:
     _users: Mapping[str, User] = field(default_factory=dict)
     _as_of: float = float("-inf")
     _attempts: Attempts = field(init=False)
+    _look: float = 0.2  # seconds that the last look at a password took
     _checking: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -105,12 +106,17 @@ class Visitors:
             raise Turned(403, "You sign in at the proxy.")
         user = await self._found(name)
         person = user if user is not None and not user.is_program else None
-        self._require_patience(None if person is None else person.name)
+        if person is None:
+            await self._keep_stranger_busy(name)
+        else:
+            self._require_patience(person.name)
         async with self._checking:
+            began = time.perf_counter()
             right = await asyncio.to_thread(self._is_right, person, password)
+            self._look = time.perf_counter() - began
         if person is None or not right:
             await self._note(Action.SIGN_IN_REFUSED, "" if person is None else person.name)
-            raise Turned(403, "The name or the password is wrong.")
+            raise Turned(403, _WRONG)
         self._attempts.succeeded(person.name)
         await self._note(Action.SIGNED_IN, person.name)
         return self._begin(person, owner, must_choose=await asyncio.to_thread(self._must_choose, person))
@@ -147,7 +153,16 @@ class Visitors:
         session = visitor.session
         return user == visitor.user and (session is None or self._lives(session, visitor.user))
 
-    def _require_patience(self, name: str | None) -> None:
+    async def _keep_stranger_busy(self, name: str) -> None:
+        """Treat a name that nobody has like any other, so that names cannot be found; but look only at a few of them,
+        since each look takes memory and is on record."""
+        self._require_patience(stranger(name))
+        if self._attempts.wait(None) > 0:
+            await asyncio.sleep(self._look)
+            raise Turned(403, _WRONG)
+        self._attempts.begin(None)
+
+    def _require_patience(self, name: str) -> None:
         wait = self._attempts.wait(name)
         if wait > 0:
             raise Turned(429, f"Too many wrong passwords. Try again in {math.ceil(wait)} seconds.")
@@ -164,7 +179,7 @@ class Visitors:
         scheme, _, credentials = authorization.partition(" ")
         try:
             name, _, token = base64.b64decode(credentials, validate=True).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:
             name, token = "", ""
         user = await self._found(name)
         known = scheme.lower() == "basic" and user is not None and user.is_program

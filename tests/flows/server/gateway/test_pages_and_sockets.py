@@ -69,8 +69,21 @@ def test_a_page_listens_in_the_name_of_the_gateway(house: House) -> None:
     with house.visitor("rolf") as client, client.websocket_connect(SOCKET, headers=OWN) as socket:
         socket.send_text(json.dumps({"type": "auth", "token": "guess"}))
         assert socket.receive_json() == {"type": "auth", "token": TOKEN}
-        socket.send_text("filter")
-        assert socket.receive_text() == "filter"
+        socket.send_text('{"type": "filter"}')
+        assert socket.receive_json() == {"type": "filter"}
+
+
+@pytest.mark.parametrize(
+    "question", ["filter", "[1]", '{"a": NaN}', '{"a": 1e30}', "[" * 2000, '{"a": "%s"}' % ("b" * 70_000)]
+)
+def test_who_asks_what_is_no_question_hears_no_more(house: House, question: str) -> None:
+    with house.visitor("rolf") as client, client.websocket_connect(SOCKET, headers=OWN) as socket:
+        socket.send_text("anything")
+        socket.receive_json()
+        socket.send_text(question)
+        with pytest.raises(WebSocketDisconnect) as ended:
+            socket.receive_text()
+        assert ended.value.code == 1007
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,17 @@ def test_the_passwords_of_a_name_wait_after_five_wrong_ones_and_others_do_not(ho
     assert len([visit for visit in visits(house) if visit == ("SIGN_IN_REFUSED", "rita")]) == 6  # not one for each try
 
 
+def test_a_name_that_nobody_has_is_answered_like_any_other(house: House) -> None:
+    """Else names could be found by asking: those that nobody has were turned away together, and at once."""
+    client = house.stranger()
+    for name in ("a", "b", "c", "d", "e", "f", "g"):
+        assert sign_in(client, name, PASSWORD).status_code == 403
+    for name in ("rita", "nobody"):
+        answers = [sign_in(client, name, "wrong wrong wrong") for _ in range(6)]
+        assert [answer.status_code for answer in answers] == [403] * 5 + [429]
+    assert visits(house).count(("SIGN_IN_REFUSED", "-")) == 5  # what strangers type does not fill the log
+
+
 def test_a_first_password_opens_nothing_but_the_page_where_another_is_chosen(house: House) -> None:
     once = house.add("nora", Role.OFFICER)
     client = house.stranger()
@@ -203,6 +214,8 @@ def test_forms_are_taken_from_our_pages_only(house: House) -> None:
         "/\nx",
         "/é",
         "/" + "a" * 2000,
+        "http://[x",
+        "//[x",
     ],
 )
 def test_nobody_is_led_to_another_site_after_signing_in(goal: str) -> None:
@@ -223,7 +236,8 @@ def test_a_program_sends_its_token_and_has_no_session(house: House) -> None:
     assert ask("nobody", house.token) == 401
     client = house.stranger()
     sent = {"Authorization": "Basic " + base64.b64encode(f"platform:{house.token}".encode()).decode()}
-    assert client.get("/api/health", headers={"Authorization": "Basic ***"}).status_code == 401
+    for wrong in (b"Basic ***", b"Basic \xff\xfe", b"Basic", b""):
+        assert client.get("/api/health", headers={"Authorization": wrong}).status_code == 401
     assert client.get("/account", headers=sent).status_code == 404
     assert (
         client.post("/api/flow_runs/filter", json={}, headers={**sent, "Origin": "http://evil.example"}).status_code
@@ -284,6 +298,9 @@ def test_sessions_are_bounded_in_number(house: House, monkeypatch: pytest.Monkey
 
 def test_a_header_that_decides_stands_once(house: House) -> None:
     client = house.stranger()
-    for name in ("Origin", "Authorization", "X-Forwarded-User"):
+    for name in ("Origin", "Authorization", "X-Forwarded-User", "X-Penstock-Proxy", "Transfer-Encoding"):
         headers = [(name, ADDRESS), (name, ADDRESS)]
         assert client.get("/sign-in", headers=headers).status_code == 400
+    both = {"Content-Length": "2", "Transfer-Encoding": "chunked"}
+    assert client.get("/sign-in", headers=both).status_code == 400
+    assert client.get("/sign-in", headers={"X-Long": "a" * (32 << 10)}).status_code == 431
