@@ -23,7 +23,7 @@ import psutil
 import pytest
 from living_processes import LONGEST_WAIT, processes
 from other_user import REPLAY, as_nobody, require_other_user
-from serving import Serving, authorization
+from serving import Serving, ask, authorization
 from workplace import Workplace
 
 from records import open_records
@@ -34,6 +34,16 @@ from records.users import change_password
 PASSWORD = "words that only I know"
 RUN = "00000000-0000-4000-8000-000000000000"
 
+# How many of so many connections are still open once each was answered or ended.
+HOLD = """
+import socket, sys
+held = [socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60) for _ in range(int(sys.argv[2]))]
+def is_open(each):
+    try: return each.recv(1) != b""
+    except ConnectionResetError: return False
+    except TimeoutError: return True
+print(sum(map(is_open, held)))
+"""
 # What the other user tries: arguments are addresses.
 TRY_EVERYTHING = """
 import json, ssl, sys, urllib.error, urllib.request
@@ -150,11 +160,19 @@ def test_nothing_is_done_for_somebody_nobody_knows_at_any_port(service: Service)
     others = [port for port in service.ports() if port != service.serving.port]
     assert others  # Prefect's own API, for the worker and the gateway
     script = TRY_EVERYTHING.replace("MARKER", str(service.marker)).replace("RUN", RUN)
-    found = json.loads(as_nobody(script, service.serving.address, *(f"https://127.0.0.1:{port}" for port in others)))
+    found = json.loads(as_nobody(script, service.serving.address))
     assert set(found) <= {"401", "403", "404"}, found
-    plain = json.loads(as_nobody(script, *(f"http://127.0.0.1:{port}" for port in others)))
-    assert set(plain) == {"0"}
+    private = [f"{scheme}://127.0.0.1:{port}" for port in others for scheme in ("http", "https")]
+    assert set(json.loads(as_nobody(script, *private))) == {"0"}  # not even a connection
     assert not service.marker.exists()
+
+
+def test_connections_to_the_private_port_are_not_held_by_others(service: Service) -> None:
+    """They took every descriptor of the process, and the gateway answered nobody."""
+    require_other_user()
+    [private] = [port for port in service.ports() if port != service.serving.port]
+    assert as_nobody(HOLD, private, 900) == "0"
+    assert Person(service.serving.address).ask("/sign-in")[0] == 200
 
 
 def test_what_proves_the_service_to_itself_is_read_by_nobody_else(service: Service) -> None:
@@ -220,6 +238,42 @@ def test_no_role_orders_a_command_a_step_or_an_entrypoint(service: Service, role
         refused.value.close()
         assert refused.value.code == 403
     assert not service.marker.exists()
+
+
+def test_a_form_names_no_other_starter_and_is_not_computed(service: Service) -> None:
+    """Prefect works out what stands in a form: a value took the place of all parameters, with another starter in it,
+    so that people approved their own run; and a template kept the server busy."""
+    added = service.serving.typed(
+        "users", "add", "wraps", "--program", "--role", "requester", "--reason", "x", "--json"
+    )
+    credentials = f"wraps:{json.loads(added)['token']}"
+    ours = service.serving.api("/deployments/name/release-spec/release")
+    start = f"{service.serving.address}/api/deployments/{ours['id']}/create_flow_run"
+    forged = {"spec": "absent.yaml", "started_by": "somebody"}
+    for wrapped in (
+        {"__prefect_kind": "none", "value": forged},
+        {"__prefect_kind": "json", "value": json.dumps(forged)},
+    ):
+        made = ask(start, {"parameters": wrapped}, credentials=credentials)
+        assert made["parameters"] == {"spec": "absent.yaml", "started_by": "wraps"}
+    for refused in (
+        {"__prefect_kind": "whatever", "value": forged},
+        {"spec": {"__prefect_kind": "jinja", "template": "{{ 7**12000000 > 1 }}"}},
+    ):
+        with pytest.raises(urllib.error.HTTPError) as answer:
+            ask(start, {"parameters": refused}, credentials=credentials)
+        answer.value.close()
+        assert answer.value.code == 422
+
+
+def test_a_schema_of_ones_own_is_not_looked_at(service: Service) -> None:
+    """Its pattern kept the whole service busy for longer than anybody waits."""
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
+    body = json.dumps({"schema": schema, "values": {"a": "a" * 60 + "!"}}).encode()
+    person = Person(service.serving.address)
+    assert person.sign_in("rolf") == 200
+    status, told = person.ask("/api/ui/schemas/validate", body)
+    assert (status, json.loads(told)) == (200, {"valid": True, "errors": []})
 
 
 def test_a_deployment_and_a_pool_that_were_changed_behind_the_gateway_run_nothing(service: Service) -> None:
