@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -16,6 +15,7 @@ from typing import Any, Self
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
+from flows.path_variables import expanded
 from flows.run_faults import run_faults
 from flows.sections import Approve, Budget, Describe, Publish, Run, Section, Source, Validate
 from flows.spec_faults import MOST_PROTECTIONS, Protection, disagreements, every_fault
@@ -200,20 +200,13 @@ def _known_keys() -> tuple[str, ...]:
 
 
 def _resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:
-    def expand(match: re.Match[str]) -> str:
-        value = os.environ.get(match[1])
-        if value is None:
-            faults.append(Fault(field, "names a variable that is not set", "Set the variable.", match[0]))
-            return match[0]
-        return value
-
-    expanded = re.sub(r"\$\{(\w+)\}", expand, text)
-    if is_address(expanded) and local:
+    path = expanded(text, field, faults)
+    if is_address(path) and local:
         faults.append(Fault(field, "must be a local path", "Copy it beside the spec."))
         return text
-    if is_address(expanded):
-        return expanded  # whether it is a good one, the section says
-    return os.path.realpath(base / expanded)  # unlike Path.resolve, it is content with a circle of links
+    if is_address(path):
+        return path  # whether it is a good one, the section says
+    return os.path.realpath(base / path)  # unlike Path.resolve, it is content with a circle of links
 
 
 def _read_taxonomies(raw: dict[str, Any], base: Path) -> list[Fault]:
