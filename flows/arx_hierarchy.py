@@ -21,6 +21,8 @@ __all__ = ["parse_arx_hierarchy"]
 
 _Rows = list[tuple[int, list[str]]]
 
+_MOST_LEVELS = 1000  # people make ten; a row of millions would be held several times
+
 
 def parse_arx_hierarchy(text: str) -> dict[str, list[str]]:
     """{child: [parents]} in the order of the rows. Refusals name the line and never quote it."""
@@ -48,6 +50,8 @@ def _rows(text: str, separator: str) -> _Rows:
     if not rows:
         _refuse("must have a row for each value", "Check the path.")
     _, first = rows[0]
+    if len(first) > _MOST_LEVELS:
+        _refuse(f"line 1: at most {_MOST_LEVELS:,} levels", "Remove those that add nothing.")
     values: set[str] = set()
     for line, row in rows:
         if not row or len(row) != len(first):
@@ -77,14 +81,17 @@ def _parents(rows: _Rows) -> dict[str, list[str]]:
 
 
 def _require_one_meaning(rows: _Rows, top: str) -> None:
-    """The rows under a label are the same at each of its levels, so its levels are one concept."""
+    """The rows under a label are the same at each of its levels, so its levels are one concept.
+
+    Each label of a row is looked up once: in a row without fault the levels of all its labels are those of the row.
+    """
     levels: dict[str, set[int]] = {}
     for _, row in rows:
         for level, label in enumerate(row):
             levels.setdefault(label, set()).add(level)
     del levels[top]
     for line, row in rows:
-        if any(row[level] != label for label in row for level in levels.get(label, ())):
+        if any(row[level] != label for label in set(row) for level in levels.get(label, ())):
             rule = f"line {line}: a label must cover the same values at each of its levels"
             _refuse(rule, "Give the narrower one a name of its own.")
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
+from flows.path_variables import expanded
 from flows.run_faults import run_faults
 from flows.sections import Approve, Budget, Describe, Publish, Run, Section, Source, Validate
-from flows.spec_faults import Protection, disagreements, every_fault
+from flows.spec_faults import MOST_PROTECTIONS, Protection, disagreements, every_fault
 from flows.taxonomies import read_taxonomy
-from measures.gates import Gate
+from measures.gates import MOST_GATES, Gate
 from mechanisms.columns import Column
 from mechanisms.refusal import Fault, SpecRefused
 from mechanisms.registry import MECHANISMS
@@ -55,10 +55,13 @@ class ReleaseSpec(Section):
     )
     budget: Budget = Field(default_factory=Budget, description="What the release spends, and of which data set.")
     protect: tuple[Protection, ...] = Field(
-        min_length=1, description="How the data are protected: one mechanism, named by its `mechanism`."
+        min_length=1,
+        max_length=MOST_PROTECTIONS,
+        description="How the data are protected: one mechanism, named by its `mechanism`.",
     )
     gates: tuple[Gate, ...] = Field(
         min_length=1,
+        max_length=MOST_GATES,
         description="Limits that the release must keep; at least one. Where epsilon is spent, on public facts only "
         "(expected_error, privacy_loss): whether a release appears must not depend on the data.",
     )
@@ -69,6 +72,16 @@ class ReleaseSpec(Section):
         default=None, description="Title, publisher, licence and the like, for catalogues."
     )
     run: Run = Field(default_factory=Run, description="Where the work is done, and in how much memory.")
+
+    @field_validator("protect", "gates", mode="before")
+    @classmethod
+    def _can_be_listed(cls, listed: object, field: ValidationInfo) -> object:
+        """Before each of them is looked at, and its faults are told."""
+        most = MOST_GATES if field.field_name == "gates" else MOST_PROTECTIONS
+        if isinstance(listed, list | tuple) and len(listed) > most:
+            known = {"field_type": "List", "max_length": most, "actual_length": len(listed)}
+            raise PydanticKnownError("too_long", known)
+        return listed
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
@@ -187,20 +200,13 @@ def _known_keys() -> tuple[str, ...]:
 
 
 def _resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:
-    def expand(match: re.Match[str]) -> str:
-        value = os.environ.get(match[1])
-        if value is None:
-            faults.append(Fault(field, "names a variable that is not set", "Set the variable.", match[0]))
-            return match[0]
-        return value
-
-    expanded = re.sub(r"\$\{(\w+)\}", expand, text)
-    if is_address(expanded) and local:
+    path = expanded(text, field, faults)
+    if is_address(path) and local:
         faults.append(Fault(field, "must be a local path", "Copy it beside the spec."))
         return text
-    if is_address(expanded):
-        return expanded  # whether it is a good one, the section says
-    return os.path.realpath(base / expanded)  # unlike Path.resolve, it is content with a circle of links
+    if is_address(path):
+        return path  # whether it is a good one, the section says
+    return os.path.realpath(base / path)  # unlike Path.resolve, it is content with a circle of links
 
 
 def _read_taxonomies(raw: dict[str, Any], base: Path) -> list[Fault]:

@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from measures.bucket_measures import bucket_measure_names
-from measures.gates import Gate
+from measures.gates import MOST_GATES, Gate
 from measures.possible import impossible
 from measures.registry import public_measures, record_measure_names
 from measures.table_measures import table_measure_names
@@ -25,7 +25,9 @@ from mechanisms.refusal import Fault
 from mechanisms.registry import MECHANISMS, AnyParams, Judged, mechanism_of, spends
 from mechanisms.spreadsheet import begins_like_a_formula
 
-__all__ = ["Protection", "disagreements", "every_fault"]
+__all__ = ["MOST_PROTECTIONS", "Protection", "disagreements", "every_fault"]
+
+MOST_PROTECTIONS = 10  # all but one are refused, each with its faults
 
 # Settings of any mechanism, told apart by its name.
 Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
@@ -200,8 +202,8 @@ def _faults_between(raw: object) -> list[Fault]:
     suite = _mapping(raw, "validate").get("suite")
     if not columns or len(columns) < len(declared):
         return [*_single_category_faults(part, columns)]
-    params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), _places(raw, "protect"))
-    gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates"))
+    params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), _places(raw, "protect", MOST_PROTECTIONS))
+    gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates", MOST_GATES))
     return disagreements(source.get("unit"), columns, params, gates, part, formats, suite, spreadsheet)
 
 
@@ -249,6 +251,8 @@ def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
         return f"must be {context['expected']}"
     if kind == "greater_than_equal":
         return f"must be at least {context['ge']}"
+    if kind == "too_long":
+        return f"at most {context['max_length']:,}"
     if kind == "greater_than":
         return f"must be above {context['gt']}"
     if kind == "int_type":
@@ -267,10 +271,10 @@ def _mapping(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
 
 
-def _places(raw: Mapping[str, Any], key: str) -> dict[int, Any]:
-    """The items of a list by their place."""
+def _places(raw: Mapping[str, Any], key: str, most: int) -> dict[int, Any]:
+    """The items of a list by their place; none of a list that is refused for its length."""
     part = raw.get(key)
-    return dict(enumerate(part)) if isinstance(part, list | tuple) else {}
+    return dict(enumerate(part)) if isinstance(part, list | tuple) and len(part) <= most else {}
 
 
 def _valid_parts(kind: TypeAdapter[_Part], parts: Mapping[Any, Any]) -> dict[Any, _Part]:

@@ -20,7 +20,9 @@ from measures.measurement import Measurement
 from measures.registry import measure_names
 from mechanisms.refusal import Fault, Refusal
 
-__all__ = ["Decision", "Gate", "GateRefused", "GateResult", "Verdict", "decide"]
+__all__ = ["MOST_GATES", "Decision", "Gate", "GateRefused", "GateResult", "Verdict", "decide"]
+
+MOST_GATES = 100  # one for each measure, of which there are fewer
 
 
 class Verdict(IntEnum):

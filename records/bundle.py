@@ -121,6 +121,7 @@ def manifest_of(folder: Path) -> bytes:
         raise BundleAltered(fault(MANIFEST, "missing"))
     if path.is_symlink() or not path.is_file():
         raise BundleAltered(fault(MANIFEST, "must be a plain file"))
+    statement.require_size(path.stat().st_size)
     return path.read_bytes()
 
 
@@ -161,6 +162,9 @@ def _file_faults(
     for name in names:
         if name not in listed and name != MANIFEST:
             yield fault(name, "additional: it is not listed", remedy)
+    for name in _empty_folders(folder):
+        if not any(each.startswith(f"{name}/") for each in listed):  # else what is not in it is missing
+            yield fault(name, "additional: it is not listed", remedy)
 
 
 def _not_plain(names: Mapping[str, bool], remedy: str = REMEDY) -> Iterator[Fault]:
@@ -179,6 +183,18 @@ def _names(folder: Path) -> dict[str, bool]:
             if path.is_symlink() or not path.is_dir():
                 found[path.relative_to(folder).as_posix()] = path.is_file() and not path.is_symlink()
     return dict(sorted(found.items()))
+
+
+def _empty_folders(folder: Path) -> Iterator[str]:
+    """Relative names of folders below that hold nothing, or nothing that may be listed."""
+    for parent, folders, _ in os.walk(folder):
+        for path in (Path(parent, name) for name in sorted(folders)):
+            try:
+                empty = not path.is_symlink() and not os.listdir(path)
+            except OSError:
+                empty = True
+            if empty:
+                yield path.relative_to(folder).as_posix()
 
 
 def _require_plain(folder: Path) -> list[str]:

@@ -60,11 +60,16 @@ class ObjectNameRefused(Refusal):
     kind = "integrity"
 
 
-def read(path: ObjectPath) -> bytes | None:
-    """The content of a small object; None if it does not exist."""
+def read(path: ObjectPath, *, most: int | None = None) -> bytes | None:
+    """The content of a small object; None if it does not exist. most: after so many bytes, the rest is not read."""
     with _asking(path):
         try:
-            return bytes(obstore.get(_store(path.bucket), path.key).bytes())
+            content = bytearray()
+            for piece in obstore.get(_store(path.bucket), path.key).stream():
+                content += piece
+                if most is not None and len(content) > most:
+                    break
+            return bytes(content)
         except FileNotFoundError as error:
             if "<Code>NoSuchBucket</Code>" in str(error):
                 raise

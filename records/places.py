@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from mechanisms.refusal import Refusal
 from records import bundle, object_store
 from records.addresses import ObjectPath, Place
-from records.statement import MANIFEST, BundleAltered, fault
+from records.statement import LARGEST_MANIFEST, MANIFEST, BundleAltered, fault, require_size
 from records.upload import upload
 
 __all__ = [
@@ -83,7 +83,7 @@ def install(staged: Path, place: Place, key: Ed25519PublicKey) -> None:
 def manifest_at(place: Place) -> bytes | None:
     """The bytes of the manifest of the bundle at a place; None if there is none, refused if it is no plain file."""
     if isinstance(place, ObjectPath):
-        return object_store.read(place / MANIFEST)
+        return object_store.read(place / MANIFEST, most=LARGEST_MANIFEST)  # who opens it refuses a larger one
     return bundle.manifest_of(place) if os.path.lexists(place / MANIFEST) else None
 
 
@@ -134,6 +134,7 @@ def at_hand(place: Place) -> Iterator[Path]:
     found = object_store.found_below(place)
     if MANIFEST not in found:  # it may be a whole bucket, which nobody meant to copy
         raise BundleAltered(fault(MANIFEST, "missing"))
+    require_size(found[MANIFEST])
     _require_file_names(found)
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
         for name, size in found.items():

@@ -31,13 +31,27 @@ from records import envelope
 from records.digest import NotCanonical, canonical
 from records.signing import SignatureWrong, key_id
 
-__all__ = ["MANIFEST", "REMEDY", "BundleAltered", "BundleRefused", "content_digest", "fault", "opened", "sealed"]
+__all__ = [
+    "LARGEST_MANIFEST",
+    "MANIFEST",
+    "REMEDY",
+    "BundleAltered",
+    "BundleRefused",
+    "content_digest",
+    "fault",
+    "opened",
+    "require_size",
+    "sealed",
+]
 
 MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 64 << 20  # bytes; what a spec may say at most, and several times
+_MOST_SIGNATURES = 100
 KIND = "application/vnd.in-toto+json"
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:penstock:release:v1"
 
+_TOO_LARGE = f"must have at most {LARGEST_MANIFEST >> 20} MiB"
 REMEDY = "Do not use it; get the bundle again from its publisher."
 
 
@@ -111,7 +125,7 @@ class _Envelope(BaseModel):
 
     payload: str
     payloadType: str
-    signatures: list[_Signature]
+    signatures: list[_Signature] = Field(max_length=_MOST_SIGNATURES)
 
 
 def content_digest(subject: Sequence[Mapping[str, Any]], release: Mapping[str, Any]) -> str:
@@ -125,11 +139,15 @@ def sealed(subject: Sequence[Mapping[str, Any]], predicate: Mapping[str, Any], k
         {"_type": STATEMENT, "subject": list(subject), "predicateType": PREDICATE, "predicate": dict(predicate)}
     )
     BundleRefused.raise_for(_checked(payload)[1])
-    return json.dumps(envelope.sealed(payload, KIND, key), indent=2).encode() + b"\n"
+    manifest = json.dumps(envelope.sealed(payload, KIND, key), indent=2).encode() + b"\n"
+    if len(manifest) > LARGEST_MANIFEST:
+        raise BundleRefused.at(MANIFEST, rule=_TOO_LARGE, remedy="Declare fewer or shorter categories.")
+    return manifest
 
 
 def opened(manifest: bytes, key: Ed25519PublicKey) -> dict[str, Any]:
     """The statement in the bytes of a manifest.json, if it is signed with this key and of our form."""
+    require_size(len(manifest))
     try:
         found = _Envelope.model_validate_json(manifest)
     except ValidationError:
@@ -144,6 +162,12 @@ def opened(manifest: bytes, key: Ed25519PublicKey) -> dict[str, Any]:
     statement, faults = _checked(payload)
     BundleAltered.raise_for(faults)
     return statement
+
+
+def require_size(size: int) -> None:
+    """Refuse a manifest of so many bytes, if possible before it is read: nothing in it is believed so far."""
+    if size > LARGEST_MANIFEST:
+        raise BundleAltered(fault(MANIFEST, _TOO_LARGE))
 
 
 def fault(field: str, rule: str, remedy: str = REMEDY) -> Fault:

@@ -6,6 +6,7 @@ a rare value may be a person.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -43,10 +44,11 @@ def column_line(dataset: ds.Dataset, field: pa.Field, told: Told) -> str:
 
 def quoted(value: str | Sequence[str | int | float]) -> str:
     """Text, or a list, as YAML reads it again, on one line; texts are in quotes."""
-    style = None if not isinstance(value, str) and value and not isinstance(value[0], str) else '"'
-    return yaml.safe_dump(
-        value, default_style=style, default_flow_style=True, allow_unicode=True, width=float("inf")
-    ).strip()
+    if not isinstance(value, str) and value and not isinstance(value[0], str):
+        return yaml.safe_dump(value, default_flow_style=True, width=float("inf")).strip()
+    # Texts in JSON are texts in YAML, but for what JSON lets stand as it is; PyYAML would look at each letter.
+    written = json.dumps(value, ensure_ascii=False)
+    return _NOT_IN_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 def _number_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: bool, text: bool) -> str:

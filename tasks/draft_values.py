@@ -15,10 +15,11 @@ import pyarrow.dataset as ds
 
 from records.outside_values import LONGEST_TEXT
 
-__all__ = ["MOST_CATEGORIES", "RARE_BELOW", "folded", "frequent_values", "has_missing"]
+__all__ = ["MOST_CATEGORIES", "MOST_CHARACTERS", "RARE_BELOW", "folded", "frequent_values", "has_missing"]
 
 MOST_CATEGORIES = 60
 RARE_BELOW = 10
+MOST_CHARACTERS = 4_000_000  # of the categories of all columns, which share them equally: a draft is read again
 _ROWS = 1 << 16
 
 
@@ -39,13 +40,15 @@ def has_missing(dataset: ds.Dataset, name: str) -> bool:
 def frequent_values(dataset: ds.Dataset, name: str) -> tuple[list[str], bool, bool]:
     """The frequent values, whether these are all, and whether there are few enough for a category."""
     counts: Counter[str | None] = Counter()
+    room = MOST_CHARACTERS // len(dataset.schema)
     for piece in _pieces(dataset, name):
         encoded = piece if pa.types.is_dictionary(piece.type) else piece.dictionary_encode()
         found = pc.value_counts(encoded.indices)
         for place, number in zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True):
             value = None if place is None else encoded.dictionary[place].as_py()
+            room -= 0 if value in counts else len(value or "")
             counts[value] += number
-            if len(counts) > MOST_CATEGORIES or len(value or "") > LONGEST_TEXT:
+            if len(counts) > MOST_CATEGORIES or len(value or "") > LONGEST_TEXT or room < 0:
                 return [], False, False
     frequent = [value for value, number in counts.items() if number >= RARE_BELOW and value is not None]
     return sorted(frequent), len(frequent) == len(counts), True

@@ -21,7 +21,7 @@ from mechanisms.refusal import Fault, Refusal
 from records.digest import canonical
 from records.outside_text import OutsideFile
 from tasks.row_conditions import Condition, NotACondition, row_condition
-from tasks.suite_settings import pattern_faults, setting_faults
+from tasks.suite_settings import pattern_faults, quantile_faults, setting_faults
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -238,8 +238,8 @@ def suite_faults(expectations: Sequence[Expectation], declared: Mapping[str, Col
     added = [expectation for expectation in expectations if not _is_derived(expectation)]
     if not added:
         return ()
-    faults = pattern_faults(added)
-    if faults:  # before each of them is compiled
+    faults = [*pattern_faults(added), *quantile_faults(added)]
+    if faults:  # before each of them is looked at
         return tuple(faults)
     from tasks import expectation_engine as engine
 

@@ -14,10 +14,11 @@ import pyarrow.compute as pc
 from mechanisms.refusal import Fault
 from tasks.row_conditions import NotACondition, row_condition
 
-__all__ = ["pattern_faults", "setting_faults"]
+__all__ = ["pattern_faults", "quantile_faults", "setting_faults"]
 
 _LONGEST_TEXT = 1000
 _LONGEST_LIST = 65_536
+_MOST_QUANTILES = 1000  # of a suite: each is sought by itself, in milliseconds
 _MOST_PATTERNS = 200  # of a suite: each is compiled, and matched with every value
 # RE2 writes a repetition out, in time that can grow with the square of what comes of it: of 20,000, less than a second.
 _MOST_UNFOLDED = 20_000
@@ -61,6 +62,20 @@ def pattern_faults(expectations: Sequence[Mapping[str, Mapping[str, object]]]) -
         rule = f"its patterns, with repetitions written out, must have at most {_MOST_UNFOLDED:,} characters in all"
         return [Fault("validate.suite", rule, "Repeat less, or use * and +.", f"{size:,}")]
     return []
+
+
+def quantile_faults(expectations: Sequence[Mapping[str, Mapping[str, object]]]) -> list[Fault]:
+    """What is wrong with all quantiles of a suite together."""
+    asked = [expectation["kwargs"].get("quantile_ranges") for expectation in expectations]
+    listed = sum(
+        max((len(part) for part in ranges.values() if isinstance(part, list)), default=0)
+        for ranges in asked
+        if isinstance(ranges, dict)
+    )
+    if listed <= _MOST_QUANTILES:
+        return []
+    rule = f"must hold at most {_MOST_QUANTILES:,} quantiles in all"
+    return [Fault("validate.suite", rule, "Keep those that matter.", f"{listed:,}")]
 
 
 def _unfolded(pattern: str) -> int:

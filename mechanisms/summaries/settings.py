@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Annotated, Literal
@@ -18,6 +19,7 @@ from mechanisms.shares import share_faults
 from mechanisms.summaries.quantiles import LARGEST_DENOMINATOR
 
 __all__ = [
+    "MOST_FIGURES",
     "MOST_RECORDS",
     "Kind",
     "Params",
@@ -37,6 +39,7 @@ MOST_RECORDS = 2**32 - 1
 _LARGEST_VALUE = 2**30
 _STEPS_OF_SQUARES = 2**16 - 2
 # Each is drawn by itself; nobody reads a longer list.
+MOST_FIGURES = 1000
 _MOST_GROUPS = 2**20
 # Beyond, noise may not fit into 64 bits.
 _SMALLEST_EPSILON = Fraction(1, 2**30)
@@ -81,7 +84,9 @@ class Params(BaseModel):
         description="The columns of categories whose combinations are the groups. Empty groups exist too. None: all "
         "records are one group.",
     )
-    figures: tuple[Statistic, ...] = Field(min_length=1, description="What is published of every group.")
+    figures: tuple[Statistic, ...] = Field(
+        min_length=1, max_length=MOST_FIGURES, description="What is published of every group."
+    )
     model: Literal["dp", "idp"] = Field(
         description="dp: differential privacy. idp: individual differential privacy, a relaxation that must be "
         "acknowledged; its noise follows the data."
@@ -94,6 +99,7 @@ class Params(BaseModel):
     )
     shares: dict[StrictStr, ExactNumber] = Field(
         default={},
+        max_length=MOST_FIGURES,
         description="How epsilon is divided among the figures, by their names (income_median, income_quantile_9_10, "
         "count); must add up to 1. Equal where not given.",
     )
@@ -259,7 +265,7 @@ def _grid_faults(figure: Statistic, declared: Declared) -> Iterator[Fault]:
 
 
 def _layout_faults(drawn: Layout) -> Iterator[Fault]:
-    repeated = dict.fromkeys(name for name in drawn.columns if drawn.columns.count(name) > 1)
+    repeated = [name for name, times in Counter(drawn.columns).items() if times > 1]
     if repeated:
         rule = "two columns of the table would have the same name"
         yield Fault("figures", rule, "Ask for each figure once, or rename the column.", ", ".join(repeated))

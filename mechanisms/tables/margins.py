@@ -93,8 +93,10 @@ def reconciled_variances(
         return [np.asarray(each, np.float64).copy() for each in variances]
     values = _interactions(variances, shape, levels)
     spread = []
+    shares = [(frozenset(part), prod(shape[axis] - 1 for axis in part) / value) for part, value in values.items()]
     for axes, each in zip(levels, variances, strict=True):
-        inside = sum(prod(shape[axis] - 1 for axis in part) / values[part] for part in values if set(part) <= set(axes))
+        kept_axes = frozenset(axes)
+        inside = sum(share for part, share in shares if part <= kept_axes)
         spread.append(np.full(len(each), _collapsed(shape, axes) ** 2 / prod(shape) * inside))
     return spread
 
@@ -170,13 +172,13 @@ def _conjugate_gradients(
 def _interactions(variances: Sequence[Floats], shape: tuple[int, ...], levels: Sequence[Axes]) -> dict[Axes, float]:
     """h_S of (3), for every set of dimensions."""
     every = [part for size in range(len(shape) + 1) for part in combinations(range(len(shape)), size)]
+    weights = [
+        (frozenset(axes), _collapsed(shape, axes) / float(each[0]))
+        for axes, each in zip(levels, variances, strict=True)
+    ]
     return {
-        part: sum(
-            _collapsed(shape, axes) / float(each[0])
-            for axes, each in zip(levels, variances, strict=True)
-            if set(part) <= set(axes)
-        )
-        for part in every
+        part: sum(weight for axes, weight in weights if inside <= axes)
+        for part, inside in zip(every, map(frozenset, every), strict=True)
     }
 
 

@@ -18,10 +18,24 @@ from mechanisms.shares import share_faults
 from mechanisms.tables.bounds import CellBounds, bound_faults, table_grid
 from mechanisms.tables.cells import MOST_CELLS
 
-__all__ = ["COUNT", "Params", "TableModel", "clamped", "faults", "layout", "levels", "measures"]
+__all__ = [
+    "COUNT",
+    "MOST_MARGINS",
+    "MOST_RECONCILED",
+    "Params",
+    "TableModel",
+    "clamped",
+    "faults",
+    "layout",
+    "levels",
+    "measures",
+]
 
 TableModel = Literal["dp", "bdp", "idp", "k_anon"]
 COUNT = "count"
+MOST_MARGINS = 2**15
+# Variances of measured margins are made of those of every set of dimensions in every margin: seconds of work.
+MOST_RECONCILED = 2**20
 
 ADJACENCIES: dict[str, tuple[str, ...]] = {
     "dp": ("replace", "add_remove"),
@@ -146,10 +160,10 @@ def levels(params: Params) -> tuple[tuple[str, ...], ...]:
     if params.margins == "none":
         kept: list[tuple[int, ...]] = []
     elif params.totals is None:
-        kept = [margin for size in places for margin in combinations(places, size)]
+        kept = [margin for size in reversed(places) for margin in combinations(places, size)]
     else:
         kept = [tuple(place for place in places if params.dimensions[place] in margin) for margin in params.totals]
-    kept.sort(key=lambda margin: (-len(margin), margin))
+        kept.sort(key=lambda margin: (-len(margin), margin))
     return (params.dimensions, *(tuple(params.dimensions[place] for place in margin) for margin in kept))
 
 
@@ -317,6 +331,25 @@ def _size_faults(params: Params, declared: Declared) -> Iterator[Fault]:
     elif rows > MOST_CELLS:
         rule = "a table has at most 2^24 rows, totals and sub-totals included"
         yield Fault("totals", rule, "Name the margins that are needed, or choose margins: none.", f"{rows:,} rows")
+    else:
+        yield from _margin_size_faults(params)
+
+
+def _margin_size_faults(params: Params) -> Iterator[Fault]:
+    """Every margin is looked at by itself, and measured ones beside every set of dimensions, for each measure."""
+    if params.margins == "none":
+        return
+    sets = 2 ** len(params.dimensions)
+    margins = sets - 1 if params.totals is None else len(params.totals)
+    if margins > MOST_MARGINS:
+        rule = f"a table has at most {MOST_MARGINS:,} margins"
+        yield Fault("totals", rule, "Name those that are needed, or choose margins: none.", f"{margins:,} margins")
+    elif params.margins == "measured" and sets * (1 + margins) * len(measures(params)) > MOST_RECONCILED:
+        rule = (
+            f"sets of dimensions, levels and measures multiply to at most {MOST_RECONCILED:,} if margins are measured"
+        )
+        remedy = "Name fewer totals, take fewer dimensions or sums, or choose margins: summed."
+        yield Fault("totals", rule, remedy, f"{sets:,} x {1 + margins:,} x {len(measures(params)):,}")
 
 
 def _layout_faults(drawn: Layout) -> Iterator[Fault]:

@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.columns import Declared
+from mechanisms.layout import Layout
 from mechanisms.tables.bounds import Limits, limits_of, table_grid
 from mechanisms.tables.cells import Integers
 from mechanisms.tables.draws import Kind, Noise, best_kind, noise_of, standard_error
@@ -67,7 +69,7 @@ class Entry:
 def limits_by_measure(params: Params, declared: Declared) -> dict[str, Limits]:
     """The bounds of every measure in every cell; a record counts 0 or 1."""
     dimensions = {name: declared[name].categories or () for name in params.dimensions}
-    cells = layout(params, declared).starts[1]
+    cells = prod(map(len, dimensions.values()))
     found = {COUNT: Limits(np.zeros(cells, np.int64), np.ones(cells, np.int64))}
     for name in measures(params):
         if name != COUNT:
@@ -100,15 +102,16 @@ def settle(params: Params, declared: Declared) -> tuple[Entry, ...]:
     entries = _spent(params, params.epsilon, kind)
     if params.model != "dp":
         return tuple(entries)
-    limits, shape = limits_by_measure(params, declared), layout(params, declared).shape(params.dimensions)
-    return tuple(_with_noise(entry, kind, params, limits, shape) for entry in entries)
+    limits, drawn = limits_by_measure(params, declared), layout(params, declared)
+    return tuple(_with_noise(entry, kind, params, limits, drawn) for entry in entries)
 
 
 def is_too_wide(params: Params, declared: Declared) -> bool:
     """Whether totals with noise might not fit into 62 bits: Laplace noise, twice the largest bound, all cells added."""
     if params.epsilon is None:
         return False
-    limits, cells = limits_by_measure(params, declared), layout(params, declared).starts[1]
+    limits = limits_by_measure(params, declared)
+    cells = len(limits[COUNT].largest)
     # Of a few cells, one noise in e^64 is larger than so many scales.
     return any(
         2 * int(limits[name].largest.max()) * (cells + 64) > 2**60 * entry.epsilon
@@ -174,10 +177,9 @@ def _stated_error(measure: str, entries: tuple[Entry, ...], declared: Declared) 
     return {"standard_error": error, "expected_error": error / float(worst.half_widths[place] * step)}
 
 
-def _with_noise(
-    entry: Entry, kind: Kind, params: Params, limits: Mapping[str, Limits], shape: tuple[int, ...]
-) -> Entry:
-    kept = [params.dimensions.index(name) for name in levels(params)[entry.level]]
+def _with_noise(entry: Entry, kind: Kind, params: Params, limits: Mapping[str, Limits], drawn: Layout) -> Entry:
+    shape = drawn.shape(params.dimensions)
+    kept = [params.dimensions.index(name) for name in drawn.levels[entry.level]]
     gone = tuple(axis for axis in range(len(shape)) if axis not in kept)
     # A record of a margin cell is in one of its cells, so it adds at most the largest bound of them.
     bounds = np.stack([limits[name].largest.reshape(shape).max(axis=gone).ravel() for name in entry.measures], axis=1)

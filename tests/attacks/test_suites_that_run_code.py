@@ -150,3 +150,26 @@ def test_conditions_are_bounded_in_number_and_depth(tmp_path: Path) -> None:
 def test_the_derived_expectations_alone_pass() -> None:
     """So that what the attacks do not achieve is not achieved because nothing runs."""
     assert all(result.success for result in validate(FRAME, derived_suite(DECLARED, 1)))
+
+
+@pytest.mark.parametrize(("quantiles", "ranges"), [(1001, 1001), (1001, 0), (0, 1001)])
+def test_quantiles_without_end_are_refused_before_one_is_sought(tmp_path: Path, quantiles: int, ranges: int) -> None:
+    """60,000 of them took a minute and a half."""
+    asked = {"quantiles": [0.5] * quantiles, "value_ranges": [[0, 100]] * ranges}
+    kind = "expect_column_quantile_values_to_be_between"
+    with pytest.raises(SuiteRefused, match="must hold at most 1,000 quantiles in all"):
+        attack(suite_with(tmp_path, {"quantile_ranges": asked}, kind))
+
+
+def test_the_quantiles_of_all_expectations_are_counted_together(tmp_path: Path) -> None:
+    asked = {"quantiles": [0.5] * 501, "value_ranges": [[0, 100]] * 501}
+    kind = "expect_column_quantile_values_to_be_between"
+    suite = Path(suite_with(tmp_path, {"quantile_ranges": asked}, kind))
+    attack(str(suite))
+    suite.write_text(json.dumps(json.loads(suite.read_text(encoding="utf-8")) * 2), encoding="utf-8")
+    with pytest.raises(SuiteRefused, match="at most 1,000 quantiles in all"):
+        attack(str(suite))
+
+
+def test_a_set_of_values_may_be_long(tmp_path: Path) -> None:
+    attack(suite_with(tmp_path, {"value_set": list(range(20_000))}, "expect_column_values_to_be_in_set"))

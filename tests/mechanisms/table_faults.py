@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 from plain_tables import DECLARED, table
@@ -216,6 +217,23 @@ FAULTY = {
         "25,165,825 rows",
         dimensions=[*MANY][:24],
         totals=[[*MANY][:23], []],
+    ),
+    "too many margins": faulty(
+        "k_anon",
+        "totals",
+        "a table has at most 32,768 margins",
+        "32,769 margins",
+        dimensions=[*MANY][:16],
+        totals=[margin for size in range(16) for margin in combinations([*MANY][:16], size)][:32_769],
+    ),
+    "measured margins of too many dimensions": faulty(
+        "dp",
+        "totals",
+        "multiply to at most 1,048,576 if margins are measured",
+        "2,048 x 2,048 x 1",
+        dimensions=[*MANY][:11],
+        margins="measured",
+        margin_share="1/2",
     ),
     "bounds of what is not added up": faulty(
         "dp", "bounds.x", "must be a column that is added up", "'x'", bounds=bounds({"area": ["north"]}, [0, 1])
