@@ -80,6 +80,7 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
     all_used = all_used if plan.layout is None else ""
     yield f"At most {params.rows_per_unit} records of each {plan.unit} are used, chosen at random{all_used}."
+    yield f"Epsilon is the loss of whoever has one value of {plan.unit}: an account takes only releases by one column."
 
 
 def _gates(plan: Plan, settled: Mapping[str, Any] | None) -> Iterator[str]:
