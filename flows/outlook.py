@@ -16,7 +16,8 @@ from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from mechanisms.registry import mechanism_of
 from records.addresses import is_address
-from records.home import login
+from records.home import Home, login
+from records.places import require_outside
 from tasks.expectations import described, whole_suite
 from tasks.plan import Plan
 from tasks.source import count_rows, open_source
@@ -27,6 +28,7 @@ __all__ = ["examine", "look_ahead"]
 def examine(spec: ReleaseSpec) -> Plan:
     """The plan of a spec; refused is everything that a run would refuse for what the spec says, before it starts."""
     plan = draw_up_plan(spec)
+    require_outside(plan.publish / plan.name, Home.located())
     whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)  # one that cannot run
     GateRefused.raise_for(_refused(plan, None, _settled(plan, None)))
     return plan
