@@ -24,6 +24,9 @@ from tasks.source import count_rows, open_source
 
 __all__ = ["examine", "look_ahead"]
 
+# Where a record comes or goes, how many there are is what the promise hides.
+_SIZE_IS_SECRET = ("add_remove", "presence", "bootstrap_add_remove")
+
 
 def examine(spec: ReleaseSpec) -> Plan:
     """The plan of a spec; refused is everything that a run would refuse for what the spec says, before it starts."""
@@ -35,7 +38,10 @@ def examine(spec: ReleaseSpec) -> Plan:
 
 
 def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
-    """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records."""
+    """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records.
+
+    The document is for the confidential side where that number is secret; then it says so.
+    """
     plan = examine(spec)
     expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
     rows = None
@@ -46,6 +52,9 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
         dataset = open_source(plan.source, plan.declared, unit=plan.unit)
         source = "The source has every declared column in the declared type."
         rows = count_rows(dataset) if count else None
+    public = plan.guarantee.adjacency not in _SIZE_IS_SECRET
+    if rows is not None and not public:
+        source += f" Its {rows:,} records were counted; that number is confidential and no part of the release."
     if rows == 0:
         raise TableEmpty.at("source.path", rule="at least one record", remedy="Check the source.")
     settled = _settled(plan, rows)
@@ -55,6 +64,7 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
         "spec_digest": plan.spec_digest,
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "records": rows,
+        "records_are_public": public,
         "settled": settled,
         "expect": [*_used(plan, rows), *mechanism_of(plan.params).foresee(plan.params, plan.declared, rows)],
         "validation": list(described(expectations)),
