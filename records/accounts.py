@@ -308,6 +308,7 @@ class Book:
                 "epsilon": None if cost.claim.epsilon is None else str(cost.claim.epsilon),
                 "adjacency": cost.claim.adjacency,
                 "part": cost.claim.part,
+                "whose": cost.claim.whose,
                 "edition": cost.claim.edition,
                 "repeats": cost.claim.repeats,
                 "state": cost.state,
