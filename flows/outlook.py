@@ -16,24 +16,32 @@ from mechanisms.guarantee import ADDS_UP
 from mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from mechanisms.registry import mechanism_of
 from records.addresses import is_address
-from records.home import login
+from records.home import Home, login
+from records.places import require_outside
 from tasks.expectations import described, whole_suite
 from tasks.plan import Plan
 from tasks.source import count_rows, open_source
 
 __all__ = ["examine", "look_ahead"]
 
+# Where a record comes or goes, how many there are is what the promise hides.
+_SIZE_IS_SECRET = ("add_remove", "presence", "bootstrap_add_remove")
+
 
 def examine(spec: ReleaseSpec) -> Plan:
     """The plan of a spec; refused is everything that a run would refuse for what the spec says, before it starts."""
     plan = draw_up_plan(spec)
+    require_outside(plan.publish / plan.name, Home.located())
     whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)  # one that cannot run
     GateRefused.raise_for(_refused(plan, None, _settled(plan, None)))
     return plan
 
 
 def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
-    """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records."""
+    """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records.
+
+    The document is for the confidential side where that number is secret; then it says so.
+    """
     plan = examine(spec)
     expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
     rows = None
@@ -44,6 +52,9 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
         dataset = open_source(plan.source, plan.declared, unit=plan.unit)
         source = "The source has every declared column in the declared type."
         rows = count_rows(dataset) if count else None
+    public = plan.guarantee.adjacency not in _SIZE_IS_SECRET
+    if rows is not None and not public:
+        source += f" Its {rows:,} records were counted; that number is confidential and no part of the release."
     if rows == 0:
         raise TableEmpty.at("source.path", rule="at least one record", remedy="Check the source.")
     settled = _settled(plan, rows)
@@ -53,6 +64,7 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
         "spec_digest": plan.spec_digest,
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "records": rows,
+        "records_are_public": public,
         "settled": settled,
         "expect": [*_used(plan, rows), *mechanism_of(plan.params).foresee(plan.params, plan.declared, rows)],
         "validation": list(described(expectations)),
@@ -80,6 +92,7 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
     all_used = all_used if plan.layout is None else ""
     yield f"At most {params.rows_per_unit} records of each {plan.unit} are used, chosen at random{all_used}."
+    yield f"Epsilon is the loss of whoever has one value of {plan.unit}: an account takes only releases by one column."
 
 
 def _gates(plan: Plan, settled: Mapping[str, Any] | None) -> Iterator[str]:

@@ -16,7 +16,7 @@ from records.ledger import require_countable
 from tasks.expectations import digest_of_suite, user_suite
 from tasks.plan import Plan
 
-__all__ = ["beside", "budget_faults", "draw_up_plan", "of_edition"]
+__all__ = ["beside", "budget_faults", "draw_up_plan", "of_edition", "of_unit"]
 
 
 def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
@@ -32,7 +32,8 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
         suite = defining["content of the suite"] = digest_of_suite(user_suite(spec.validation.suite))
     promises = [mechanism_of(params).promise(params, spec.columns) for params in spec.protect]
     mechanism = mechanism_of(spec.protect[0])  # a spec with more than one is refused
-    guarantee = beside(of_edition(compose(promises), spec.source.edition), spec.budget.acknowledges)
+    promise = of_unit(of_edition(compose(promises), spec.source.edition), spec.unit)
+    guarantee = beside(promise, spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
     params = spec.protect[0]
     plan = Plan(
@@ -76,6 +77,14 @@ def of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
         records = "the records of a data set name do not change within an edition"
     unchanged = f"{records}: an answer that comes back tells that they did not"
     return guarantee.model_copy(update={"public": public, "assumptions": (*guarantee.assumptions, unchanged)})
+
+
+def of_unit(guarantee: Guarantee, unit: str | None) -> Guarantee:
+    """The promise with whose it is: an individual is known by one column, and by no other."""
+    if unit is None:
+        return guarantee
+    whose = f"an individual is all records with the same value of {unit}: nobody has records under two of its values"
+    return guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, whose)})
 
 
 def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:

@@ -207,6 +207,8 @@ class Screen:
                 releases.add_row(*(shown(row[name]) for name in _RELEASE_FIELDS))
             if book["accounts"]:
                 self._out.print(accounts)
+            if whose := sorted({cost["whose"] for cost in book["releases"]} - {None}):
+                self._out.print(f"individuals: by {shown(', '.join(whose))}")
             if book["releases"]:
                 self._out.print(releases)
             if "looks" in book:

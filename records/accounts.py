@@ -61,6 +61,8 @@ class Claim:
     about: the columns that the release is made from; None in claims of versions that did not say.
     table: whether the output is a table, not records; None in claims of versions that did not say.
     repeats: the run whose table comes out again. It has no epsilon: that run was charged for the draw.
+    whose: where the unit is an individual, the column that tells whose record it is; None in claims of versions that
+    did not say.
     """
 
     dataset: str | None
@@ -79,6 +81,7 @@ class Claim:
     table: bool | None = None
     repeats: str | None = None
     files: tuple[str, ...] = ()
+    whose: str | None = None
 
     @property
     def records(self) -> frozenset[str]:
@@ -168,6 +171,7 @@ class Claim:
             "table": self.table,
             "repeats": self.repeats,
             "files": list(self.files),
+            "whose": self.whose,
         }
 
     @classmethod
@@ -191,6 +195,7 @@ class Claim:
             table=facts.get("table"),
             repeats=facts.get("repeats"),
             files=tuple(facts.get("files") or ()),
+            whose=facts.get("whose"),
         )
 
 
@@ -278,6 +283,17 @@ class Book:
     accounts: dict[Model, Account]
     costs: tuple[Cost, ...]
 
+    @property
+    def whose(self) -> frozenset[str]:
+        """The columns that charges for individuals say whose record it is by. Sums of epsilon are one individual's loss
+        only if there is at most one: by another column the same person may be many, each with the whole epsilon.
+
+        Claims of versions that named none are taken to mean the column that is named first after them: whether they
+        did cannot be known, and to refuse would close every account of these versions.
+        """
+        named = (cost.claim.whose for cost in self.costs if cost.claim.unit == "individual")
+        return frozenset(column for column in named if column is not None)
+
     def as_dict(self, dataset: str) -> dict[str, Any]:
         """What may be spent, what was, what is left, and what each release cost."""
         accounts = []
@@ -292,6 +308,7 @@ class Book:
                 "epsilon": None if cost.claim.epsilon is None else str(cost.claim.epsilon),
                 "adjacency": cost.claim.adjacency,
                 "part": cost.claim.part,
+                "whose": cost.claim.whose,
                 "edition": cost.claim.edition,
                 "repeats": cost.claim.repeats,
                 "state": cost.state,

@@ -27,6 +27,7 @@ __all__ = [
     "ClaimRefused",
     "Ledger",
     "OtherData",
+    "OtherUnit",
     "ReservationMissing",
     "SecondRelease",
     "SourceElsewhere",
@@ -83,6 +84,13 @@ class OtherData(Refusal):
     kind = "budget"
 
 
+class OtherUnit(Refusal):
+    """The account counts the loss of individuals, and this release says by another column who they are."""
+
+    code = "other-unit"
+    kind = "budget"
+
+
 class ReservationMissing(Refusal):
     """A draw was to begin that nothing was reserved for."""
 
@@ -122,6 +130,7 @@ class Ledger:
             if claim.dataset is not None and claim.model in ADDS_UP:
                 book = sheet.book(dataset_subject(claim.dataset))
                 _require_one_actual_data_set(book, cost)
+                _require_one_unit(book, claim)
                 _require_budget(book, cost)
             facts = {**claim.facts(), "attempt": attempt}
             sheet.write(Action.RESERVED, run=run, facts=facts, subjects=claim.subjects)
@@ -244,6 +253,13 @@ def require_countable(claim: Claim) -> None:
             got=claim.adjacency,
             remedy=f"Use one of {', '.join(_PARTS_APART)}, or spend for the whole data set.",
         )
+    if (claim.unit == "individual") != (claim.whose is not None):
+        raise ClaimRefused.at(
+            "source.unit",
+            rule="a release for individuals names the column that tells whose record it is, and no other release does",
+            got=claim.unit,
+            remedy="Name the column, or row.",
+        )
     if claim.repeats is not None and claim.epsilon is None:
         return  # the draw that comes out again was charged
     if claim.repeats is not None or claim.epsilon is None or claim.epsilon <= 0:
@@ -327,6 +343,19 @@ def _require_one_actual_data_set(book: Book, cost: Cost) -> None:
             got=account.dataset,
             remedy="Release from the records of the earlier releases, or open an account under a data set name of "
             "its own for the other data.",
+        )
+
+
+def _require_one_unit(book: Book, claim: Claim) -> None:
+    """What individuals lost adds up only if every release means the same ones."""
+    others = book.whose - {claim.whose}
+    if claim.whose is not None and others:
+        raise OtherUnit.at(
+            "source.unit",
+            rule=f"the releases of {claim.dataset} count individuals by {', '.join(sorted(others))}; by another column "
+            "one person may be several, and lose more than is counted",
+            got=claim.whose,
+            remedy="Name that column, or open an account under a data set name of its own for other records.",
         )
 
 

@@ -117,6 +117,9 @@ def limit_faults(history: Sequence[Event], register: Iterable[Event]) -> Iterato
         if not account.is_of_one_data_set(book.costs):
             rule = "charges of different data, and its promise is about one actual data set"
             yield Fault(f"{account.model} account of {account.dataset}", rule, remedy)
+        if len(book.whose) > 1:
+            rule = "charges for individuals by different columns, and a sum is the loss of one only by one column"
+            yield Fault(f"{account.model} account of {account.dataset}", rule, remedy)
 
 
 def _write(sheet: WritingSheet, pen: Pen, action: Action, account: Account, officer: Officer) -> None:

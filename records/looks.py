@@ -12,7 +12,7 @@ table which came out again: only its gates can have been new. A receipt that cam
     a run may look while (2) is below the limit of its data set                                                 (3)
 
 Something is declared anew if no earlier look at these records declared it: of a column that is used, its type,
-categories, bounds and rule for missing values; and how many records there must be.
+categories, bounds and rule for missing values; how many records there must be; and by which column everybody is known.
 
 (2) is over all subjects of the run, so that another name of the spec, or none of the data set, begins no new count;
 and (3) takes the smallest limit of all data sets under whose name the same source was looked at. Check and LOOKED are

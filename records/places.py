@@ -15,10 +15,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from mechanisms.refusal import Refusal
 from records import bundle, object_store
 from records.addresses import ObjectPath, Place
+from records.home import Home
 from records.statement import LARGEST_MANIFEST, MANIFEST, BundleAltered, fault, require_size
 from records.upload import upload
 
 __all__ = [
+    "DestinationInHome",
     "DestinationNotWritable",
     "appears_at_once",
     "at_hand",
@@ -28,6 +30,7 @@ __all__ = [
     "manifest_at",
     "plain_content",
     "public_report",
+    "require_outside",
     "require_writable",
     "resolved",
 ]
@@ -47,6 +50,27 @@ class DestinationNotWritable(Refusal):
 
     code = "destination-not-writable"
     kind = "failure"
+
+
+class DestinationInHome(Refusal):
+    """What readers are to see would lie among the keys and runs of the confidential side."""
+
+    code = "destination-in-home"
+    kind = "spec"
+
+
+def require_outside(place: Place, home: Home) -> None:
+    """Refuse a folder in the home, whatever links lead there: a bundle among its runs is a damaged run."""
+    if isinstance(place, ObjectPath):
+        return
+    root = Path(os.path.realpath(home.root))
+    if Path(os.path.realpath(place)).is_relative_to(root):
+        raise DestinationInHome.at(
+            "publish.path",
+            rule="must lie outside of the home, which is the confidential side",
+            got=str(place),
+            remedy="Publish elsewhere, or set PENSTOCK_HOME to another folder.",
+        )
 
 
 def require_writable(place: Place) -> None:

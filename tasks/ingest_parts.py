@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow.dataset as ds
 
 from mechanisms.columns import Column
-from mechanisms.refusal import TableEmpty
+from mechanisms.refusal import Refusal, TableEmpty, ValueMissing, ValueOutsideDomain
 from records import durable
-from tasks.fingerprint import Fingerprint, Sums, key_of_values
+from tasks.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
 from tasks.job import Job
 from tasks.look import answered
 from tasks.parts import Part, SourceTooLarge, cut, left_for_data, save_whole
@@ -23,7 +23,7 @@ from tasks.source_files import root_of
 from tasks.spread import spread
 from tasks.swap_parts import BYTES_A_RECORD
 
-__all__ = ["PartsRead", "ReadOrder", "ingest_parts", "read_part", "start_over_if_changed"]
+__all__ = ["PartRead", "PartsRead", "ReadOrder", "ingest_parts", "read_part", "start_over_if_changed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,14 @@ class ReadOrder:
     used: tuple[str, ...]
     part: Part
     key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PartRead:
+    """What the values of one part add to the digest of all, and what was refused in it, if anything was."""
+
+    sums: Sums
+    refusal: Refusal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +70,16 @@ def ingest_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]
     # A name of its own: a worker of an attempt that died may still be writing.
     folder = scratch / durable.fresh_name("parts")
     folder.mkdir(mode=0o700, parents=True)
-    values = key_of_values(key)
-    parts, sums = answered(job, lambda: told, lambda: _read_parts(plan, dataset, declared, used, folder, values))
+    sums: list[Sums] = []
+
+    def read() -> list[Part]:
+        parts, found = _read_parts(plan, dataset, declared, used, folder, key_of_values(key))
+        sums.extend(each.sums for each in found)
+        _require_fit(found)
+        return parts
+
+    # Every part was read to its end, whatever was refused in it; where none was, nothing but a size was told.
+    parts = answered(job, lambda: told, read, lambda: digest_of_values(key, plan.data_columns, sums) if sums else None)
     if source_state(dataset) != before or [each.records for each in sums] != [part.rows for part in parts]:
         raise changed(plan.source)
     return PartsRead(parts, told, sums)
@@ -71,8 +87,8 @@ def ingest_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]
 
 def _read_parts(
     plan: Plan, dataset: ds.Dataset, declared: Mapping[str, Column], used: Collection[str], folder: Path, key: bytes
-) -> tuple[list[Part], list[Sums]]:
-    """The parts, each read by itself, and what the values of each add to the digest of all."""
+) -> tuple[list[Part], list[PartRead]]:
+    """The parts, and what came of reading each by itself."""
     parts = cut(dataset, declared, folder, plan.memory)
     if not parts:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
@@ -88,6 +104,13 @@ def _read_parts(
     return parts, spread("read a part", read_part, orders, plan.address)
 
 
+def _require_fit(found: Sequence[PartRead]) -> None:
+    """Refuse what a reading at once would: missing values of all parts, then those outside of their domain."""
+    for kind in (ValueMissing, ValueOutsideDomain):
+        refused = [each.refusal for each in found if isinstance(each.refusal, kind)]
+        kind.raise_for(dict.fromkeys(fault for refusal in refused for fault in refusal.faults))
+
+
 def start_over_if_changed(job: Job, told: SourceDigest) -> None:
     """What an earlier attempt of this run made of another source is of no use."""
     before = job.run.committed("source")
@@ -95,18 +118,21 @@ def start_over_if_changed(job: Job, told: SourceDigest) -> None:
         job.run.restart()
 
 
-def read_part(order: ReadOrder) -> Sums:
-    """Read one part; what its values add to the digest of all."""
+def read_part(order: ReadOrder) -> PartRead:
+    """Read one part. A refusal for its values is handed back, not raised: the digest is of the values of all parts."""
     part = order.part
     dataset = open_source(order.source, order.declared, file=part.file)
     (fragment,) = dataset.get_fragments()
     some = fragment.subset(row_group_ids=list(part.row_groups))
     fingerprint = Fingerprint(order.key)
-    columns = read_source(
-        ds.FileSystemDataset([some], dataset.schema, dataset.format, dataset.filesystem),
-        order.declared,
-        used=order.used,
-        fingerprint=fingerprint,
-    )
+    try:
+        columns = read_source(
+            ds.FileSystemDataset([some], dataset.schema, dataset.format, dataset.filesystem),
+            order.declared,
+            used=order.used,
+            fingerprint=fingerprint,
+        )
+    except (ValueMissing, ValueOutsideDomain) as refusal:
+        return PartRead(fingerprint.sums(), type(refusal)(*refusal.faults))  # without its traceback, which holds values
     save_whole(part.folder, columns)
-    return fingerprint.sums()
+    return PartRead(fingerprint.sums())

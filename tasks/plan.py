@@ -83,7 +83,8 @@ class Plan:
 
     @property
     def declarations(self) -> list[dict[str, Any]]:
-        """All that the records must be for a release to appear, one by one: how many, and what each used column holds.
+        """All that the records must be for a release to appear, one by one: how many, what each used column holds, and
+        by which column everybody is known: it is nowhere missing.
 
         A number outside of bounds that clamp refuses nothing.
         """
@@ -97,7 +98,7 @@ class Plan:
             }
             for name, column in self.used_columns.items()
         ]
-        return [{"records": self.min_rows}, *columns]
+        return [{"records": self.min_rows}, *columns, *([] if self.unit is None else [{"unit": self.unit}])]
 
     @property
     def in_parts(self) -> bool:
@@ -133,6 +134,7 @@ class Plan:
             files=files,
             edition=self.edition,
             table=self.layout is not None,
+            whose=self.unit,
         )
 
     @property

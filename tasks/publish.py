@@ -23,7 +23,7 @@ from records import bundle
 from records.digest import keyed_file
 from records.log import Action
 from records.pages import PublicReport, public_report
-from records.places import appears_at_once, manifest_at, require_writable
+from records.places import appears_at_once, manifest_at, require_outside, require_writable
 from records.places import install as publish_at
 from records.run import RunDamaged, RunRefused
 from records.table_sheet import sheet_of
@@ -190,6 +190,7 @@ def seal(job: Job, approval: Mapping[str, Any]) -> None:
 @step("publish")
 def install(job: Job) -> None:
     """Move the sealed bundle to its destination."""
+    require_outside(job.destination, job.home)  # a link may lead elsewhere since
     if not appears_at_once(job.destination):
         job.run.commit("leaving", {"destination": str(job.destination)})
     publish_at(job.bundle, job.destination, job.home.signing_key().public_key())
@@ -212,6 +213,7 @@ def already_published(job: Job) -> bool:
 
 def require_destination(job: Job) -> None:
     """What is drawn could be published; else refused before it is. What has left already needs no more asking."""
+    require_outside(job.destination, job.home)
     if job.run.committed("protected") is None:
         require_writable(job.destination.parent)
 

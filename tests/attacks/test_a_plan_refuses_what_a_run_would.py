@@ -3,12 +3,14 @@ before it starts a server."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typed_line import typed
 from workplace import Workplace, make_table
 
 from flows import cli, named_server
@@ -73,6 +75,22 @@ def test_a_plan_says_that_whoever_asks_could_not_start_it(workplace: Workplace) 
     )
     workplace.raw["approve"]["allowed"].append("anna")
     assert len(look_ahead(load_spec(workplace.write_spec()), count=False)["review"]) == 1
+
+
+@pytest.mark.parametrize(("adjacency", "public"), [("add_remove", False), ("replace", True)])
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_a_plan_that_counts_says_whether_the_number_is_confidential(
+    workplace: Workplace, adjacency: str, public: bool, form: list[str]
+) -> None:
+    """Under add_remove the promise hides how many records there are; the plan printed it like any other number."""
+    make_table(workplace, adjacency=adjacency)
+    said = "number is confidential and no part of the release"
+    for counts in ([], ["--count"]):
+        told = typed("plan", workplace.write_spec(), *counts, *form)
+        assert told.code == 0
+        assert (said in " ".join(told.out.split())) == (bool(counts) and not public)
+        if form:
+            assert json.loads(told.out)["records_are_public"] == public
 
 
 def test_a_plan_is_made_without_prefect_which_would_speak_and_leave_files() -> None:

@@ -13,10 +13,12 @@ from math import comb
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from cluster import write_parts
 from prefect.exceptions import ParameterTypeError
 from private_release import Line, begun
 from workplace import Workplace, make_table, open_dp_account
@@ -86,6 +88,47 @@ def test_bisection_on_the_domain_of_a_column_is_stopped(workplace: Workplace) ->
     asked, low, high = bisected(ask, lambda refusal: refusal.code == "value-outside-domain")
     assert asked <= ALLOWED
     assert high - low > 1e-4
+
+
+@pytest.mark.parametrize("memory", [None, "100 MB"])
+def test_copies_saved_again_under_fresh_names_begin_no_new_count(workplace: Workplace, memory: str | None) -> None:
+    """In parts too: the values of all of them are known, whichever is refused."""
+    make_table(workplace)
+    survey = pq.read_table(workplace.source)
+    income = workplace.raw["source"]["columns"]["income"]
+    income["outside"] = "refuse"
+    workplace.raw |= {} if memory is None else {"run": {"memory": memory}}
+    names = iter(range(100))
+
+    def ask(share: float) -> Refusal:
+        number = next(names)
+        again = pa.concat_tables([survey.slice(number), survey.slice(0, number)])
+        pq.write_table(again, workplace.source, row_group_size=40 + number)
+        workplace.raw |= {"name": f"copy-{number}", "budget": {"dataset": f"copy-{number}", "epsilon": "2"}}
+        income["domain"] = [0, round(1e6 * share)]
+        return answer(workplace)
+
+    asked, low, high = bisected(ask, lambda refusal: refusal.code == "value-outside-domain")
+    assert asked <= ALLOWED
+    assert high - low > 1e-4
+
+
+@pytest.mark.parametrize("broken", [["income"], ["age"], ["income", "age"]], ids=str)
+def test_parts_are_refused_for_what_the_whole_would_be(workplace: Workplace, broken: list[str]) -> None:
+    """Missing incomes in the last part, ages outside of their domain in the first."""
+    columns = workplace.raw["source"]["columns"]
+    survey = workplace.write_survey(400).to_pandas()
+    if "income" in broken:
+        survey.loc[399, "income"] = np.nan
+    if "age" in broken:
+        columns["age"]["domain"] = [16, 99]
+        survey.loc[0, "age"] = 100
+    write_parts(pa.Table.from_pandas(survey), workplace.folder / "survey")
+    workplace.raw["source"]["path"] = "survey"
+    at_once = answer(workplace)
+    workplace.raw["run"] = {"memory": "100 MB"}
+    in_parts = answer(workplace)
+    assert (in_parts.code, in_parts.faults) == (at_once.code, at_once.faults)
 
 
 def test_an_answer_that_nothing_refuses_counts_too(workplace: Workplace) -> None:

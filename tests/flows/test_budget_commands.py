@@ -152,6 +152,13 @@ def test_every_change_of_a_limit_is_on_record_with_its_officer_reason_and_signat
     assert all(json.loads(event["facts"]["envelope"])["signatures"] for event in events[2:])
 
 
+def test_the_column_by_which_individuals_are_counted_is_shown(small_desk: Desk) -> None:
+    small_desk.open(unit="individual")
+    spend("r1", unit="individual", whose="person_id")
+    assert "individuals: by person_id" in small_desk.typed("budget", "show").out.splitlines()
+    assert [cost["whose"] for cost in small_desk.shown()[0]["releases"]] == ["person_id"]
+
+
 def test_what_was_spent_is_shown_as_a_table(small_desk: Desk) -> None:
     small_desk.open(partition="region")
     small_desk.open(model="idp", adjacency="from_D", epsilon="4")
@@ -187,7 +194,7 @@ def test_what_was_spent_is_shown_as_json(desk: Desk) -> None:
     desk.open("wages")
     spend("r1")
     cost = {"run": "r1", "occurred": NOW.isoformat(), "model": "dp", "epsilon": "1/3", "part": None}
-    cost |= {"edition": None, "repeats": None}
+    cost |= {"edition": None, "repeats": None, "whose": None}
     [income] = desk.shown("income")
     assert income["releases"] == [{**cost, "adjacency": "add_remove", "state": "published"}]
     assert [(account["spent"], account["left"]) for account in income["accounts"]] == [("1/3", "5/3")]

@@ -378,6 +378,7 @@ def test_a_book_reads_as_exact_text() -> None:
                 "epsilon": "1/3",
                 "adjacency": "add_remove",
                 "part": None,
+                "whose": None,
                 "edition": None,
                 "repeats": None,
                 "state": "reserved",

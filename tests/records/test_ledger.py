@@ -190,7 +190,7 @@ def test_a_dp_release_that_another_account_cannot_count_is_refused(records: Reco
     with pytest.raises(NotCountable, match="a promise that says something under idp from_D"):
         reserve(records, "r1", dataset="wages", adjacency="presence")
     with pytest.raises(NotCountable, match="the unit of the account, row"):
-        reserve(records, "r1", unit="individual")
+        reserve(records, "r1", unit="individual", whose="person_id")
     assert states(records) == states(records, "wages") == []
 
 

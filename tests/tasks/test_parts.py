@@ -104,7 +104,7 @@ def test_parts_are_whole_row_groups_of_one_file_and_hold_every_row_once(tmp_path
         cut(dataset, DECLARED, tmp_path, kept + 49 * per_row)
     part = parts[2]
     order = ReadOrder(str(tmp_path / "source"), DECLARED, ("income",), part, b"key")
-    assert read_part(order).records == 30
+    assert read_part(order).sums.records == 30
     assert list(load_columns(part.folder)) == ["income"]
     assert load_columns(part.folder)["income"].tolist() == list(range(100, 130))
     assert "key" not in repr(order)
