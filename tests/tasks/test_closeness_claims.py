@@ -198,6 +198,7 @@ def test_a_table_that_is_missing_in_one_format_is_noticed(signed: Signed, name: 
 def test_a_table_that_is_missing_is_noticed(signed: Signed) -> None:
     for name in FILES:
         (signed.folder / name).unlink()
+    (signed.folder / "tables").rmdir()
     signed.seal()
     assert broken(signed)[0] == ("bundle", "holds neither tables/buckets.parquet nor tables/buckets.csv")
 
