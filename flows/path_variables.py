@@ -1,7 +1,7 @@
 """`${VAR}` in a path of a spec, replaced by the variable of the environment, unless its name is that of a secret.
 
 A path is shown: in refusals, in plans, on the log. Whoever writes a spec that a service runs could have the service's
-passwords shown by a path that does not exist. So names that secrets go by are refused, and values that hold a password
+passwords shown by a path that does not exist. So names that are usual for secrets are refused, and values that hold a password
 as an address does, and the refusal says the name only.
 """
 
@@ -43,7 +43,7 @@ def expanded(text: str, field: str, faults: list[Fault]) -> str:
 
 
 def _is_secret(name: str) -> bool:
-    """Whether secrets go by such a name."""
+    """Return whether a variable with this name may hold a secret."""
     upper = name.upper()
     named_so = _ANYWHERE.search(upper) is not None or not _AS_A_WORD.isdisjoint(upper.split("_"))
     return named_so or upper.startswith(_SETTINGS)

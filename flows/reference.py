@@ -30,8 +30,8 @@ _OPENING = """# The spec, key by key
 
 One YAML or JSON file describes one release. This page is written from the code's own models
 (`make docs`); `penstock schema` prints the same as JSON Schema, so an editor can complete a spec.
-Paths are relative to the spec file, and `${VAR}` in a path is replaced by the variable, unless secrets go by
-such a name (`AWS_…`, `…_KEY`, `…PASSWORD`): paths are shown. A key that is not listed here is refused. Privacy
+Paths are relative to the spec file, and `${VAR}` in a path is replaced by the variable, unless its name is
+usual for a secret (`AWS_…`, `…_KEY`, `…PASSWORD`): paths are shown. A key that is not listed here is refused. Privacy
 parameters, bounds and gates have no defaults.
 """
 

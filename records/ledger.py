@@ -347,7 +347,7 @@ def _require_one_actual_data_set(book: Book, cost: Cost) -> None:
 
 
 def _require_one_unit(book: Book, claim: Claim) -> None:
-    """What individuals lost adds up only if every release means the same ones."""
+    """Refuse another unit column: the losses of individuals add up only if every release counts the same individuals."""
     others = book.whose - {claim.whose}
     if claim.whose is not None and others:
         raise OtherUnit.at(

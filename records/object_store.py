@@ -61,7 +61,7 @@ class ObjectNameRefused(Refusal):
 
 
 def read(path: ObjectPath, *, most: int | None = None) -> bytes | None:
-    """The content of a small object; None if it does not exist. most: after so many bytes, the rest is not read."""
+    """Return the content of a small object; None if it does not exist. most: read no more bytes than this."""
     with _asking(path):
         try:
             content = bytearray()

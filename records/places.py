@@ -53,7 +53,7 @@ class DestinationNotWritable(Refusal):
 
 
 class DestinationInHome(Refusal):
-    """What readers are to see would lie among the keys and runs of the confidential side."""
+    """The destination lies inside the home, among the keys and runs of the confidential side."""
 
     code = "destination-in-home"
     kind = "spec"

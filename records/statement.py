@@ -165,7 +165,7 @@ def opened(manifest: bytes, key: Ed25519PublicKey) -> dict[str, Any]:
 
 
 def require_size(size: int) -> None:
-    """Refuse a manifest of so many bytes, if possible before it is read: nothing in it is believed so far."""
+    """Refuse a manifest that is too large, before it is read where that is possible: it has not been verified yet."""
     if size > LARGEST_MANIFEST:
         raise BundleAltered(fault(MANIFEST, _TOO_LARGE))
 

@@ -42,7 +42,7 @@ class ReadOrder:
 
 @dataclass(frozen=True, slots=True)
 class PartRead:
-    """What the values of one part add to the digest of all, and what was refused in it, if anything was."""
+    """One part that was read: its share of the digest of all values, and the refusal of its values, if there is one."""
 
     sums: Sums
     refusal: Refusal | None = None

@@ -36,9 +36,11 @@ RUN = "00000000-0000-4000-8000-000000000000"
 
 # How many of so many connections are still open once each was answered or ended.
 HOLD = """
-import socket, sys
+import socket, sys, time
 held = [socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=60) for _ in range(int(sys.argv[2]))]
+end = time.monotonic() + 60
 def is_open(each):
+    each.settimeout(max(0.001, end - time.monotonic()))
     try: return each.recv(1) != b""
     except ConnectionResetError: return False
     except TimeoutError: return True

@@ -108,7 +108,7 @@ def answered_here(method: str, path: str) -> Any:
 
 
 def is_form_check(method: str, path: str) -> bool:
-    """Whether a page wants to know if a form is filled in rightly. path: below /api."""
+    """Return True if a page asks for a form to be checked before it is sent. path: below /api."""
     return (method, path) == ("POST", "/ui/schemas/validate")
 
 

@@ -1,4 +1,4 @@
-"""What pages send, read within bounds and rebuilt: forms, without what Prefect would compute in them, and questions.
+"""Read what pages send, within bounds, and rebuild it: forms, and queries that pages read with.
 
 Prefect takes an object with the key `__prefect_kind` for something to work out: a template that it renders, a variable
 that it looks up, a text that it parses, a value that takes the place of all that stands beside it. Here a plain value
