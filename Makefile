@@ -18,7 +18,7 @@ test-slow: $(INSTALLED)
 
 # Ten minutes of scheduled releases while server, worker and flow runs are killed at random.
 soak: $(INSTALLED)
-	PYTHONPATH=.:tests $(BIN)/python tests/faults/soak.py
+	$(BIN)/python -m tests.faults.soak
 
 # A Chromium for the tests that click through the pages; they are skipped where there is none.
 browser:
@@ -26,7 +26,11 @@ browser:
 		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; } \
 		|| echo "No Chromium, and it cannot be installed here: the tests in the browser will be skipped."
 
+# mypy follows no editable install, so it gets the package as links to the folders.
+TYPED := .venv/typed/penstock
 lint: $(INSTALLED)
+	rm -rf $(TYPED) && mkdir -p $(TYPED)
+	ln -s $(CURDIR)/api/* $(foreach room,flows tasks mechanisms measures records reports reproduction deployments,$(CURDIR)/$(room)) $(TYPED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -42,7 +46,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.gateway
 
 docs: $(INSTALLED)
-	$(BIN)/python -m flows.reference > docs/spec.md
+	$(BIN)/python -m penstock.flows.spec.reference > docs/spec.md
 
 # Every package is pinned with its digest, so a build today and in a year are the same. requirements.lock is what runs in
 # production; requirements-test.lock is what tests and builds need on top of it.
@@ -50,7 +54,7 @@ $(INSTALLED): requirements.lock requirements-test.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock -r requirements-test.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
-	$(BIN)/python -m tasks.warm_up
+	$(BIN)/python -m penstock.tasks.warm_up
 	touch $@
 
 # An install without tests, builds and pip, as docs/operations.md describes it.

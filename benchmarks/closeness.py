@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.sizes import sized
-from mechanisms import closeness
-from mechanisms.buckets.allotment import allot, group_number
-from mechanisms.buckets.cuts import bucketed
-from mechanisms.columns import Column
-from mechanisms.microaggregation.bucketed import bucketed_groups
-from mechanisms.microaggregation.mdav import mdav
-from mechanisms.microaggregation.points import points
-from mechanisms.permutation import permutation
-from mechanisms.randomness import seeded, system
+from penstock.mechanisms import closeness
+from penstock.mechanisms.closeness._allotment import allot, group_number
+from penstock.mechanisms.closeness._cuts import bucketed
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.microaggregation.bucketed import bucketed_groups
+from penstock.mechanisms.microaggregation.mdav import mdav
+from penstock.mechanisms.permutation import permutation
+from penstock.mechanisms.points import points
+from penstock.mechanisms.randomness import seeded, system
 
 RECORDS = sized(1_000_000, least=1_000)
 K = 10

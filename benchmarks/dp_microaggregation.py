@@ -28,11 +28,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchmarks.sizes import WHOLE, sized
-from flows.taxonomies import read_taxonomy
-from mechanisms.columns import Column
-from mechanisms.dp_microaggregation import Params, protect, settle
-from mechanisms.permutation import permutation
-from mechanisms.randomness import seeded, system
+from penstock.flows.spec._taxonomies import read_taxonomy
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.dp_microaggregation import Params, protect, settle
+from penstock.mechanisms.permutation import permutation
+from penstock.mechanisms.randomness import seeded, system
 
 ROWS = sized(1_000_000, least=1_000)
 REPEATS = sized(5)

@@ -12,22 +12,18 @@ Times are those of the processor, the best of a few runs, so that other work on 
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.sizes import sized
-from mechanisms.microaggregation import bucketed_groups, mdav
-from mechanisms.microaggregation.kernels import mdav_labels
-from mechanisms.microaggregation.mdav import mdav_by_trees
-from tasks.warm_up import compile_kernels
-
-sys.path.append(str(Path(__file__).parents[1] / "tests" / "mechanisms"))
-from mdav_by_definition import mdav_by_definition
+from penstock.mechanisms.microaggregation import bucketed_groups, mdav
+from penstock.mechanisms.microaggregation.kernels import mdav_labels
+from penstock.mechanisms.microaggregation.mdav import mdav_by_trees
+from penstock.tasks.warm_up import compile_kernels
+from tests.mechanisms.mdav_by_definition import mdav_by_definition
 
 K = 10
 RECORDS, MANY, FEW = sized(100_000, least=300), sized(1_000_000, least=300), sized(10_000, least=300)

@@ -26,14 +26,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Column, Integer, MetaData, Table, insert
 
 from benchmarks.sizes import SHARE, sized
-from records import Action, Home, LogAppendFailed, Records, open_records
-from records.accounts import Account, Claim
-from records.limits import Officer, open_account
-from records.people import trust
-from records.sheet import WritingSheet
-
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from postgres import running_server
+from penstock.records import Action, Home, LogAppendFailed, Records, open_records
+from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger.accounts import Account, Claim
+from penstock.records.ledger.limits import Officer, open_account
+from penstock.records.people.trusted_keys import trust
+from tests.support.postgres import running_server
 
 CHARGES = sized(10_000, least=10)
 CHARGES_OF_ONE_SOURCE = 100

@@ -76,8 +76,8 @@ def read_and_write(folder: Path) -> float:
 
 def released(folder: Path, gates: list[dict[str, Any]], name: str) -> dict[str, float]:
     """Seconds of each step of one release, in a home of its own: the ledger refuses the same records twice."""
-    from flows.release import release
-    from flows.spec import parse_spec
+    from penstock.flows.release import release
+    from penstock.flows.spec import parse_spec
 
     os.environ["PENSTOCK_HOME"] = str(folder / f"home-{name}")
     receipt = release(parse_spec(spec(folder, gates, name)))
@@ -92,7 +92,7 @@ def child(folder: Path) -> None:
     """Release in this process and report seconds of each step and the memory it took."""
     import great_expectations  # noqa: F401  # its import is not part of the line
 
-    from tasks.warm_up import compile_kernels
+    from penstock.tasks.warm_up import compile_kernels
 
     compile_kernels()
     utility = [{"measure": "mean_change", "max": 1e-6}, {"measure": "correlation_change", "max": 1}]
@@ -113,11 +113,14 @@ def memory(folder: Path) -> None:
     """One release without validation's data frame; peak resident memory above the start of the run."""
     from unittest import mock
 
-    from tasks.warm_up import compile_kernels
+    from penstock.tasks.warm_up import compile_kernels
 
     compile_kernels()
     gates = [{"measure": "mean_change", "max": 1e-6}, {"measure": "correlation_change", "max": 1}]
-    with mock.patch("tasks.validate.run_expectations", return_value=()), mock.patch("tasks.validate.frame_of"):
+    with (
+        mock.patch("penstock.tasks.validate.run_expectations", return_value=()),
+        mock.patch("penstock.tasks.validate.frame_of"),
+    ):
         small = folder / "small"
         small.mkdir()
         pq.write_table(pq.read_table(folder / "source.parquet").slice(0, 1000), small / "source.parquet")

@@ -80,9 +80,9 @@ def child(kind: str, folder: Path, source: Path, run: dict[str, str]) -> None:
     """One release in this process: seconds of each step, and the peak memory."""
     import great_expectations  # noqa: F401  # its import is not part of the line
 
-    from flows.release import release
-    from flows.spec import parse_spec
-    from tasks.warm_up import compile_kernels
+    from penstock.flows.release import release
+    from penstock.flows.spec import parse_spec
+    from penstock.tasks.warm_up import compile_kernels
 
     compile_kernels()
     os.environ["PENSTOCK_HOME"] = str(folder / "home")

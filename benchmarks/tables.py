@@ -28,14 +28,14 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchmarks.sizes import sized
-from mechanisms import table
-from mechanisms.columns import Column
-from mechanisms.randomness import system
-from mechanisms.tables.cells import build_cells
-from mechanisms.tables.noise import cell_noise
-from mechanisms.tables.scales import Scales
-from tasks.layouts import write_table
-from tasks.source import open_source, read_source
+from penstock.mechanisms import table
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import system
+from penstock.mechanisms.table.cells import build_cells
+from penstock.mechanisms.table.noise import cell_noise
+from penstock.mechanisms.table.scales import Scales
+from penstock.tasks.files.source import open_source, read_source
+from penstock.tasks.files.tables import write_table
 
 RECORDS = sized(10_000_000)
 SHAPE = (sized(50, least=5), sized(50, least=5), sized(40, least=4))

@@ -29,4 +29,4 @@ pip wheel --no-deps --no-build-isolation --wheel-dir "$BUILD" "$BUILD/source"
 pip --python "$PREFIX/bin/python" install --no-deps --require-hashes -r requirements.lock
 pip --python "$PREFIX/bin/python" install --no-deps "$BUILD"/penstock-*.whl
 cd / # where no other Penstock is imported
-NUMBA_CACHE_DIR="$PREFIX/kernels" "$PREFIX/bin/python" -m tasks.warm_up
+NUMBA_CACHE_DIR="$PREFIX/kernels" "$PREFIX/bin/python" -m penstock.tasks.warm_up

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from prefect.context import FlowRunContext
 
-from flows.plan import draw_up_plan
-from flows.spec import parse_spec
-from mechanisms.refusal import SpecRefused
-from records import Home
-from records.run import RunRefused, has_committed, key_of, owners_of, unfinished
-from tasks.job import attend
-from tasks.plan import Plan
-from tasks.publish import already_published, conclude
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import parse_spec
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.records import Home
+from penstock.records.run import RunRefused, has_committed, key_of, owners_of, unfinished
+from penstock.tasks.publish import already_published, conclude
+from penstock.tasks.run.job import attend
+from penstock.tasks.run.plan import Plan
 
 __all__ = ["finish_published"]
 

@@ -6,21 +6,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.plan import draw_up_plan
-from flows.spec import ReleaseSpec
-from measures.foreseen import foretold
-from measures.gates import GateRefused
-from measures.possible import foreseen_faults, impossible
-from mechanisms import closeness, probabilistic_k_anonymity
-from mechanisms.guarantee import ADDS_UP
-from mechanisms.refusal import Fault, TableEmpty, TooFewRecords
-from mechanisms.registry import mechanism_of
-from records.addresses import is_address
-from records.home import Home, login
-from records.places import require_outside
-from tasks.expectations import described, whole_suite
-from tasks.plan import Plan
-from tasks.source import count_rows, open_source
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import ReleaseSpec
+from penstock.measures.foreseen import foretold
+from penstock.measures.gates import GateRefused
+from penstock.measures.possible import foreseen_faults, impossible
+from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.refusal import Fault, TableEmpty, TooFewRecords
+from penstock.mechanisms.registry import mechanism_of
+from penstock.records.bundle.places import require_outside
+from penstock.records.files.addresses import is_address
+from penstock.records.home import Home, login
+from penstock.tasks.files.source import count_rows, open_source
+from penstock.tasks.run.plan import Plan
+from penstock.tasks.validation.expectations import described, whole_suite
 
 __all__ = ["examine", "look_ahead"]
 
@@ -66,7 +65,7 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
         "records": rows,
         "records_are_public": public,
         "settled": settled,
-        "expect": [*_used(plan, rows), *mechanism_of(plan.params).foresee(plan.params, plan.declared, rows)],
+        "expect": [*_used(plan, rows), *mechanism_of(plan.params).expect(plan.params, plan.declared, rows)],
         "validation": list(described(expectations)),
         "gates": list(_gates(plan, settled)),
         "cost": [*_cost(plan), source],
@@ -80,18 +79,18 @@ def _settled(plan: Plan, rows: int | None) -> dict[str, Any] | None:
     if rows is None and plan.layout is None:
         return None  # those of tables do not depend on it
     try:
-        return mechanism_of(plan.params).settled_facts(plan.params, plan.declared, rows or 0) or None
+        return mechanism_of(plan.params).chosen(plan.params, plan.declared, rows or 0) or None
     except TooFewRecords:
         return None  # the mechanism's own sentences say so
 
 
 def _used(plan: Plan, rows: int | None) -> Iterator[str]:
-    params = plan.params
-    if plan.unit is None or isinstance(params, probabilistic_k_anonymity.Params | closeness.Params):
+    if plan.unit is None:  # else these settings take units
         return
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
     all_used = all_used if plan.layout is None else ""
-    yield f"At most {params.rows_per_unit} records of each {plan.unit} are used, chosen at random{all_used}."
+    most = plan.guarantee.parameters["rows_per_unit"]
+    yield f"At most {most} records of each {plan.unit} are used, chosen at random{all_used}."
     yield f"Epsilon is the loss of whoever has one value of {plan.unit}: an account takes only releases by one column."
 
 

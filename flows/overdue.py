@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from flows.plan import draw_up_plan
-from flows.spec import parse_spec
-from mechanisms.refusal import SpecRefused
-from records import Home, open_records
-from records.approval import standing
-from records.run import RunDamaged, RunRefused, key_of, unfinished
-from tasks.approve import ApprovalExpired, ask_reviewers
-from tasks.job import begin
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import parse_spec
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.records import Home, open_records
+from penstock.records.approval.approval import standing
+from penstock.records.run import RunDamaged, RunRefused, key_of, unfinished
+from penstock.tasks.approve import ApprovalExpired, ask_reviewers
+from penstock.tasks.run.job import begin
 
 __all__ = ["end_overdue"]
 

@@ -2,22 +2,27 @@
 
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
-from flows.interrupted import finish_published
-from flows.overdue import end_overdue
-from flows.plan import draw_up_plan
-from flows.server_optional import server_optional
-from flows.spec import ReleaseSpec
-from records import Home
-from records.log import Action, Event
-from records.turn import take_turn
-from tasks.approve import Waiting, ask_reviewers, awaits_review, require_no_end, require_reviewers, waiting_state
-from tasks.assess import assess
-from tasks.earlier import asked_again, give_back, published_before
-from tasks.expectations import asked_about
-from tasks.ingest import ingest
-from tasks.job import Job, begin
-from tasks.protect import protect
-from tasks.publish import (
+from penstock.flows.interrupted import finish_published
+from penstock.flows.overdue import end_overdue
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.server_optional import server_optional
+from penstock.flows.spec import ReleaseSpec
+from penstock.records import Home
+from penstock.records.ledger.lock import take_turn
+from penstock.records.log.log import Action, Event
+from penstock.tasks.approve import (
+    Waiting,
+    ask_reviewers,
+    awaits_review,
+    require_no_end,
+    require_reviewers,
+    waiting_state,
+)
+from penstock.tasks.assess import assess
+from penstock.tasks.earlier import asked_again, give_back, published_before
+from penstock.tasks.ingest import ingest
+from penstock.tasks.protect import protect
+from penstock.tasks.publish import (
     Receipt,
     already_published,
     conclude,
@@ -27,10 +32,12 @@ from tasks.publish import (
     seal,
     stage,
 )
-from tasks.report import report, require_pass
-from tasks.reserve import reserve
-from tasks.run_page import show_begun, show_gates, show_published
-from tasks.validate import draw_up_expectations, validate
+from penstock.tasks.report import report, require_pass
+from penstock.tasks.reserve import reserve
+from penstock.tasks.run.job import Job, begin
+from penstock.tasks.run.page import show_begun, show_gates, show_published
+from penstock.tasks.validate import draw_up_expectations, validate
+from penstock.tasks.validation.expectations import asked_about
 
 __all__ = ["Receipt", "Waiting", "release"]
 

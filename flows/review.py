@@ -8,19 +8,26 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from flows.named_server import set_up_prefect
-from flows.overdue import end_overdue
-from flows.plan import draw_up_plan
-from flows.spec import ReleaseSpec, parse_spec
-from records import Home, open_records
-from records.approval import NothingWaits, decide, standing
-from records.decision import sign_decision
-from records.home import login
-from records.run import RunDamaged, key_of, unfinished
-from records.signing import existing_private_key
-from tasks.approve import ReviewerDeclined, Waiting, ask_reviewers, describe_waiting, end_withdrawn, take_decision
-from tasks.job import attend, begin, end_refused
-from tasks.publish import Receipt, staged_content
+from penstock.flows.overdue import end_overdue
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.prefect_setup import set_up_prefect
+from penstock.flows.spec import ReleaseSpec, parse_spec
+from penstock.records import Home, open_records
+from penstock.records.approval.approval import NothingWaits, decide, standing
+from penstock.records.approval.decision import sign_decision
+from penstock.records.home import login
+from penstock.records.run import RunDamaged, key_of, unfinished
+from penstock.records.signing.signing import existing_private_key
+from penstock.tasks.approve import (
+    ReviewerDeclined,
+    Waiting,
+    ask_reviewers,
+    describe_waiting,
+    end_withdrawn,
+    take_decision,
+)
+from penstock.tasks.publish import Receipt, staged_content
+from penstock.tasks.run.job import attend, begin, end_refused
 
 if TYPE_CHECKING:
     from prefect.client.orchestration import SyncPrefectClient
@@ -97,7 +104,7 @@ def withdraw(run: str, *, reason: str) -> None:
 
 
 def _go_on(spec: ReleaseSpec, run: str) -> Receipt | Waiting:
-    from flows.release import release
+    from penstock.flows.release import release
 
     return release(spec, run=run)
 

@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar, cast
 
 from prefect.states import Failed
 
-from mechanisms.refusal import Refusal
-from tasks.tell import tell_unbegun
+from penstock.mechanisms.refusal import Refusal
+from penstock.tasks.run.events import tell_unbegun
 
 __all__ = ["REFUSED", "before_a_run", "told_by_code"]
 

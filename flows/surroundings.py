@@ -18,8 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from mechanisms.refusal import Refusal
-from records.home import make_private
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.home import make_private
 
 __all__ = ["WorkingFolderRefused", "is_own_folder", "keep_inside"]
 

@@ -8,17 +8,17 @@ from typing import Any
 from prefect import flow
 from prefect.artifacts import create_markdown_artifact
 
-from flows.deployed import require_home
-from mechanisms.refusal import Refusal
-from records.addresses import place_of
-from records.audit import verify_everything
-from records.home import Home
-from records.log import Action
-from records.places import is_there
-from records.store import existing_records
-from tasks.step import sealed
-from tasks.tell import tell_damage
-from tasks.verification import verify_bundle
+from penstock.flows.release_by_reference import require_home
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.audit import verify_everything
+from penstock.records.bundle.places import is_there
+from penstock.records.files.addresses import place_of
+from penstock.records.home import Home
+from penstock.records.log.log import Action
+from penstock.records.store.store import existing_records
+from penstock.tasks.run.events import tell_damage
+from penstock.tasks.run.step import sealed
+from penstock.tasks.verification.bundle import verify_bundle
 
 __all__ = ["verify_log"]
 

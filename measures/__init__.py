@@ -1,41 +1,36 @@
 """Judge data: risk and utility of what is about to be released, and whether the promise holds in it.
 
-measurement.py       one judgement: value, interval, direction, n, attacker, missing rule
-registry.py          measures by name: `measure("record_linkage")(original, released, declared)`
-linkage.py           risk: records found again by distance
-anonymity.py         risk: what follows from the groups
-information_loss.py  utility: values, means, variances, correlations
-foreseen.py          risk and utility: what public facts alone tell
-table_measures.py    measures of tables by name: `judge_table("p_percent", output)`; table_rules.py: risk by the classic
-                     rules; table_errors.py: utility; rounding.py: exact numbers that gates can compare
-bucket_measures.py   measures of groups with buckets by name: `judge_buckets("closeness_ratio", output)`;
-                     bucket_loss.py: variation inside groups
-recheck.py           the guarantee counted again on the output, by code independent of the mechanism:
-                     checks.py (what checks share), group_checks.py, block_checks.py
-                     table_checks.py: table_promise.py (what is promised), table_totals.py (cells counted again),
-                     table_figures.py (what is shown), table_noise.py (what was drawn), noise_size.py (is it enough)
-                     statistic_checks.py, statistic_facts.py: the same for statistics of groups
-                     bucket_checks.py: groups with buckets: bucket_promise.py (what is promised), bucket_labels.py
-                     (labels read), bucket_counts.py (shares), bucket_tables.py (tables beside the records)
-gates.py             limits, verdicts and the one decision
-comparison.py        original and released side by side; rows.py: equality of values and records
-table_output.py      a released table with all that is known of it; bucket_output.py: the same of groups with buckets
-kernels.py           compiled loops
+Pure: arrays in, frozen results out. Results are confidential unless they say `public`. Begin with `registry` (measures
+by name), `recheck` (the promise counted again) and `gates` (limits, verdicts, the one decision).
 
-Everything here is pure: arrays in, frozen results out. Results are confidential unless they say `public`.
+    cells/          judge tables: the checks and measures of released cells, counted again from the records
+    checks          one count of the guarantee, and what the checks of every model share
+    clamping        what clamping took away: how many values lay beyond their bounds, and by how much each total is
+                    off because of it
+    foreseen        what could be said before any row was read: measures of public facts
+    gates           limits on measures, and the one decision they lead to
+    groups/         judge groups of records with buckets: their checks and measures, counted again from the records
+    kernels         compiled loops of the measures and re-checks
+    measurement     one judgement of released data: a number that says what it means
+    possible        gates that no release could keep, found before anything is drawn
+    recheck         the guarantee counted again on the output
+    records/        judge records beside their originals: risk, utility, and the checks of the promise
+    registry        measures by name, as specs and gates know them
+    rows            values as keys that are equal exactly when the values are, and records that are identical
+    sorted_groups   values sorted inside their groups, all groups of one size at once
 """
 
 from __future__ import annotations
 
-from measures.bucket_measures import bucket_measure_names, judge_buckets
-from measures.bucket_output import BucketOutput
-from measures.checks import Check, RecheckImpossible
-from measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
-from measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
-from measures.recheck import recheck, recheck_buckets, recheck_table
-from measures.registry import Measure, measure, measure_names, public_measures, record_measure_names
-from measures.table_measures import judge_table, table_measure_names
-from measures.table_output import TableOutput
+from penstock.measures.cells.measures import judge_table, table_measure_names
+from penstock.measures.cells.output import TableOutput
+from penstock.measures.checks import Check, RecheckImpossible
+from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
+from penstock.measures.groups.measures import bucket_measure_names, judge_buckets
+from penstock.measures.groups.output import BucketOutput
+from penstock.measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
+from penstock.measures.recheck import recheck, recheck_buckets, recheck_table
+from penstock.measures.registry import Measure, measure, measure_names, public_measures, record_measure_names
 
 __all__ = [
     "BucketOutput",

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from measures.comparison import Groups, Settled
-from measures.rows import keys
-from mechanisms.columns import Columns, Declared, named
-from mechanisms.guarantee import Guarantee
-from mechanisms.refusal import Refusal
+from penstock.measures.records.comparison import Groups, Settled
+from penstock.measures.rows import keys
+from penstock.mechanisms.columns import Columns, Declared, named
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.refusal import Refusal
 
 __all__ = ["Check", "Output", "RecheckImpossible", "identifiers_absent", "verdict"]
 

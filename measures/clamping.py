@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from measures.table_errors import true_sums
-from measures.table_output import TableOutput
-from measures.table_totals import Cells, cell_limits, find_cells
-from mechanisms.columns import Column, Columns, Declared
+from penstock.measures.cells.errors import true_sums
+from penstock.measures.cells.output import TableOutput
+from penstock.measures.cells.totals import Cells, cell_limits, find_cells
+from penstock.mechanisms.columns import Column, Columns, Declared
 
 __all__ = ["CellBias", "Clamped", "clamped_by_cell", "clamped_columns", "clamped_totals"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from measures.comparison import Comparison, Settled
-from measures.measurement import Measurement, MeasureUndefined
-from measures.rounding import not_below
+from penstock.measures.measurement import Measurement, MeasureUndefined
+from penstock.measures.records.comparison import Comparison, Settled
+from penstock.mechanisms.numbers.rounding import not_below
 
 __all__ = [
     "NO_VALUE",

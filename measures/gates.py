@@ -15,10 +15,10 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
-from measures.checks import Check
-from measures.measurement import Measurement
-from measures.registry import measure_names
-from mechanisms.refusal import Fault, Refusal
+from penstock.measures.checks import Check
+from penstock.measures.measurement import Measurement
+from penstock.measures.registry import measure_names
+from penstock.mechanisms.refusal import Fault, Refusal
 
 __all__ = ["MOST_GATES", "Decision", "Gate", "GateRefused", "GateResult", "Verdict", "decide"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mechanisms.refusal import Refusal
+from penstock.mechanisms.refusal import Refusal
 
 __all__ = ["Concern", "Direction", "MeasureUndefined", "MeasureUnknown", "Measurement"]
 

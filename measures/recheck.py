@@ -16,17 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from measures.block_checks import block_checks
-from measures.bucket_checks import bucket_checks
-from measures.bucket_output import BucketOutput
-from measures.checks import Check, Output, RecheckImpossible
-from measures.comparison import Groups, Settled
-from measures.group_checks import group_checks, joined_checks
-from measures.statistic_checks import statistic_checks
-from measures.table_checks import table_checks
-from measures.table_output import TableOutput
-from mechanisms.columns import Columns, Declared
-from mechanisms.guarantee import Guarantee, Model
+from penstock.measures.cells.checks import table_checks
+from penstock.measures.cells.output import TableOutput
+from penstock.measures.cells.statistic_checks import statistic_checks
+from penstock.measures.checks import Check, Output, RecheckImpossible
+from penstock.measures.groups.checks import bucket_checks
+from penstock.measures.groups.output import BucketOutput
+from penstock.measures.records.block_checks import block_checks
+from penstock.measures.records.comparison import Groups, Settled
+from penstock.measures.records.group_checks import group_checks, joined_checks
+from penstock.mechanisms.columns import Columns, Declared
+from penstock.mechanisms.guarantee import Guarantee, Model
 
 __all__ = ["recheck", "recheck_buckets", "recheck_columns", "recheck_table"]
 

@@ -8,12 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
-from measures import anonymity, foreseen, information_loss, linkage
-from measures.bucket_measures import BUCKET_MEASURES, bucket_measure_names
-from measures.comparison import Comparison, Groups, Settled, compare
-from measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
-from measures.table_measures import TABLE_MEASURES, table_measure_names
-from mechanisms.columns import Columns, Declared
+from penstock.measures import foreseen
+from penstock.measures.cells.measures import TABLE_MEASURES, table_measure_names
+from penstock.measures.groups.measures import BUCKET_MEASURES, bucket_measure_names
+from penstock.measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
+from penstock.measures.records import anonymity, information_loss, linkage
+from penstock.measures.records.comparison import Comparison, Groups, Settled, compare
+from penstock.mechanisms.columns import Columns, Declared
 
 __all__ = [
     "Measure",

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.columns import Column
-from mechanisms.refusal import ColumnTypeWrong
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import ColumnTypeWrong
 
 __all__ = ["identical", "is_missing", "keys", "mixed", "numbers"]
 

@@ -1,0 +1,42 @@
+"""Change data: arrays in, arrays and a guarantee out. Pure: no file, no clock, no Prefect.
+
+Begin with `columns` (what is declared), `guarantee` (what is promised) and `mechanism` (what one is to the line);
+then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a folder with its MECHANISM, and its name
+in `registry`.
+
+    clamping                     what is said in public where values may be clamped: that they may be, never whether
+                                 any was
+    closeness/                   exp(epsilon)-closeness by buckets, and groups of similar confidential values
+                                 published as Anatomy
+    columns                      what is declared about a column before any row is read
+    composition                  what all releases from one data set cost together
+    contributions                at most so many records of each unit, chosen uniformly at random
+    dp_microaggregation/         differentially private microdata by insensitive microaggregation
+    guarantee                    the promise that travels with every protected output, and how promises add up
+    layout                       what a released table looks like
+    mechanism                    what a mechanism is to the release line: one object, with its capabilities as data
+    microaggregation/            Groups of at least k similar records
+    noise/                       exact integer noise: every probability below holds to the last digit, because only
+                                 uniform integers are drawn
+    numbers/                     exact numbers: as people write them (exact), on a public grid (grid), shares of
+                                 epsilon (shares), and as floats that can be compared with a limit (rounding)
+    parallel                     columns side by side on the machine's processors
+    permutation                  uniform random permutations, exact: every one of the g! orders has probability 1/g!,
+                                 the identity included
+    points                       columns as points, so that records of any types have a squared Euclidean distance
+    possible                     what a measure can come to under given settings, whatever the data are
+    probabilistic_k_anonymity/   probabilistic k-anonymity by swapping, and k-anonymity by microaggregation
+    protected                    what a mechanism returns: protected columns together with their promise
+    randomness                   where chance comes from
+    refusal                      how the house says no: field, rule, value of the setting, remedy; never a value of
+                                 the data
+    registry                     every mechanism by its name in a spec
+    sound                        columns as they were declared, or a refusal: what every mechanism asks of its input
+    spreadsheet                  texts that a spreadsheet would take for formulas when it opens a CSV file
+    statistics/                  statistics of groups of records: counts, sums, means, variances, medians, quantiles,
+                                 extremes
+    table/                       tables of counts, totals and means by declared dimensions, with noise by model or
+                                 exact
+    taxonomy                     taxonomies of categories: how far two categories are apart, and how far one record
+                                 can move a block's choice
+"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mechanisms.columns import Declared
+from penstock.mechanisms.columns import Declared
 
 __all__ = ["advised", "foreseen", "may_be_clamped", "not_promised"]
 

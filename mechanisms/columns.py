@@ -28,8 +28,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
-from mechanisms.taxonomy import Taxonomy
+from penstock.mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
+from penstock.mechanisms.taxonomy import Taxonomy
 
 __all__ = [
     "MOST_CATEGORIES",

@@ -38,8 +38,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mechanisms.guarantee import ADDS_UP, Model
-from mechanisms.refusal import Fault, Refusal
+from penstock.mechanisms.guarantee import ADDS_UP, Model
+from penstock.mechanisms.refusal import Fault, Refusal
 
 __all__ = ["TOGETHER", "Charge", "NotCountable", "composed", "counts_as", "joined", "why_not_together"]
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.microaggregation.ranking import stable_order
-from mechanisms.permutation import permutation
-from mechanisms.randomness import Randomness
+from penstock.mechanisms.microaggregation.ranking import stable_order
+from penstock.mechanisms.permutation import permutation
+from penstock.mechanisms.randomness import Randomness
 
 __all__ = ["bounded"]
 

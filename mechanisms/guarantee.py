@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from mechanisms.refusal import NotComposable
+from penstock.mechanisms.refusal import NotComposable
 
 __all__ = ["ADDS_UP", "Guarantee", "Model", "compose"]
 

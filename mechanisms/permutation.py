@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.randomness import Randomness
+from penstock.mechanisms.randomness import Randomness
 
 __all__ = ["permutation", "permute_within"]
 
@@ -35,7 +35,7 @@ def permute_within(order: NDArray[np.int64], starts: NDArray[np.int64], randomne
     _check_length(len(order))
     if not (len(starts) and starts[0] == 0 and starts[-1] == len(order) and bool((np.diff(starts) >= 0).all())):
         raise ValueError("starts must rise from 0 to the length of order")
-    from mechanisms.microaggregation.kernels import shuffle_runs
+    from penstock.mechanisms.microaggregation.kernels import shuffle_runs
 
     permuted = np.array(order, dtype=np.int64)
     bounds = np.ascontiguousarray(starts, dtype=np.int64)

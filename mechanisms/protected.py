@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.columns import Column
-from mechanisms.guarantee import Guarantee
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.guarantee import Guarantee
 
 __all__ = ["Linked", "Protected"]
 

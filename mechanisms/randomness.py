@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.refusal import SeedRefused
+from penstock.mechanisms.refusal import SeedRefused
 
 __all__ = ["Randomness", "require_system", "seeded", "system"]
 
@@ -74,5 +74,5 @@ def require_system(randomness: Randomness) -> None:
             "randomness",
             rule="a release draws from the operating system only",
             got="seeded",
-            remedy="Use mechanisms.randomness.system().",
+            remedy="Use penstock.mechanisms.randomness.system().",
         )

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.columns import Column, Columns, Declared
-from mechanisms.refusal import (
+from penstock.mechanisms.columns import Column, Columns, Declared
+from penstock.mechanisms.refusal import (
     ColumnMissing,
     ColumnTypeWrong,
     Fault,

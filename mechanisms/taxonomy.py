@@ -36,10 +36,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.refusal import Fault, SettingRefused
+from penstock.mechanisms.refusal import Fault, SettingRefused
 
 if TYPE_CHECKING:
-    from mechanisms.columns import Column
+    from penstock.mechanisms.columns import Column
 
 __all__ = ["GRID", "MOST_ANCESTORS", "Taxonomy", "boundaries", "candidates", "marginality", "reach", "score_table"]
 

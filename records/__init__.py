@@ -1,36 +1,29 @@
-"""What must be remembered, and how it can be checked years later.
+"""Remember: what must be kept, and how it can be checked years later. No Prefect, no noise.
 
-    home      the confidential folder: keys, runs, default database
-    keyfile   keys made once and kept private
-    durable   files that survive a kill and a power cut
-    digest    canonical JSON, keyed and plain digests
-    signing   Ed25519 signatures
-    envelope  everything that is signed, in one form
-    database  one writer at a time, commits on disk;  migrations: its schema, step by step
-    chain     the digests that chain and seal the audit log, and how to find what was changed
-    checkpoint  what is signed of the log, for those without its key
-    log       the audit log
-    accounts, sheet, limits, ledger   what may be spent, what was, and who allowed it
-    people, decision, standing, approval   who may decide, and what they decided
-    users, user_secrets, visits   who may sign in to the pages, with which roles, and what they did there
-    store     `open_records`: everything in one database
-    audit     everything checked together, with every manifest that can be reached
-    backup    a copy of all of it, and how it comes back
-    run       the working folder of one run: lock, commit markers, resume
-    answers   tables that were drawn, found again by what they are made of
-    pages, table_sheet, sdmx   reports for people, tables for other platforms
-    statement, bundle   the public bundle: seal, install, check
+Begin with `store` (`open_records`), then `log`, `ledger` and `bundle`.
 
-Nothing here knows Prefect, and nothing here draws noise.
+    approval/   named people approve what they reviewed, and nothing else
+    audit       everything checked together: log, checkpoints, ledger, decisions, and every manifest that can be
+                reached
+    bundle/     the public bundle: what its manifest says, how it is sealed, and how it appears whole or not at all
+    files/      files as records need them: that survive a power cut, are digested, come from outside or lie in an
+                object store
+    home        the confidential side on disk: keys, runs and the default database, for its owner only
+    ledger/     the budget ledger: what the releases of each data set may spend, and what they have spent
+    log/        the audit log: append-only, chained, sealed and signed
+    people/     who may decide, and who may sign in
+    run         the working folder of one run, so that a killed run goes on where it stopped
+    signing/    keys and signatures: Ed25519, and everything that is signed in one form
+    store/      all records of one installation: its database, its schema, its backups
 """
 
 from __future__ import annotations
 
-from records.home import Home
-from records.ledger import Ledger
-from records.log import Action, Event, Head, Log, LogAltered, LogAppendFailed, Verified
-from records.run import Run
-from records.store import Records, RecordsAbsent, existing_records, open_records
+from penstock.records.home import Home
+from penstock.records.ledger.ledger import Ledger
+from penstock.records.log.log import Action, Event, Head, Log, LogAltered, LogAppendFailed, Verified
+from penstock.records.run import Run
+from penstock.records.store.store import Records, RecordsAbsent, existing_records, open_records
 
 __all__ = [
     "Action",

@@ -14,17 +14,18 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from mechanisms.refusal import Fault, Refusal
-from records import bundle, signing
-from records.addresses import Place, place_of
-from records.chain import GENESIS
-from records.decision import APPROVE, REFUSE, DecisionRefused, verify_decision
-from records.home import Home
-from records.log import Action, Event
-from records.people import with_keys
-from records.places import at_hand, bundles_below, manifest_at, resolved
-from records.restoring import unfinished_restoration
-from records.store import existing_records
+from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.records.approval.decision import APPROVE, REFUSE, DecisionRefused, verify_decision
+from penstock.records.bundle import bundle
+from penstock.records.bundle.places import at_hand, bundles_below, manifest_at, resolved
+from penstock.records.files.addresses import Place, place_of
+from penstock.records.home import Home
+from penstock.records.log.chain import GENESIS
+from penstock.records.log.log import Action, Event
+from penstock.records.people.trusted_keys import with_keys
+from penstock.records.signing import signing
+from penstock.records.store.restoring import unfinished_restoration
+from penstock.records.store.store import existing_records
 
 __all__ = ["PublishedMissing", "RecordsDisagree", "backwards", "verify_everything"]
 

@@ -10,7 +10,7 @@
     turns/              0700   see turn.py
     prefect/            0700   the files of a Prefect server of our own
     tmp/, kernels/      0700   see flows/surroundings.py
-    lineage.log                lineage events that were not taken, see tasks/lineage.py
+    lineage.log                lineage events that were not taken, see tasks/run/_lineage.py
     seen.json           0600   see sighting.py
     restoring           0600   only until a restoration is complete, see restoring.py
     penstock.db         0600   unless PENSTOCK_DB names another database
@@ -28,9 +28,9 @@ from typing import Self
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from mechanisms.refusal import Refusal
-from records import signing
-from records.keyfile import KeyDamaged, kept_key
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.signing import signing
+from penstock.records.signing.keyfile import KeyDamaged, kept_key
 
 __all__ = ["Home", "HomeRefused", "login", "make_private"]
 

@@ -26,10 +26,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from mechanisms.refusal import Refusal
-from records import durable
-from records.digest import canonical
-from records.home import Home
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.files import durable
+from penstock.records.files.digest import canonical
+from penstock.records.home import Home
 
 __all__ = [
     "Run",

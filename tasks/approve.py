@@ -3,7 +3,7 @@
 In a deployment the flow run is suspended, and its form takes a decision; elsewhere the run ends in the
 state WaitingForApproval, and `penstock approve` wakes it. Either way it starts again from the top:
 everything before the question was settled when the question was asked, so nothing is done again.
-The decisions themselves are in the audit log (records/approval.py); Prefect only carries them here.
+The decisions themselves are in the audit log (records/approval/approval.py); Prefect only carries them here.
 """
 
 from __future__ import annotations
@@ -21,15 +21,23 @@ from prefect.input import RunInput
 from prefect.states import Completed
 from pydantic import Field
 
-from measures.gates import Verdict
-from mechanisms.refusal import Refusal
-from records.approval import DecisionRefused, NothingWaits, Standing, approval_record, decide, standing, wait
-from records.decision import reason_faults
-from records.log import Action, Page
-from tasks.job import Job, end_refused
-from tasks.publish import staged_content
-from tasks.report import looks_before
-from tasks.run_page import confidential_report
+from penstock.measures.gates import Verdict
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.approval.approval import (
+    DecisionRefused,
+    NothingWaits,
+    Standing,
+    approval_record,
+    decide,
+    standing,
+    wait,
+)
+from penstock.records.approval.decision import reason_faults
+from penstock.records.log.log import Action, Page
+from penstock.tasks.publish import staged_content
+from penstock.tasks.report import looks_before
+from penstock.tasks.run.job import Job, end_refused
+from penstock.tasks.run.page import confidential_report
 
 __all__ = [
     "ApprovalExpired",

@@ -9,30 +9,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from measures.bucket_measures import bucket_measure_names, judge_buckets
-from measures.bucket_output import BucketOutput
-from measures.checks import Check
-from measures.clamping import Clamped, clamped_columns, clamped_totals
-from measures.comparison import Comparison, compare
-from measures.gates import Decision, GateResult, decide
-from measures.measurement import Measurement, MeasureUndefined
-from measures.recheck import recheck, recheck_buckets, recheck_table
-from measures.registry import judge, public_measures, record_measure_names
-from measures.table_measures import judge_table, table_measure_names
-from measures.table_output import TableOutput
-from mechanisms.columns import Columns
-from mechanisms.guarantee import ADDS_UP
-from mechanisms.registry import Judged, mechanism_of
-from tasks.assess_columns import judge_columns
-from tasks.ingest import Ingested
-from tasks.job import Job
-from tasks.layouts import read_table
-from tasks.linked import read_linked
-from tasks.overlaps import differencing
-from tasks.protect import Staged
-from tasks.step import step
-from tasks.table_parts import counted_again
-from tasks.tables import load_columns, read_release
+from penstock.measures.cells.measures import judge_table, table_measure_names
+from penstock.measures.cells.output import TableOutput
+from penstock.measures.checks import Check
+from penstock.measures.clamping import Clamped, clamped_columns, clamped_totals
+from penstock.measures.gates import Decision, GateResult, decide
+from penstock.measures.groups.measures import bucket_measure_names, judge_buckets
+from penstock.measures.groups.output import BucketOutput
+from penstock.measures.measurement import Measurement, MeasureUndefined
+from penstock.measures.recheck import recheck, recheck_buckets, recheck_table
+from penstock.measures.records.comparison import Comparison, compare
+from penstock.measures.registry import judge, public_measures, record_measure_names
+from penstock.mechanisms.columns import Columns
+from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.mechanism import Kind
+from penstock.mechanisms.registry import mechanism_of
+from penstock.tasks.files.columns import load_columns, read_release
+from penstock.tasks.files.linked import read_linked
+from penstock.tasks.files.tables import read_table
+from penstock.tasks.ingest import Ingested
+from penstock.tasks.overlaps import differencing
+from penstock.tasks.parts.assess import judge_columns
+from penstock.tasks.parts.cells import counted_again
+from penstock.tasks.protect import Staged
+from penstock.tasks.run.job import Job
+from penstock.tasks.run.step import step
 
 __all__ = ["assess"]
 
@@ -49,7 +50,7 @@ Judgement = tuple[Sequence[Check], Judge, list[str], Sequence[Clamped]]
 @step("assess")
 def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
     """Every check and every gate runs; the decision and all values stay on the confidential side."""
-    checks, take, wanted, clamped = _JUDGED[mechanism_of(job.plan.params).judged](job, source, staged)
+    checks, take, wanted, clamped = _JUDGED[mechanism_of(job.plan.params).kind](job, source, staged)
     gated = {gate.measure for gate in job.plan.gates}
     measured: dict[str, Measurement] = {}
     undefined: list[str] = []
@@ -150,7 +151,7 @@ def _judged_table(job: Job, source: Ingested, staged: Staged) -> Judgement:
     return recheck_table(output), lambda name: judge_table(name, output), wanted, clamped_totals(output)
 
 
-_JUDGED: dict[Judged, Callable[[Job, Ingested, Staged], Judgement]] = {
+_JUDGED: dict[Kind, Callable[[Job, Ingested, Staged], Judgement]] = {
     "records": _judged_records,
     "groups": _judged_groups,
     "cells": _judged_table,

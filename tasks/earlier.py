@@ -10,17 +10,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection
 
-from mechanisms.guarantee import Guarantee
-from mechanisms.refusal import Refusal
-from records.addresses import place_of
-from records.bundle import statement_of
-from records.log import Action, Event
-from records.places import manifest_at
-from tasks.job import Job
-from tasks.publish import Receipt, in_short
-from tasks.repeat import repeated
-from tasks.run_page import show_bundle
-from tasks.step import sealed
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.bundle.bundle import statement_of
+from penstock.records.bundle.places import manifest_at
+from penstock.records.files.addresses import place_of
+from penstock.records.log.log import Action, Event
+from penstock.tasks.publish import Receipt, in_short
+from penstock.tasks.repeat import repeated
+from penstock.tasks.run.job import Job
+from penstock.tasks.run.page import show_bundle
+from penstock.tasks.run.step import sealed
 
 __all__ = ["PublicationGone", "asked_again", "give_back", "published_before"]
 

@@ -7,18 +7,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from mechanisms.columns import Column
-from mechanisms.refusal import TooFewRecords
-from tasks.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
-from tasks.ingest_parts import ingest_parts, start_over_if_changed
-from tasks.job import Job
-from tasks.look import answered
-from tasks.parts import Part
-from tasks.source import changed, open_source, read_source, source_state
-from tasks.source_digest import SourceDigest, digest_source
-from tasks.source_files import root_of
-from tasks.step import step
-from tasks.tables import save_columns
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import TooFewRecords
+from penstock.tasks.files.columns import save_columns
+from penstock.tasks.files.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
+from penstock.tasks.files.source import changed, open_source, read_source, source_state
+from penstock.tasks.files.source_digest import SourceDigest, digest_source
+from penstock.tasks.files.source_files import root_of
+from penstock.tasks.look import answered
+from penstock.tasks.parts.ingest import ingest_parts, start_over_if_changed
+from penstock.tasks.parts.working_copy import Part
+from penstock.tasks.run.job import Job
+from penstock.tasks.run.step import step
 
 __all__ = ["Ingested", "ingest"]
 
@@ -27,8 +27,8 @@ __all__ = ["Ingested", "ingest"]
 class Ingested:
     """A reference to the working copy of the source.
 
-    digest, formerly, by_folder, files: of its content (tasks.source_digest).
-    values: digest of its values (tasks.fingerprint).
+    digest, formerly, by_folder, files: of its content (penstock.tasks.files.source_digest).
+    values: digest of its values (penstock.tasks.files.fingerprint).
     units: folder with the unit of every row, where a unit may have several.
     parts: its parts, each a working table of its own, where it is never held together; then `folder` is that of all.
     """

@@ -1,4 +1,4 @@
-"""What the data answer is told only to a run that may look (records/looks.py)."""
+"""What the data answer is told only to a run that may look (records/ledger/looks.py)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from mechanisms.guarantee import ADDS_UP
-from mechanisms.refusal import Refusal
-from records.digest import canonical, keyed
-from records.looks import look
-from tasks.job import Job
-from tasks.source_digest import SourceDigest
-from tasks.source_files import SourceUnreadable
+from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.files.digest import canonical, keyed
+from penstock.records.ledger.looks import look
+from penstock.tasks.files.source_digest import SourceDigest
+from penstock.tasks.files.source_files import SourceUnreadable
+from penstock.tasks.run.job import Job
 
 __all__ = ["answered"]
 

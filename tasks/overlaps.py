@@ -6,11 +6,11 @@ it passes, in whichever order the two came out, and elsewhere a person must look
 
 from __future__ import annotations
 
-from measures.gates import GateRefused, GateResult, Verdict
-from mechanisms.composition import TOGETHER, why_not_together
-from records.accounts import Claim
-from records.log import Action
-from tasks.job import Job
+from penstock.measures.gates import GateRefused, GateResult, Verdict
+from penstock.mechanisms.composition import TOGETHER, why_not_together
+from penstock.records.ledger.accounts import Claim
+from penstock.records.log.log import Action
+from penstock.tasks.run.job import Job
 
 __all__ = ["differencing", "record_overlaps", "require_somebody_to_look"]
 

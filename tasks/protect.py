@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import importlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms import probabilistic_k_anonymity, table
-from mechanisms.columns import Column
-from mechanisms.contributions import bounded
-from mechanisms.guarantee import Guarantee
-from mechanisms.permutation import permutation
-from mechanisms.protected import Protected
-from mechanisms.randomness import Randomness, require_system, system
-from mechanisms.refusal import Fault, Refusal
-from mechanisms.registry import mechanism_of
-from mechanisms.tables.cells import Cells
-from records import durable
-from records.answers import Answer, content_of
-from records.digest import plain_file
-from records.log import Action
-from records.run import RunDamaged
-from tasks.ingest import Ingested
-from tasks.job import Job
-from tasks.layouts import write_table
-from tasks.linked import StagedTable, columns_of, stage_linked, stated_columns, stated_tables, tables_of
-from tasks.repeat import drawn_before, keep, question, take_back
-from tasks.step import step
-from tasks.swap_parts import swap_columns
-from tasks.table_parts import counted_cells
-from tasks.tables import load_columns, save_columns, write_release, write_rows
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.contributions import bounded
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.mechanism import ByCell, ByColumn
+from penstock.mechanisms.permutation import permutation
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import Randomness, require_system, system
+from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.mechanisms.registry import mechanism_of
+from penstock.records.files import durable
+from penstock.records.files.digest import plain_file
+from penstock.records.ledger.answers import Answer, content_of
+from penstock.records.log.log import Action
+from penstock.records.run import RunDamaged
+from penstock.tasks.files.columns import load_columns, save_columns, write_release, write_rows
+from penstock.tasks.files.linked import StagedTable, columns_of, stage_linked, stated_columns, stated_tables, tables_of
+from penstock.tasks.files.tables import write_table
+from penstock.tasks.ingest import Ingested
+from penstock.tasks.parts.cells import counted_cells
+from penstock.tasks.parts.swap import Columns, swap_columns
+from penstock.tasks.repeat import drawn_before, keep, question, take_back
+from penstock.tasks.run.job import Job
+from penstock.tasks.run.step import step
 
 __all__ = ["PromiseDiffers", "Staged", "protect", "staged_before"]
 
@@ -57,10 +57,10 @@ class Staged:
     settled: public facts that the mechanism chose.
     secrets: folder with the rows that were used if not all were (kept, rising); of records the source row of each
     released one (origin), for each masked column the group of every row that was used, and the hidden account
-    (mechanisms.protected); of a table its hidden account alone.
+    (penstock.mechanisms.protected); of a table its hidden account alone.
     declared: the columns of the output in their order, where it consists of records: those of the plan, and those that
     the mechanism made. linked: the tables beside the records.
-    answer: of a table, the keyed digest of its question, data, facts and secrets (records.answers).
+    answer: of a table, the keyed digest of its question, data, facts and secrets (penstock.records.ledger.answers).
     """
 
     data: Path
@@ -131,17 +131,22 @@ def protect(job: Job, source: Ingested) -> Staged:
     randomness = system()
     require_system(randomness)
     plan = job.plan
-    cells = _cells_of_parts(job, source)  # before anything is spent: a cluster may fail
+    in_parts = mechanism_of(plan.params).in_parts if source.parts else None
+    counted = None
+    if isinstance(in_parts, ByCell):  # before anything is spent: a cluster may fail
+        cells = counted_cells(source.parts, plan.used_columns, plan.params, in_parts, plan.address)
+        counted = partial(in_parts.protect_cells, cells, plan.data_columns, plan.params)
     _spend(job, draws=True)  # before the draw, never after
     job.record(Action.PROTECTING, guarantee=plan.guarantee.model_dump(mode="json"))
-    importlib.import_module("mechanisms.microaggregation.kernels")  # the compiler is not safe to load on two threads
+    # The compiler is not safe to load on two threads.
+    importlib.import_module("penstock.mechanisms.microaggregation.kernels")
     kept = _rows_kept(job, source, randomness)
-    if source.parts and isinstance(plan.params, probabilistic_k_anonymity.Params):
-        staged = _commit(job, _draw_columns(job, source, plan.params, randomness))
+    if isinstance(in_parts, ByColumn):
+        staged = _commit(job, _draw_columns(job, source, in_parts, randomness))
     elif plan.layout is None:
         staged = _commit(job, _draw_records(job, source, kept, randomness))
     else:
-        staged = _commit(job, _draw_table(job, source, kept, cells, randomness))
+        staged = _commit(job, _draw_table(job, source, kept, counted, randomness))
     _keep(job, staged)
     return staged
 
@@ -164,45 +169,39 @@ def _draw_records(job: Job, source: Ingested, kept: NDArray[np.int64] | None, ra
     return _staged(job, protected.masked, records, protected.settled, declared, linked)
 
 
-def _draw_columns(
-    job: Job, source: Ingested, params: probabilistic_k_anonymity.Params, randomness: Randomness
-) -> Staged:
-    """Records that are never held together: column by column, then written by rows."""
+def _draw_columns(job: Job, source: Ingested, how: ByColumn, randomness: Randomness) -> Staged:
+    """Draw records that are never held together: column by column, then written by rows."""
     plan = job.plan
-    _require_planned(probabilistic_k_anonymity.promise(params, plan.data_columns), plan.guarantee)
+    _require_planned(mechanism_of(plan.params).promise(plan.params, plan.data_columns), plan.guarantee)
     secrets = job.run.path("secrets")
     shutil.rmtree(secrets, ignore_errors=not secrets.exists())  # of an attempt that died, which was charged
     attempt = job.run.path("scratch") / f"draw-{job.log.head().seq}"
-    swapped = swap_columns(
-        source.parts, plan.data_columns, params, attempt, secrets, address=plan.address, randomness=randomness
-    )
+    sizes = how.sizes(plan.params, plan.data_columns)
+    columns = Columns(source.parts, plan.released, sizes, how.protect_column)
+    swapped = swap_columns(columns, attempt, secrets, address=plan.address, randomness=randomness)
     data = job.run.path("protected.parquet")
     write_rows(data, plan.released, plan.guarantee, source.rows, lambda name, rows: swapped.columns[name][rows])
     return _staged(job, swapped.masked, source.rows, {}, plan.released)
 
 
 def _draw_table(
-    job: Job, source: Ingested, kept: NDArray[np.int64] | None, cells: Cells | None, randomness: Randomness
+    job: Job,
+    source: Ingested,
+    kept: NDArray[np.int64] | None,
+    counted: Callable[[Randomness], Protected] | None,
+    randomness: Randomness,
 ) -> Staged:
-    """A protected table, written; its cells have their public order, so nothing is shuffled."""
-    plan, layout = job.plan, job.plan.table
-    if cells is None or not isinstance(plan.params, table.Params):
+    """Draw a protected table and write it; its cells have their public order, so nothing is shuffled."""
+    layout = job.plan.table
+    if counted is None:
         protected = _protected(job, source, kept, randomness)
     else:
-        protected = table.protect_cells(cells, plan.data_columns, plan.params, randomness)
-        _require_planned(protected.guarantee, plan.guarantee)
+        protected = counted(randomness)
+        _require_planned(protected.guarantee, job.plan.guarantee)
     write_table(job.run.path("protected.parquet"), protected.columns, layout, job.plan.guarantee)
     rows = {} if kept is None else {"kept": kept}
     save_columns(job.run.path("secrets"), {**rows, **protected.hidden})
     return _staged(job, protected.masked, layout.rows, protected.settled)
-
-
-def _cells_of_parts(job: Job, source: Ingested) -> Cells | None:
-    """The cells of a table whose records are never held together; None for everything else."""
-    plan = job.plan
-    if not source.parts or not isinstance(plan.params, table.Params):
-        return None
-    return counted_cells(source.parts, plan.used_columns, plan.params, plan.address)
 
 
 def _protected(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Protected:

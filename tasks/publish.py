@@ -14,30 +14,30 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from measures.gates import Decision
-from mechanisms.columns import Column
-from mechanisms.guarantee import ADDS_UP, Guarantee
-from mechanisms.refusal import Fault
-from mechanisms.registry import mechanism_of
-from records import bundle
-from records.digest import keyed_file
-from records.log import Action
-from records.pages import PublicReport, public_report
-from records.places import appears_at_once, manifest_at, require_outside, require_writable
-from records.places import install as publish_at
-from records.run import RunDamaged, RunRefused
-from records.table_sheet import sheet_of
-from tasks.describe import write_descriptions
-from tasks.job import KEPT, Job
-from tasks.layouts import read_table
-from tasks.protect import Staged
-from tasks.record_bundle import bucket_labels, described_records, described_tables
-from tasks.repeat import repeated
-from tasks.report import versions
-from tasks.step import step
-from tasks.table_bundle import described_table, stated_layout, write_table_files
-from tasks.tables import write_csv
-from tasks.verification import FORMAT, ClaimBroken, approval_faults
+from penstock.measures.gates import Decision
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.guarantee import ADDS_UP, Guarantee
+from penstock.mechanisms.refusal import Fault
+from penstock.mechanisms.registry import mechanism_of
+from penstock.records.bundle import bundle
+from penstock.records.bundle.places import appears_at_once, manifest_at, require_outside, require_writable
+from penstock.records.bundle.places import install as publish_at
+from penstock.records.files.digest import keyed_file
+from penstock.records.log.log import Action
+from penstock.records.run import RunDamaged, RunRefused
+from penstock.reports.pages import PublicReport, public_report
+from penstock.reports.table_sheet import sheet_of
+from penstock.tasks.bundle.cells import described_table, stated_layout, write_table_files
+from penstock.tasks.bundle.descriptions import write_descriptions
+from penstock.tasks.bundle.records import bucket_labels, described_records, described_tables
+from penstock.tasks.files.columns import write_csv
+from penstock.tasks.files.tables import read_table
+from penstock.tasks.protect import Staged
+from penstock.tasks.repeat import repeated
+from penstock.tasks.report import versions
+from penstock.tasks.run.job import KEPT, Job
+from penstock.tasks.run.step import step
+from penstock.tasks.verification.bundle import FORMAT, ClaimBroken, approval_faults
 
 __all__ = [
     "Receipt",

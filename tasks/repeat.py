@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 
-from records.answers import Answer, answer_key, content_of, damaged_answer, find_answer, keep_answer
-from records.digest import plain_file
-from records.log import Action
-from tasks.job import Job
-from tasks.layouts import read_table, write_table
+from penstock.records.files.digest import plain_file
+from penstock.records.ledger.answers import Answer, answer_key, content_of, damaged_answer, find_answer, keep_answer
+from penstock.records.log.log import Action
+from penstock.tasks.files.tables import read_table, write_table
+from penstock.tasks.run.job import Job
 
 __all__ = ["drawn_before", "keep", "question", "repeated", "take_back"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 
-from measures.gates import Decision, GateRefused
-from records.log import Action
-from records.looks import Looks, looks
-from records.pages import ConfidentialReport, confidential_report
-from tasks.ingest import Ingested
-from tasks.job import Job
-from tasks.run_page import refuses
-from tasks.step import step
+from penstock.measures.gates import Decision, GateRefused
+from penstock.records.ledger.looks import Looks, looks
+from penstock.records.log.log import Action
+from penstock.reports.pages import ConfidentialReport, confidential_report
+from penstock.tasks.ingest import Ingested
+from penstock.tasks.run.job import Job
+from penstock.tasks.run.page import refuses
+from penstock.tasks.run.step import step
 
 __all__ = ["looks_before", "report", "require_pass", "versions"]
 

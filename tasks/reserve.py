@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from measures.gates import GateRefused
-from measures.possible import foreseen_faults
-from mechanisms.guarantee import ADDS_UP
-from mechanisms.registry import mechanism_of
-from records.log import Action
-from tasks.ingest import Ingested
-from tasks.job import Job
-from tasks.overlaps import record_overlaps, require_somebody_to_look
-from tasks.protect import staged_before
-from tasks.repeat import drawn_before
-from tasks.step import step
-from tasks.tables import load_columns
+from penstock.measures.gates import GateRefused
+from penstock.measures.possible import foreseen_faults
+from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.registry import mechanism_of
+from penstock.records.log.log import Action
+from penstock.tasks.files.columns import load_columns
+from penstock.tasks.ingest import Ingested
+from penstock.tasks.overlaps import record_overlaps, require_somebody_to_look
+from penstock.tasks.protect import staged_before
+from penstock.tasks.repeat import drawn_before
+from penstock.tasks.run.job import Job
+from penstock.tasks.run.step import step
 
 __all__ = ["reserve"]
 
@@ -46,7 +46,7 @@ def _require_foreseen(job: Job, source: Ingested) -> None:
     plan = job.plan
     if plan.guarantee.model not in ADDS_UP:
         return  # their gates are judged on the output
-    settled = mechanism_of(plan.params).settled_facts(plan.params, plan.declared, _records_used(job, source))
+    settled = mechanism_of(plan.params).chosen(plan.params, plan.declared, _records_used(job, source))
     GateRefused.raise_for(foreseen_faults(plan.gates, settled))
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from records.pages import validation_page
-from tasks.expectations import (
+from penstock.reports.pages import validation_page
+from penstock.tasks.files.columns import load_columns
+from penstock.tasks.ingest import Ingested
+from penstock.tasks.parts.validate import frame_of, validate_parts
+from penstock.tasks.run.job import Job
+from penstock.tasks.run.step import step
+from penstock.tasks.validation.expectations import (
     Expectation,
     ExpectationResult,
     SuiteRefused,
@@ -11,12 +16,7 @@ from tasks.expectations import (
     digest_of_suite,
     whole_suite,
 )
-from tasks.expectations import validate as run_expectations
-from tasks.ingest import Ingested
-from tasks.job import Job
-from tasks.step import step
-from tasks.tables import load_columns
-from tasks.validate_parts import frame_of, validate_parts
+from penstock.tasks.validation.expectations import validate as run_expectations
 
 __all__ = ["draw_up_expectations", "validate"]
 

@@ -1,4 +1,4 @@
-"""Compile the numeric kernels once, so that no release waits for a compiler: python -m tasks.warm_up"""
+"""Compile the numeric kernels once, so that no release waits for a compiler: python -m penstock.tasks.warm_up"""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["compile_kernels"]
 def compile_kernels() -> None:
     """Importing a module of kernels compiles them, or loads them from numba's cache on disk."""
     for module in (
-        "mechanisms.microaggregation.kernels",
-        "mechanisms.microaggregation.leaves",
-        "mechanisms.microaggregation.rounds",
-        "mechanisms.noise.kernels",
-        "mechanisms.tables.kernels",
-        "measures.kernels",
+        "penstock.mechanisms.microaggregation.kernels",
+        "penstock.mechanisms.microaggregation._leaves",
+        "penstock.mechanisms.microaggregation._rounds",
+        "penstock.mechanisms.noise.kernels",
+        "penstock.mechanisms.table._kernels",
+        "penstock.measures.kernels",
     ):
         importlib.import_module(module)
 

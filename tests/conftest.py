@@ -13,17 +13,17 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from homes import HOMES
 from hypothesis import HealthCheck, settings
-from lineage_receiver import Receiver, receiving
-from postgres import PostgresServer, running_server
-from prefect_service import Service, named, running_service
-from s3_server import Bucket, use_store
-from s3_server import running_server as running_store
-from workplace import Workplace
 
-from flows.named_server import be_quiet
-from records.home import Home
+from penstock.flows.prefect_setup import be_quiet
+from penstock.records.home import Home
+from tests.support.homes import HOMES
+from tests.support.lineage_receiver import Receiver, receiving
+from tests.support.postgres import PostgresServer, running_server
+from tests.support.prefect_service import Service, named, running_service
+from tests.support.s3_server import Bucket, use_store
+from tests.support.s3_server import running_server as running_store
+from tests.support.workplace import Workplace
 
 # No test is about speed, and a busy machine is no defect.
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])

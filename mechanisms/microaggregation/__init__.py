@@ -15,12 +15,16 @@ and blocks along a public order, for differential privacy:
 orders      the orders, each with the sensitivity that it is proven to keep
 attributes  what a block releases of a number or a category, and the error to expect
 choice      the order and block size with the smallest expected error, from public facts
+
+    _leaves   points arranged in the leaves of k-d trees, compiled
+    _rounds   MDAV and its form under counts over k-d trees, compiled
+    _tree     search for the nearest and the farthest points in k-d trees, compiled
 """
 
 from __future__ import annotations
 
-from mechanisms.microaggregation.bucketed import bucketed_groups
-from mechanisms.microaggregation.mdav import mdav
-from mechanisms.microaggregation.ranking import individual_ranking
+from penstock.mechanisms.microaggregation.bucketed import bucketed_groups
+from penstock.mechanisms.microaggregation.mdav import mdav
+from penstock.mechanisms.microaggregation.ranking import individual_ranking
 
 __all__ = ["bucketed_groups", "individual_ranking", "mdav"]

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.microaggregation.mdav import coordinates_of, running_sum
+from penstock.mechanisms.microaggregation.mdav import coordinates_of, running_sum
 
 __all__ = ["bucketed_groups"]
 
@@ -52,9 +52,9 @@ def bucketed_groups(points: NDArray[Any], bucket: NDArray[np.int64], counts: NDA
 def _by_trees(
     coordinates: NDArray[np.float64], bucket: NDArray[np.int64], counts: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    from mechanisms.microaggregation.leaves import arranged
-    from mechanisms.microaggregation.rounds import bucketed_round
-    from mechanisms.microaggregation.tree import LEAF
+    from penstock.mechanisms.microaggregation._leaves import arranged
+    from penstock.mechanisms.microaggregation._rounds import bucketed_round
+    from penstock.mechanisms.microaggregation._tree import LEAF
 
     groups, buckets = counts.shape
     emphasis = np.argmax(len(bucket) * counts - counts.sum(axis=1, keepdims=True) * sizes, axis=1)  # (1)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.columns import Column
+from penstock.mechanisms.columns import Column
 
 __all__ = ["centroid", "grouped"]
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.refusal import ColumnTypeWrong, SettingRefused, TooFewRecords, ValueMissing
+from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused, TooFewRecords, ValueMissing
 
 __all__ = ["coordinates_of", "mdav", "mdav_by_trees", "require_group_size", "running_sum"]
 
@@ -44,7 +44,7 @@ def mdav(points: NDArray[Any], k: int) -> NDArray[np.int64]:
     d, n = coordinates.shape
     if d <= _MOST_DIMENSIONS and n * n >= _WORTH_A_TREE * d * k:
         return mdav_by_trees(coordinates, k)
-    from mechanisms.microaggregation.kernels import mdav_labels
+    from penstock.mechanisms.microaggregation.kernels import mdav_labels
 
     labels: NDArray[np.int64] = mdav_labels(coordinates, k)
     return labels
@@ -52,9 +52,9 @@ def mdav(points: NDArray[Any], k: int) -> NDArray[np.int64]:
 
 def mdav_by_trees(coordinates: NDArray[np.float64], k: int) -> NDArray[np.int64]:
     """The labels of `mdav` for the points given as columns, by trees."""
-    from mechanisms.microaggregation.leaves import arranged
-    from mechanisms.microaggregation.rounds import mdav_round
-    from mechanisms.microaggregation.tree import LEAF
+    from penstock.mechanisms.microaggregation._leaves import arranged
+    from penstock.mechanisms.microaggregation._rounds import mdav_round
+    from penstock.mechanisms.microaggregation._tree import LEAF
 
     d, n = coordinates.shape
     total, centre = running_sum(coordinates), np.empty(d)

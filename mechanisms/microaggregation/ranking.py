@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.microaggregation.mdav import require_group_size
-from mechanisms.permutation import permute_within
-from mechanisms.randomness import Randomness
-from mechanisms.refusal import ColumnTypeWrong, ValueMissing
+from penstock.mechanisms.microaggregation.mdav import require_group_size
+from penstock.mechanisms.permutation import permute_within
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refusal import ColumnTypeWrong, ValueMissing
 
 __all__ = ["block_starts", "individual_ranking", "ranked_blocks", "stable_order"]
 

@@ -17,15 +17,18 @@ smaller than 2^62 in size, `f + np.clip(noise, low - f, high - f)` is then exact
 so clamping keeps the promise. The plain sum may overflow and does not.
 
 The time a draw takes varies with what is drawn. Nobody outside may measure it.
+
+    bernoulli               bernoulli(e^-x) and the geometric distribution, exactly
+    exponential_mechanism   the exponential mechanism on integer scores: low scores are likely
 """
 
 from __future__ import annotations
 
-from mechanisms.noise.box import box
-from mechanisms.noise.choice import choose
-from mechanisms.noise.exponential import bernoulli_exp, geometric
-from mechanisms.noise.laplace import discrete_laplace
-from mechanisms.noise.scale import scale_at_least
-from mechanisms.noise.staircase import staircase
+from penstock.mechanisms.noise.bernoulli import bernoulli_exp, geometric
+from penstock.mechanisms.noise.box import box
+from penstock.mechanisms.noise.exponential_mechanism import choose
+from penstock.mechanisms.noise.laplace import discrete_laplace
+from penstock.mechanisms.noise.scale import scale_at_least
+from penstock.mechanisms.noise.staircase import staircase
 
 __all__ = ["bernoulli_exp", "box", "choose", "discrete_laplace", "geometric", "scale_at_least", "staircase"]

@@ -27,7 +27,7 @@ from math import cbrt, ceil, exp, expm1, factorial, floor, log, prod
 
 from scipy.special import gammaincinv
 
-from mechanisms.noise.series import geometric_sum
+from penstock.mechanisms.noise.series import geometric_sum
 
 __all__ = [
     "Region",

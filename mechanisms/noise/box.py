@@ -22,12 +22,12 @@ from math import expm1, factorial, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.noise.scale import require_epsilon, require_sensitivity, require_size, scale_at_least
-from mechanisms.noise.series import geometric_sum
-from mechanisms.noise.staircase import LARGEST_SENSITIVITY, MOST_ATTEMPTS
-from mechanisms.noise.words import feed
-from mechanisms.randomness import Randomness
-from mechanisms.refusal import SettingRefused
+from penstock.mechanisms.noise.scale import require_epsilon, require_sensitivity, require_size, scale_at_least
+from penstock.mechanisms.noise.series import geometric_sum
+from penstock.mechanisms.noise.staircase import LARGEST_SENSITIVITY, MOST_ATTEMPTS
+from penstock.mechanisms.noise.words import feed
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refusal import SettingRefused
 
 __all__ = ["box"]
 
@@ -59,7 +59,7 @@ def box(
             rule="not so small, nor for so many answers, that a draw takes over 10,000 attempts on average",
             remedy="Choose a larger core, a smaller epsilon or fewer answers.",
         )
-    from mechanisms.noise.kernels import box_values
+    from penstock.mechanisms.noise.kernels import box_values
 
     out = np.empty((size, len(half_widths)), np.int64)
     widths, cores = np.array(half_widths, np.int64), np.array(core, np.int64)

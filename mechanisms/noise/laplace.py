@@ -21,9 +21,9 @@ from math import inf, nextafter
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.noise.scale import require_size, scale_at_least
-from mechanisms.noise.words import feed
-from mechanisms.randomness import Randomness
+from penstock.mechanisms.noise.scale import require_size, scale_at_least
+from penstock.mechanisms.noise.words import feed
+from penstock.mechanisms.randomness import Randomness
 
 __all__ = ["discrete_laplace"]
 
@@ -38,7 +38,7 @@ def discrete_laplace(sensitivity: int, epsilon: Fraction, size: int, randomness:
     require_size(size)
     if randomness.from_system and 0 < size <= _OPENDP_UP_TO:
         return _by_opendp(scale, size)
-    from mechanisms.noise.kernels import laplace_values
+    from penstock.mechanisms.noise.kernels import laplace_values
 
     out = np.empty(size, np.int64)
     t, s = scale.numerator, scale.denominator

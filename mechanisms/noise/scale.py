@@ -15,7 +15,7 @@ from math import ceil, floor
 
 import numpy as np
 
-from mechanisms.refusal import SettingRefused
+from penstock.mechanisms.refusal import SettingRefused
 
 __all__ = ["LARGEST_SCALE", "require_epsilon", "require_sensitivity", "require_size", "scale_at_least"]
 

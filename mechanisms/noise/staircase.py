@@ -20,10 +20,10 @@ from math import exp
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.noise.scale import require_sensitivity, require_size, scale_at_least
-from mechanisms.noise.words import feed
-from mechanisms.randomness import Randomness
-from mechanisms.refusal import SettingRefused
+from penstock.mechanisms.noise.scale import require_sensitivity, require_size, scale_at_least
+from penstock.mechanisms.noise.words import feed
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refusal import SettingRefused
 
 __all__ = ["LARGEST_SENSITIVITY", "MOST_ATTEMPTS", "staircase"]
 
@@ -39,7 +39,9 @@ def staircase(sensitivity: int, step: int, epsilon: Fraction, size: int, randomn
         raise SettingRefused.at("sensitivity", rule="at most 2^61 steps of the grid", remedy="Choose a coarser grid.")
     if isinstance(step, bool) or not isinstance(step, int | np.integer) or not 1 <= step <= sensitivity:
         raise SettingRefused.at(
-            "step", rule="a whole number from 1 to the sensitivity", remedy="Use mechanisms.noise.accuracy.best_step."
+            "step",
+            rule="a whole number from 1 to the sensitivity",
+            remedy="Use penstock.mechanisms.noise.accuracy.best_step.",
         )
     require_size(size)
     d, r = int(sensitivity), int(step)
@@ -48,9 +50,9 @@ def staircase(sensitivity: int, step: int, epsilon: Fraction, size: int, randomn
         raise SettingRefused.at(
             "step",
             rule="not so small that a draw takes over 10,000 attempts on average at this epsilon",
-            remedy="Use mechanisms.noise.accuracy.best_step.",
+            remedy="Use penstock.mechanisms.noise.accuracy.best_step.",
         )
-    from mechanisms.noise.kernels import staircase_values
+    from penstock.mechanisms.noise.kernels import staircase_values
 
     out = np.empty(size, np.int64)
     t, s = scale.numerator, scale.denominator

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.randomness import Randomness
+from penstock.mechanisms.randomness import Randomness
 
 __all__ = ["feed"]
 

@@ -20,15 +20,15 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import fuzz_cases
 import great_expectations  # noqa: F401  # imported here once instead of in every child
 
-import flows.release  # noqa: F401
-from flows import cli
-from flows.outlook import look_ahead
-from flows.spec import load_spec, parse_spec
-from mechanisms.refusal import Refusal
-from tasks.draft import draft_spec
+import penstock.flows.release  # noqa: F401
+from penstock.cli import main as cli
+from penstock.flows.outlook import look_ahead
+from penstock.flows.spec import load_spec, parse_spec
+from penstock.mechanisms.refusal import Refusal
+from penstock.tasks.draft.spec import draft_spec
+from tests.attacks import fuzz_cases
 
 SECONDS = 20
 WAIT = 300  # by the clock: a busy machine is no defect

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from living_processes import LONGEST_WAIT
-from serving import LOOK_AGAIN, ask, free_port
+from tests.support.living_processes import LONGEST_WAIT
+from tests.support.serving import LOOK_AGAIN, ask, free_port
 
 POOL = "penstock"
 OURS = "release-spec/release"

@@ -12,8 +12,9 @@ from contextlib import ExitStack
 from typing import Any
 
 import psutil
-from hostile_server import HostileServer, answering
-from living_processes import processes
+
+from tests.support.hostile_server import HostileServer, answering
+from tests.support.living_processes import processes
 
 __all__ = ["PortTaker"]
 

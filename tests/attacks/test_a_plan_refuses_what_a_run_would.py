@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typed_line import typed
-from workplace import Workplace, make_table
 
-from flows import cli, named_server
-from flows.outlook import look_ahead
-from flows.spec import load_spec
-from mechanisms.refusal import Refusal
+from penstock.cli import main as cli
+from penstock.flows import prefect_setup as named_server
+from penstock.flows.outlook import look_ahead
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.refusal import Refusal
+from tests.attacks.typed_line import typed
+from tests.support.workplace import Workplace, make_table
 
 
 def part_under_replace(place: Workplace) -> None:
@@ -67,7 +68,7 @@ def test_what_the_spec_alone_decides_is_refused_by_the_plan_and_by_the_run_befor
 
 
 def test_a_plan_says_that_whoever_asks_could_not_start_it(workplace: Workplace) -> None:
-    from records.home import login
+    from penstock.records.home import login
 
     workplace.raw["approve"] = {"reviewers": 1, "allowed": [login()]}
     assert look_ahead(load_spec(workplace.write_spec()), count=False)["review"][-1] == (
@@ -94,5 +95,5 @@ def test_a_plan_that_counts_says_whether_the_number_is_confidential(
 
 
 def test_a_plan_is_made_without_prefect_which_would_speak_and_leave_files() -> None:
-    script = "import sys, flows.outlook; sys.exit('prefect' in sys.modules)"
+    script = "import sys, penstock.flows.outlook; sys.exit('prefect' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

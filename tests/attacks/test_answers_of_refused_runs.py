@@ -18,19 +18,19 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from cluster import write_parts
 from prefect.exceptions import ParameterTypeError
-from private_release import Line, begun
-from workplace import Workplace, make_table, open_dp_account
 
-from flows.plan import draw_up_plan
-from flows.release import release
-from flows.spec import load_spec
-from flows.table_form import release_table
-from mechanisms.refusal import Refusal, SpecRefused
-from records import open_records
-from records.looks import looks_of
-from tasks.report import looks_before, require_pass
+from penstock.flows.forms.table import release_table
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.release import release
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.refusal import Refusal, SpecRefused
+from penstock.records import open_records
+from penstock.records.ledger.looks import looks_of
+from penstock.tasks.report import looks_before, require_pass
+from tests.support.cluster import write_parts
+from tests.support.private_release import Line, begun
+from tests.support.workplace import Workplace, make_table, open_dp_account
 
 ENOUGH = 29
 ALLOWED = 10  # where no officer said anything

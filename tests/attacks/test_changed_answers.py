@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from private_release import begun
-from workplace import ROWS, Workplace, make_table, open_dp_account
 
-from records.run import RunDamaged
+from penstock.records.run import RunDamaged
+from tests.support.private_release import begun
+from tests.support.workplace import ROWS, Workplace, make_table, open_dp_account
 
 
 def _changed_fact(folder: Path) -> None:
@@ -108,7 +108,7 @@ def test_an_answer_whose_account_is_not_on_record_does_not_come_back(
     workplace: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Versions that did not put it there; nobody can tell any more whether it is what was drawn."""
-    from tasks.protect import Staged
+    from penstock.tasks.protect import Staged
 
     make_table(workplace)
     with monkeypatch.context() as older, begun(workplace) as line:
@@ -163,7 +163,7 @@ def test_the_answer_to_another_question_does_not_come_back(
 
 def test_a_run_asks_nothing_before_it_has_read_its_source(workplace: Workplace) -> None:
     """The question is about the records that it read."""
-    from tasks.protect import _question
+    from penstock.tasks.protect import _question
 
     make_table(workplace)
     with begun(workplace) as line, pytest.raises(ValueError, match="before it has read its source"):

@@ -15,15 +15,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from private_release import Line, begun
-from workplace import Workplace, make_private, make_table
 
-from flows.outlook import look_ahead
-from flows.spec import load_spec
-from measures.gates import Decision
-from tasks import publish
-from tasks.layouts import read_table
-from tasks.report import report
+from penstock.flows.outlook import look_ahead
+from penstock.flows.spec import load_spec
+from penstock.measures.gates import Decision
+from penstock.tasks import publish
+from penstock.tasks.files.tables import read_table
+from penstock.tasks.report import report
+from tests.support.private_release import Line, begun
+from tests.support.workplace import Workplace, make_private, make_table
 
 BOUND = 100_000
 PULLED = "pulled towards the bounds"

@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from private_release import Line
-from published_home import NOW, publish, sealed_by
-from workplace import Workplace, files_of
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from records import Action, Home, open_records
-from records.audit import RecordsDisagree, verify_everything
-from records.bundle import statement_of
-from tasks.job import begin
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.records import Action, Home, open_records
+from penstock.records.audit import RecordsDisagree, verify_everything
+from penstock.records.bundle.bundle import statement_of
+from penstock.tasks.run.job import begin
+from tests.records.published_home import NOW, publish, sealed_by
+from tests.support.private_release import Line
+from tests.support.workplace import Workplace, files_of
 
 
 def test_no_public_file_tells_how_many_events_there_were(workplace: Workplace) -> None:

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mechanisms.columns import Column
-from tasks.source import SourceUnreadable, open_source, read_source
+from penstock.mechanisms.columns import Column
+from penstock.tasks.files.source import SourceUnreadable, open_source, read_source
 
 DECLARED = {"income": Column(role="confidential", type="continuous", domain=(0, 1e9))}
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waiting_release import actions, costs, introduce, release
-from workplace import Workplace
 
-from flows.review import review, withdraw
-from records.approval import ApprovalClosed, DecisionRefused, NothingWaits, SecondApproval
-from records.home import login
-from tasks.approve import NobodyToReview, NotTheStarter, ResumedByReviewer, Withdrawn
-from tasks.step import StepFailed
+from penstock.flows.review import review, withdraw
+from penstock.records.approval.approval import ApprovalClosed, DecisionRefused, NothingWaits, SecondApproval
+from penstock.records.home import login
+from penstock.tasks.approve import NobodyToReview, NotTheStarter, ResumedByReviewer, Withdrawn
+from penstock.tasks.run.step import StepFailed
+from tests.support.waiting_release import actions, costs, introduce, release
+from tests.support.workplace import Workplace
 
 
 @pytest.fixture
@@ -56,11 +56,11 @@ def test_whoever_started_a_waiting_run_withdraws_it_and_nobody_else(
     place: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waiting = release(place, "carl")
-    monkeypatch.setattr("tasks.job.login", lambda: "mallory")
+    monkeypatch.setattr("penstock.tasks.run.job.login", lambda: "mallory")
     with pytest.raises(NotTheStarter, match="carl"):
         withdraw(waiting.run, reason="not mine")
     assert costs() == ["spent"]
-    monkeypatch.setattr("tasks.job.login", lambda: "Carl")
+    monkeypatch.setattr("penstock.tasks.run.job.login", lambda: "Carl")
     withdraw(waiting.run, reason="the wrong year")
     assert costs() == ["refused"]
     assert actions()[-1] == "REFUSED"
@@ -85,7 +85,7 @@ def test_a_run_that_only_waits_blocks_no_other_setting_and_only_one_is_approved(
 
 
 def test_a_withdrawal_is_on_record_with_its_reason(place: Workplace) -> None:
-    from records import open_records
+    from penstock.records import open_records
 
     waiting = release(place, "carl")
     withdraw(waiting.run, reason="the wrong year")
@@ -100,7 +100,7 @@ def test_whoever_may_review_a_run_that_has_drawn_cannot_take_it_over_and_it_wait
 ) -> None:
     place.raw["approve"]["allowed"] = ["anna"]
     with monkeypatch.context() as interrupted:
-        interrupted.setattr("flows.release.assess", stop)
+        interrupted.setattr("penstock.flows.release.assess", stop)
         with pytest.raises(StepFailed):
             release(place, "carl")
     assert costs() == ["spent"]

@@ -18,14 +18,14 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from measured_command import Measured, measured
-from typed_line import typed
-from workplace import Workplace, make_private
 
-from mechanisms.columns import MOST_CATEGORIES, MOST_COLUMNS
-from mechanisms.dp_microaggregation import MOST_CHOICES
-from tasks.draft_columns import quoted
-from tasks.draft_values import MOST_CHARACTERS
+from penstock.mechanisms.columns import MOST_CATEGORIES, MOST_COLUMNS
+from penstock.mechanisms.dp_microaggregation import MOST_CHOICES
+from penstock.tasks.draft._columns import quoted
+from penstock.tasks.draft._values import MOST_CHARACTERS
+from tests.attacks.measured_command import Measured, measured
+from tests.attacks.typed_line import typed
+from tests.support.workplace import Workplace, make_private
 
 MOST_SECONDS = 60  # of the processor, whatever else it does; a tenth of it is usual
 COLUMN = {"role": "confidential", "type": "continuous", "domain": [0, 10]}
@@ -38,7 +38,7 @@ def wide(path: Path, columns: int) -> None:
 
 def test_a_draft_of_a_file_with_too_many_columns_looks_at_none(tmp_path: Path) -> None:
     wide(tmp_path / "data.parquet", MOST_COLUMNS + 1)
-    with mock.patch("tasks.draft.column_line") as looked_at:
+    with mock.patch("penstock.tasks.draft.spec.column_line") as looked_at:
         typed("init", tmp_path / "data.parquet").require_refusal(3)
     assert looked_at.call_count == 0
 
@@ -136,7 +136,7 @@ def test_faults_of_many_parts_are_told_in_short(workplace: Workplace) -> None:
     """Each unknown key is compared with every known one, to say which was meant."""
     workplace.raw |= {f"kee{place}": 1 for place in range(20_000)}
     workplace.raw["source"]["columns"]["region"]["categories"] = [None] * 60_000
-    with mock.patch("flows.spec_faults.difflib.get_close_matches", return_value=[]) as compared:
+    with mock.patch("penstock.flows.spec._faults.difflib.get_close_matches", return_value=[]) as compared:
         refused = typed("plan", written(workplace))
     refused.require_refusal(2)
     assert compared.call_count <= 100
@@ -181,7 +181,7 @@ def test_a_taxonomy_in_which_everything_is_above_everything_is_refused(workplace
 
 def test_a_long_list_in_a_script_is_read_once(tmp_path: Path) -> None:
     """Every name was taken from a copy of all that were left: 50,000 of them took minutes."""
-    from tasks.neighbours.r_call import _Token, arguments_of
+    from penstock.tasks.importers._r_call import _Token, arguments_of
 
     names = ", ".join(f'"v{place}"' for place in range(50_000))
     (argument,) = arguments_of("createSdcObj", f"createSdcObj(c({names}))")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from private_release import Line, begun
-from workplace import Workplace, make_table, open_dp_account
 
-from measures.gates import GateRefused, GateResult, Verdict
+from penstock.measures.gates import GateRefused, GateResult, Verdict
+from tests.support.private_release import Line, begun
+from tests.support.workplace import Workplace, make_table, open_dp_account
 
 TABLES: dict[str, dict[str, Any]] = {
     "k_anon": {"model": "k_anon", "k": 2},

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from typed_line import typed
 
-from records.outside_yaml import from_yaml
+from penstock.records.files.outside_yaml import from_yaml
+from tests.attacks.typed_line import typed
 
 INJECTED = "x\npublish: {path: /elsewhere}\n#"
 HOSTILE = [

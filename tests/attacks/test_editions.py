@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from private_release import begun
-from workplace import Workplace, budget_of, make_table, predicate
 
-from records import open_records
-from tasks.publish import Receipt
+from penstock.records import open_records
+from penstock.tasks.publish import Receipt
+from tests.support.private_release import begun
+from tests.support.workplace import Workplace, budget_of, make_table, predicate
 
 
 def publish(place: Workplace, edition: str | None, *, account: bool = False) -> Receipt:

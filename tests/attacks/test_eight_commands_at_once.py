@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import yaml
-from living_processes import LONGEST_WAIT, MARK, processes
-from workplace import PASSED, Workplace
 
-from flows.demo import synthetic_survey
-from mechanisms.randomness import seeded
-from records import open_records
-from tasks.verification import verify_bundle
+from penstock.cli._demo import synthetic_survey
+from penstock.mechanisms.randomness import seeded
+from penstock.records import open_records
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.living_processes import LONGEST_WAIT, MARK, processes
+from tests.support.workplace import PASSED, Workplace
 
 EIGHT = range(8)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from workplace import Workplace, make_private, make_table
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from mechanisms.refusal import SpecRefused
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.refusal import SpecRefused
+from tests.support.workplace import Workplace, make_private, make_table
 
 EXTREME = [[0, 1e151], [-1e308, 1e308], [-1e151, 0], [0, 1e-151], [1, 1 + 2**-52 * 0.1], [0, 5e-324]]
 

@@ -12,18 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from measured_command import measured
-from typed_line import typed
-from workplace import Workplace, make_private, make_units, open_dp_account
+
+from tests.attacks.measured_command import measured
+from tests.attacks.typed_line import typed
+from tests.support.workplace import Workplace, make_private, make_units, open_dp_account
 
 COLUMNS, GROUP, GROUPS = 3, 1 << 20, 60
 # In a process of its own with 3 GB of addresses, of which the program takes about one.
 READER = f"""
 import json, resource, sys
 from pathlib import Path
-from mechanisms.columns import Column
-from mechanisms.refusal import Refusal
-from tasks.source import open_source, read_source
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import Refusal
+from penstock.tasks.files.source import open_source, read_source
 
 declared = {{f"x{{i}}": Column(role="confidential", type="continuous", domain=(0, 1)) for i in range({COLUMNS})}}
 def most():  # in KiB; that of getrusage begins with the memory of whoever started this process
@@ -99,8 +100,8 @@ def test_a_draft_of_many_records_holds_few_of_them(tmp_path: Path) -> None:
 
 def test_a_draft_of_what_does_not_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unfolding(tmp_path / "data.parquet")
-    monkeypatch.setattr("tasks.room.available", lambda: GROUP * GROUPS)
-    with mock.patch("tasks.draft.column_line") as looked_at:
+    monkeypatch.setattr("penstock.tasks.files.memory_needed.available", lambda: GROUP * GROUPS)
+    with mock.patch("penstock.tasks.draft.spec.column_line") as looked_at:
         refused = typed("init", tmp_path / "data.parquet")
     refused.require_refusal(3)
     assert "source-too-large" in refused.err

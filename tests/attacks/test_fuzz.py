@@ -13,8 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import fuzz_cases
 import pytest
+
+from tests.attacks import fuzz_cases
 
 ROOT = Path(__file__).parents[2]
 FEW, MANY, RELEASES = 30, 600, 40
@@ -22,12 +23,11 @@ FEW, MANY, RELEASES = 30, 600, 40
 
 def run_cases(folder: Path, first: int, count: int, *more: str) -> dict[str, Any]:
     """The figures of a run of cases; what ended badly is kept in the folder and shown."""
-    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests" / "attacks")))
     run = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("fuzz_server.py")), str(first), str(count), *more],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": paths, "FUZZ_KEPT": str(folder)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "FUZZ_KEPT": str(folder)},
         check=False,
     )
     assert run.returncode == 0, run.stderr
@@ -65,7 +65,8 @@ def test_a_case_is_made_from_its_number() -> None:
 def test_an_accident_would_be_noticed(tmp_path: Path) -> None:
     """The twin: a command that fails with a value of the data in its traceback, and one that never ends."""
     code = (
-        "import fuzz_cases, fuzz_server, sys, os\n"
+        "import sys, os\n"
+        "from tests.attacks import fuzz_cases, fuzz_server\n"
         "def fail(): raise ValueError('CANARY-PERSON-1')\n"
         "def hang():\n    while True: pass\n"
         "def die(): os.kill(os.getpid(), 11)\n"
@@ -74,8 +75,7 @@ def test_an_accident_would_be_noticed(tmp_path: Path) -> None:
         "    fuzz_server.cli.main = main\n"
         "    print(fuzz_server.run_case(fuzz_cases.case(0)).faults)\n"
     )
-    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests" / "attacks")))
-    environment = {**os.environ, "PYTHONPATH": paths, "FUZZ_KEPT": str(tmp_path)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "FUZZ_KEPT": str(tmp_path)}
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
     failed, hung, died = run.stdout.splitlines()
     assert "exit code 70" in failed

@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from private_release import begun
-from workplace import Workplace, make_close, make_private, make_table
 
-from flows.outlook import look_ahead
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from measures.gates import GateRefused
-from mechanisms.refusal import Refusal, SpecRefused
+from penstock.flows.outlook import look_ahead
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.measures.gates import GateRefused
+from penstock.mechanisms.refusal import Refusal, SpecRefused
+from tests.support.private_release import begun
+from tests.support.workplace import Workplace, make_close, make_private, make_table
 
 BUCKETS = {"method": "buckets", "output": "anatomy", "t": "3/2", "k": 5}
 RANKED = {"method": "ranked", "output": "anatomy", "k": 5}

@@ -16,13 +16,14 @@ from unittest import mock
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from measured_command import measured
-from s3_server import Bucket
 
-from records import bundle, object_store, places, statement
-from records.addresses import ObjectPath, place_of
-from records.bundle import BundleAltered, BundleRefused
-from records.signing import public_pem
+from penstock.records.bundle import bundle, places, statement
+from penstock.records.bundle.bundle import BundleAltered, BundleRefused
+from penstock.records.files import object_store
+from penstock.records.files.addresses import ObjectPath, place_of
+from penstock.records.signing.signing import public_pem
+from tests.attacks.measured_command import measured
+from tests.support.s3_server import Bucket
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 MORE = "must have at most 64 MiB"
@@ -77,7 +78,7 @@ def test_a_large_manifest_in_a_store_is_not_fetched(
     monkeypatch.setattr(statement, "LARGEST_MANIFEST", 1000)
     monkeypatch.setattr(places, "LARGEST_MANIFEST", 1000)
     with (
-        mock.patch("records.places.object_store.blocks") as fetched,
+        mock.patch("penstock.records.bundle.places.object_store.blocks") as fetched,
         pytest.raises(BundleAltered, match=r"manifest\.json"),
         places.at_hand(place),
     ):

@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from typed_line import typed
-from workplace import Workplace, make_private
+
+from tests.attacks.typed_line import typed
+from tests.support.workplace import Workplace, make_private
 
 LONG_PATH = "d/" * 2500 + "x"
 LONG_NAME = "n" * 5000

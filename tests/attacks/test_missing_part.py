@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from private_release import Line
-from workplace import Workplace, budget_of, make_table, open_dp_account
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from mechanisms.refusal import SpecRefused, ValueMissing
-from tasks.job import begin
-from tasks.publish import Receipt
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.refusal import SpecRefused, ValueMissing
+from penstock.tasks.publish import Receipt
+from penstock.tasks.run.job import begin
+from tests.support.private_release import Line
+from tests.support.workplace import Workplace, budget_of, make_table, open_dp_account
 
 PARTS = ("North", "South", "East", "West")
 

@@ -15,22 +15,22 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from postgres import PostgresServer
-from published_home import copied, decided
-from reviewers import CONTENT, private, public
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
-from records import Action, Home, LogAltered, Records, RecordsAbsent, open_records
-from records.accounts import Account, Claim
-from records.approval import Rule, decide, standing, wait
-from records.audit import verify_everything
-from records.database import SCHEMA
-from records.decision import APPROVE, sign_decision
-from records.limits import Officer, open_account, raise_limit
-from records.looks import allow_looks
-from records.people import people, trust, withdraw
-from records.sighting import remembered
+from penstock.records import Action, Home, LogAltered, Records, RecordsAbsent, open_records
+from penstock.records.approval.approval import Rule, decide, standing, wait
+from penstock.records.approval.decision import APPROVE, sign_decision
+from penstock.records.audit import verify_everything
+from penstock.records.ledger.accounts import Account, Claim
+from penstock.records.ledger.limits import Officer, open_account, raise_limit
+from penstock.records.ledger.looks import allow_looks
+from penstock.records.log.sighting import remembered
+from penstock.records.people.trusted_keys import people, trust, withdraw
+from penstock.records.store.database import SCHEMA
+from tests.records.published_home import copied, decided
+from tests.records.reviewers import CONTENT, private, public
+from tests.support.postgres import PostgresServer
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
 HOW: dict[str, Any] = {"actor": "admin", "now": NOW}

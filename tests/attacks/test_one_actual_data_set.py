@@ -13,14 +13,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from private_release import begun
-from workplace import ROWS, Workplace, make_table, open_dp_account
 
-from mechanisms.refusal import Refusal
-from records import Ledger, open_records
-from records.accounts import Claim, LedgerAltered
-from records.log import Action
-from records.sheet import WritingSheet
+from penstock.mechanisms.refusal import Refusal
+from penstock.records import Ledger, open_records
+from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger.accounts import Claim, LedgerAltered
+from penstock.records.log.log import Action
+from tests.support.private_release import begun
+from tests.support.workplace import ROWS, Workplace, make_table, open_dp_account
 
 RELAXED = {
     "bdp": {"adjacency": "bootstrap_replace", "scale": "per_cell", "empty_cells": "noise", "acknowledges": ["bdp"]},

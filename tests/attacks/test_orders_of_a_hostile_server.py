@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_owner import ORDERS, OURS, HostileOwner, running_prefect
-from living_processes import LONGEST_WAIT, MARK, processes
-from serving import LOOK_AGAIN, PENSTOCK, Serving
-from waiting_release import actions, at_home, events, introduce
-from workplace import PASSED, Workplace
 
-from records import Home
-from records.turn import take_turn
+from penstock.records import Home
+from penstock.records.ledger.lock import take_turn
+from tests.attacks.hostile_owner import ORDERS, OURS, HostileOwner, running_prefect
+from tests.support.living_processes import LONGEST_WAIT, MARK, processes
+from tests.support.serving import LOOK_AGAIN, PENSTOCK, Serving
+from tests.support.waiting_release import actions, at_home, events, introduce
+from tests.support.workplace import PASSED, Workplace
 
 CANCEL = {"state": {"type": "CANCELLING", "name": "Cancelling"}}
 

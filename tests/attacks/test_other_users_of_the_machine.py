@@ -21,15 +21,15 @@ from urllib.parse import urlencode
 
 import psutil
 import pytest
-from living_processes import LONGEST_WAIT, processes
-from other_user import REPLAY, as_nobody, require_other_user
-from serving import Serving, ask, authorization
-from workplace import Workplace
 
-from records import open_records
-from records.home import Home
-from records.log import Action
-from records.users import change_password
+from penstock.records import open_records
+from penstock.records.home import Home
+from penstock.records.log.log import Action
+from penstock.records.people.users import change_password
+from tests.support.living_processes import LONGEST_WAIT, processes
+from tests.support.other_user import REPLAY, as_nobody, require_other_user
+from tests.support.serving import Serving, ask, authorization
+from tests.support.workplace import Workplace
 
 PASSWORD = "words that only I know"
 RUN = "00000000-0000-4000-8000-000000000000"

@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from private_release import NOBODY, Line
-from workplace import Workplace
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from records import Action
-from records.digest import keyed_file
-from records.run import RunDamaged
-from tasks import ingest, publish, validate
-from tasks.approve import ask_reviewers, awaits_review, take_decision
-from tasks.job import KEPT, begin
-from tasks.report import report
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.records import Action
+from penstock.records.files.digest import keyed_file
+from penstock.records.run import RunDamaged
+from penstock.tasks import ingest, publish, validate
+from penstock.tasks.approve import ask_reviewers, awaits_review, take_decision
+from penstock.tasks.report import report
+from penstock.tasks.run.job import KEPT, begin
+from tests.support.private_release import NOBODY, Line
+from tests.support.workplace import Workplace
 
 PAGES = ("report.html", "assessment.json", "validation.html")
 

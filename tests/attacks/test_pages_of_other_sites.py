@@ -13,10 +13,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from browser_fixtures import ARGUMENTS, CHROMIUM
-from browser_office import Office, Window
-from other_user import REPLAY, as_nobody, require_other_user
 from playwright.sync_api import Browser, Page
+
+from tests.support.browser_fixtures import ARGUMENTS, CHROMIUM
+from tests.support.browser_office import Office, Window
+from tests.support.other_user import REPLAY, as_nobody, require_other_user
 
 # Everything that a page can try at an address that is not its own; what it can see of the answers.
 TRY = """async ([address, deployment, flowRun]) => {

@@ -7,13 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from workplace import Workplace, budget_of, open_dp_account
 
-from records import Ledger, open_records
-from records.accounts import Claim, LedgerAltered
-from records.ledger import BudgetExceeded, SecondRelease
-from records.log import Action
-from records.sheet import WritingSheet
+from penstock.records import Ledger, open_records
+from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger.accounts import Claim, LedgerAltered
+from penstock.records.ledger.ledger import BudgetExceeded, SecondRelease
+from penstock.records.log.log import Action
+from tests.support.workplace import Workplace, budget_of, open_dp_account
 
 PARTS = ("North", "South", "East", "West")
 HOW: dict[str, Any] = {"actor": "mallory", "now": datetime(2026, 11, 16, 2, 15, tzinfo=UTC)}

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from typed_line import typed
-from workplace import Workplace
+
+from tests.attacks.typed_line import typed
+from tests.support.workplace import Workplace
 
 SECRETS = [
     "AWS_SECRET_ACCESS_KEY",

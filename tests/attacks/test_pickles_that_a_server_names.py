@@ -14,22 +14,23 @@ import sys
 from pathlib import Path
 
 import pytest
-from hostile_server import answering, stored_pickle
-from workplace import Workplace
+
+from tests.support.hostile_server import answering, stored_pickle
+from tests.support.workplace import Workplace
 
 COMMAND = """
 import sys
-from flows import cli
+from penstock.cli import main as cli
 sys.argv = ["penstock", "run", sys.argv[1], "--json"]
 cli.main()
 """
 UNGUARDED = f"""
-from flows.server import no_pickles
+from penstock.flows import no_pickles
 no_pickles.refuse_stored_results = lambda: None
 {COMMAND}
 """
 # As the worker starts it, but for the worker.
-FLOW_RUN = ["-m", "flows.server.flow_process"]
+FLOW_RUN = ["-m", "penstock.server._flow_process"]
 
 
 def attacked(workplace: Workplace, arguments: list[str], folder: Path) -> tuple[subprocess.CompletedProcess[str], bool]:

@@ -19,16 +19,16 @@ from signal import SIGTERM
 
 import pyarrow.parquet as pq
 import pytest
-from another_user import Layout, ServingAs, as_user, production_layout
-from serving import fetch
 
-from flows.demo import SPEC, synthetic_survey
-from mechanisms.randomness import seeded
+from penstock.cli._demo import SPEC, synthetic_survey
+from penstock.mechanisms.randomness import seeded
+from tests.support.another_user import Layout, ServingAs, as_user, production_layout
+from tests.support.serving import fetch
 
 SHARED = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 TAKEN = ("runner_storage", "prefect", "penstock", "dask-scratch-space", "numba")
 # Whoever imports one of these from the folder that a command is called in does not get far.
-PLANTED = ("flows.py", "prefect.py", "records.py", "sitecustomize.py", "uvicorn.py")
+PLANTED = ("penstock.flows.py", "prefect.py", "penstock.records.py", "sitecustomize.py", "uvicorn.py")
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from published_home import NOW, publish
 
-from records import Action, Home, open_records
-from records.audit import PublishedMissing, RecordsDisagree, verify_everything
+from penstock.records import Action, Home, open_records
+from penstock.records.audit import PublishedMissing, RecordsDisagree, verify_everything
+from tests.records.published_home import NOW, publish
 
 
 @pytest.fixture

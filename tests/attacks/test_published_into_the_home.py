@@ -8,16 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from private_release import NOBODY, begun
-from typed_line import typed
-from workplace import Workplace, budget_of, make_private, open_dp_account
 
-from flows.release import release
-from flows.spec import load_spec
-from records import open_records
-from records.home import Home
-from records.places import DestinationInHome, require_outside
-from tasks import publish
+from penstock.flows.release import release
+from penstock.flows.spec import load_spec
+from penstock.records import open_records
+from penstock.records.bundle.places import DestinationInHome, require_outside
+from penstock.records.home import Home
+from penstock.tasks import publish
+from tests.attacks.typed_line import typed
+from tests.support.private_release import NOBODY, begun
+from tests.support.workplace import Workplace, budget_of, make_private, open_dp_account
 
 
 def linked(place: Workplace) -> str:

@@ -12,13 +12,13 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from forked_releases import Zygote
-from postgres import PostgresServer
-from workplace import Workplace, budget_of, make_private, make_table, open_dp_account
 
-from flows.spec import load_spec
-from records import open_records
-from tasks.earlier import PublicationGone
+from penstock.flows.spec import load_spec
+from penstock.records import open_records
+from penstock.tasks.earlier import PublicationGone
+from tests.support.forked_releases import Zygote
+from tests.support.postgres import PostgresServer
+from tests.support.workplace import Workplace, budget_of, make_private, make_table, open_dp_account
 
 POINTS = ["after rename", "before PUBLISHED", "after PUBLISHED", "before outcome", "after outcome"]
 PASSES = 3
@@ -87,7 +87,7 @@ def test_at_random_moments_after_publication_too(place: Workplace, zygote: Zygot
 
 
 def test_the_receipt_is_the_first_one_and_says_so(place: Workplace, zygote: Zygote) -> None:
-    from flows.release import release
+    from penstock.flows.release import release
 
     spec = load_spec(place.spec_file)
     first = release(spec)
@@ -140,7 +140,7 @@ def test_a_table_is_not_published_again_either(workplace: Workplace, zygote: Zyg
 def test_a_bundle_that_was_taken_away_is_not_published_again_without_asking(
     workplace: Workplace, zygote: Zygote
 ) -> None:
-    from flows.release import release
+    from penstock.flows.release import release
 
     make_private(workplace)
     spec = load_spec(workplace.write_spec())

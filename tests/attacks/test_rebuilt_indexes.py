@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from postgres import PostgresServer
-from reviewers import CONTENT, private, public
 
-from records import Action, Home, Records, open_records
-from records.accounts import Claim
-from records.approval import DecidedTwice, ReviewerNotTrusted, Rule, decide, standing, wait
-from records.audit import verify_everything
-from records.decision import APPROVE, REFUSE, sign_decision
-from records.people import people, trust, withdraw
+from penstock.records import Action, Home, Records, open_records
+from penstock.records.approval.approval import DecidedTwice, ReviewerNotTrusted, Rule, decide, standing, wait
+from penstock.records.approval.decision import APPROVE, REFUSE, sign_decision
+from penstock.records.audit import verify_everything
+from penstock.records.ledger.accounts import Claim
+from penstock.records.people.trusted_keys import people, trust, withdraw
+from tests.records.reviewers import CONTENT, private, public
+from tests.support.postgres import PostgresServer
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
 INDEX = "log_events_by_run"

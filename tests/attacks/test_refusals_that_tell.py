@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from private_release import begun
-from workplace import Workplace, make_table
 
-from mechanisms.refusal import ScaleZero
+from penstock.mechanisms.refusal import ScaleZero
+from tests.support.private_release import begun
+from tests.support.workplace import Workplace, make_table
 
 TABLE = {
     "model": "bdp",

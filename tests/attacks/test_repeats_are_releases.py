@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from private_release import begun
-from workplace import Workplace, make_table, open_dp_account
 
-from measures.gates import GateRefused
-from records import open_records
-from records.accounts import Cost
-from records.ledger import SecondRelease
-from records.log import Action
-from tasks.publish import Receipt
-from tasks.report import require_pass
+from penstock.measures.gates import GateRefused
+from penstock.records import open_records
+from penstock.records.ledger.accounts import Cost
+from penstock.records.ledger.ledger import SecondRelease
+from penstock.records.log.log import Action
+from penstock.tasks.publish import Receipt
+from penstock.tasks.report import require_pass
+from tests.support.private_release import begun
+from tests.support.workplace import Workplace, make_table, open_dp_account
 
 EXACT: dict[str, Any] = {"model": "k_anon", "epsilon": None, "adjacency": None, "k": 2}
 REVIEWED = {"reviewers": 1, "allowed": ["anna"]}

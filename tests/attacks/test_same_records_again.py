@@ -17,18 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from workplace import OFFICER, Workplace, budget_of, make_table, open_dp_account
 
-from flows.spec import load_spec
-from records import open_records
-from records.accounts import Account
-from records.ledger import SecondRelease, SourceElsewhere
-from records.limits import Officer, open_account
-from tasks.publish import Receipt
+from penstock.flows.spec import load_spec
+from penstock.records import open_records
+from penstock.records.ledger.accounts import Account
+from penstock.records.ledger.ledger import SecondRelease, SourceElsewhere
+from penstock.records.ledger.limits import Officer, open_account
+from penstock.tasks.publish import Receipt
+from tests.support.workplace import OFFICER, Workplace, budget_of, make_table, open_dp_account
 
 
 def release(workplace: Workplace) -> Receipt:
-    from flows.release import release as flow
+    from penstock.flows.release import release as flow
 
     return flow(load_spec(workplace.write_spec()))
 

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from reviewers import CONTENT, public
 
-from records import Home, open_records
-from records.decision import APPROVE, DecisionRefused, verify_decision
-from records.envelope import opened
-from records.keyfile import KeyDamaged
-from records.people import KeyWeak, people, trust
-from records.signing import SignatureWrong, key_id, public_key, public_pem
-from tasks.verification import approval_faults
+from penstock.records import Home, open_records
+from penstock.records.approval.decision import APPROVE, DecisionRefused, verify_decision
+from penstock.records.people.trusted_keys import KeyWeak, people, trust
+from penstock.records.signing.envelope import opened
+from penstock.records.signing.keyfile import KeyDamaged
+from penstock.records.signing.signing import SignatureWrong, key_id, public_key, public_pem
+from penstock.tasks.verification.bundle import approval_faults
+from tests.records.reviewers import CONTENT, public
 
 P = 2**255 - 19
 D = -121665 * pow(121666, -1, P) % P
@@ -111,7 +111,7 @@ def test_such_a_key_is_refused_wherever_one_enters(
 @pytest.mark.parametrize("raw", WEAK, ids=lambda raw: raw.hex()[:8] + raw.hex()[-2:])
 def test_no_signature_holds_under_such_a_key(raw: bytes) -> None:
     """Also where the key came in before: in an old log, or in the manifest of somebody else."""
-    from records.decision import KIND, _payload
+    from penstock.records.approval.decision import KIND, _payload
 
     key = Ed25519PublicKey.from_public_bytes(raw)
     fooled = 0
@@ -137,7 +137,7 @@ def test_no_signature_holds_under_such_a_key(raw: bytes) -> None:
 
 
 def test_an_honest_key_is_not_mistaken_for_one() -> None:
-    from records.curve import is_sound_key
+    from penstock.records.signing.curve import is_sound_key
 
     assert all(is_sound_key(public(str(number)).public_bytes_raw()) for number in range(50))
     assert not any(is_sound_key(raw) for raw in WEAK)

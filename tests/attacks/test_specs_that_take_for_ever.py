@@ -13,17 +13,17 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from measured_command import measured
-from typed_line import typed
-from workplace import Workplace
 
-from flows.arx_hierarchy import parse_arx_hierarchy
-from flows.spec_faults import MOST_PROTECTIONS
-from measures.gates import MOST_GATES
-from measures.registry import measure_names
-from mechanisms.refusal import SpecRefused
-from mechanisms.summaries.settings import MOST_FIGURES
-from mechanisms.tables.settings import MOST_MARGINS, levels
+from penstock.flows.spec._arx_hierarchy import parse_arx_hierarchy
+from penstock.flows.spec._faults import MOST_PROTECTIONS
+from penstock.measures.gates import MOST_GATES
+from penstock.measures.registry import measure_names
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.mechanisms.statistics._settings import MOST_FIGURES
+from penstock.mechanisms.table.settings import MOST_MARGINS, levels
+from tests.attacks.measured_command import measured
+from tests.attacks.typed_line import typed
+from tests.support.workplace import Workplace
 
 MOST_SECONDS = 30  # of the processor; a tenth of it is usual
 SPENDING = {"model": "dp", "epsilon": "1", "adjacency": "add_remove"}
@@ -54,7 +54,7 @@ def spending(workplace: Workplace, **settings: Any) -> None:
 )
 def test_50_000_gates_are_one_fault(workplace: Workplace, gate: object) -> None:
     workplace.raw["gates"] = [gate] * 50_000
-    with mock.patch("flows.spec_faults._gate_faults") as looked_at:
+    with mock.patch("penstock.flows.spec._faults._gate_faults") as looked_at:
         require_one_fault(workplace, "gates", f"at most {MOST_GATES}")
     assert all(call.args[1] == {} for call in looked_at.call_args_list)
 
@@ -104,7 +104,7 @@ def test_the_levels_are_listed_a_few_times_however_many_there_are(workplace: Wor
     listed = []
     for many in (3, 7):
         with_dimensions(workplace, many, margins="measured", margin_share="1/2")
-        with mock.patch("mechanisms.tables.settled.levels", side_effect=levels) as called:
+        with mock.patch("penstock.mechanisms.table._chosen.levels", side_effect=levels) as called:
             assert typed("plan", written(workplace)).code == 0
         listed.append(called.call_count)
         workplace.raw["source"]["columns"]["weight"] = {"role": "weight"}
@@ -148,7 +148,7 @@ class Counted(str):
 
 @pytest.mark.parametrize("many", [100, 800])
 def test_labels_of_a_hierarchy_are_compared_once_for_each_level(many: int) -> None:
-    from flows.arx_hierarchy import _require_one_meaning
+    from penstock.flows.spec._arx_hierarchy import _require_one_meaning
 
     top = Counted("*")
     rows = [

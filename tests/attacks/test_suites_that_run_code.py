@@ -15,8 +15,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mechanisms.columns import Column
-from tasks.expectations import SuiteRefused, derived_suite, validate, whole_suite
+from penstock.mechanisms.columns import Column
+from penstock.tasks.validation.expectations import SuiteRefused, derived_suite, validate, whole_suite
 
 DECLARED = {
     "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),

@@ -13,14 +13,14 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from typed_line import typed
-from workplace import Workplace, make_private, make_table
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from mechanisms.refusal import Refusal
-from records import Home, open_records
-from records.run import unfinished
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.refusal import Refusal
+from penstock.records import Home, open_records
+from penstock.records.run import unfinished
+from tests.attacks.typed_line import typed
+from tests.support.workplace import Workplace, make_private, make_table
 
 LARGEST_INCOME = [{"type": "expect_column_max_to_be_between", "kwargs": {"column": "income", "max_value": 90_000}}]
 
@@ -61,7 +61,7 @@ def test_the_plan_prints_what_will_be_asked(workplace: Workplace) -> None:
 
 
 def answer(workplace: Workplace) -> Refusal:
-    from flows.release import release
+    from penstock.flows.release import release
 
     with pytest.raises(Refusal) as refused:
         release(load_spec(workplace.write_spec()))
@@ -101,11 +101,11 @@ def test_another_suite_is_another_run_and_another_look(workplace: Workplace) -> 
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
-    from flows.release import release
+    from penstock.flows.release import release
 
     ask_with(workplace, [at_most(10**9)])
     for _ in range(2):  # the same question again goes on with the same run
-        with mock.patch("flows.release.reserve", die), pytest.raises(KeyboardInterrupt):
+        with mock.patch("penstock.flows.release.reserve", die), pytest.raises(KeyboardInterrupt):
             release(load_spec(workplace.write_spec()))
     assert len(unfinished(Home.open())) == 1
     looks = actions().count("LOOKED")
@@ -116,7 +116,7 @@ def test_another_suite_is_another_run_and_another_look(workplace: Workplace) -> 
 
 
 def test_a_suite_that_is_changed_while_the_run_waits_for_its_turn_is_refused(workplace: Workplace) -> None:
-    from flows import release as line
+    from penstock.flows import release as line
 
     def change_meanwhile() -> None:
         ask_with(workplace, [at_most(1)])
@@ -157,7 +157,9 @@ def test_a_suite_of_any_length_is_refused_before_it_is_looked_at(workplace: Work
         ([matched("(?:a{0,1000})" * 70)], "at most 20,000 characters"),  # ten seconds, and no longer than others
     ):
         ask_with(workplace, suite)
-        with mock.patch("tasks.suite_settings._is_pattern", side_effect=AssertionError("looked at")):
+        with mock.patch(
+            "penstock.tasks.validation._suite_settings._is_pattern", side_effect=AssertionError("looked at")
+        ):
             refused = typed("plan", workplace.spec_file)
         refused.require_refusal(2)
         assert rule in refused.err

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_server import answering, stored_pickle
-from living_processes import MARK
-from port_taker import PortTaker
-from workplace import Workplace
+
+from tests.attacks.port_taker import PortTaker
+from tests.support.hostile_server import answering, stored_pickle
+from tests.support.living_processes import MARK
+from tests.support.workplace import Workplace
 
 # Python tells of whatever it does to sockets and processes, before it is done, whichever library asks for it.
 WATCHED = """
@@ -30,14 +31,14 @@ sys.addaudithook(lambda event, given: event in EVENTS and told.write(f"{event} {
 """
 COMMAND = """
 sys.argv = ["penstock", *sys.argv[1:]]
-from flows import cli
+from penstock.cli import main as cli
 cli.main()
 """
 # In Python, as a platform calls it.
 CALL = """
 from pathlib import Path
-from flows.release import release
-from flows.spec import load_spec
+from penstock.flows.release import release
+from penstock.flows.spec import load_spec
 release(load_spec(Path(sys.argv[2])))
 """
 # urllib3 asks when it is imported whether this machine has IPv6. It does not listen, so nobody can reach it.

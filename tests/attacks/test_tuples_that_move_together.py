@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from private_release import begun
-from workplace import Workplace
 
-from flows.outlook import look_ahead
-from flows.spec import load_spec
+from penstock.flows.outlook import look_ahead
+from penstock.flows.spec import load_spec
+from tests.support.private_release import begun
+from tests.support.workplace import Workplace
 
 TOGETHER = "move together"
 

@@ -15,21 +15,21 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from homes import HOMES
-from kill_points import in_child, killed_at, was_killed
-from postgres import PostgresServer
-from published_home import publish
-from reviewers import CONTENT, private, public
 
-from mechanisms.refusal import Refusal
-from records import Home, existing_records, open_records
-from records.accounts import Account, Claim
-from records.approval import Rule, wait
-from records.audit import RecordsDisagree, verify_everything
-from records.backup import BackupRefused, back_up, restore
-from records.limits import Officer, open_account, raise_limit
-from records.people import people, trust, withdraw
-from records.restoring import RestorationUnfinished
+from penstock.mechanisms.refusal import Refusal
+from penstock.records import Home, existing_records, open_records
+from penstock.records.approval.approval import Rule, wait
+from penstock.records.audit import RecordsDisagree, verify_everything
+from penstock.records.ledger.accounts import Account, Claim
+from penstock.records.ledger.limits import Officer, open_account, raise_limit
+from penstock.records.people.trusted_keys import people, trust, withdraw
+from penstock.records.store.backup import BackupRefused, back_up, restore
+from penstock.records.store.restoring import RestorationUnfinished
+from tests.records.kill_points import in_child, killed_at, was_killed
+from tests.records.published_home import publish
+from tests.records.reviewers import CONTENT, private, public
+from tests.support.homes import HOMES
+from tests.support.postgres import PostgresServer
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
 CLAIM = Claim(dataset="survey", source="ab" * 32, model="dp", epsilon=Fraction(1), adjacency="replace", unit="row")

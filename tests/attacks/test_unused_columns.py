@@ -7,14 +7,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from workplace import Workplace, make_table, open_dp_account
 
-from flows.spec import load_spec
-from mechanisms.refusal import Refusal, ValueMissing, ValueOutsideDomain
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.refusal import Refusal, ValueMissing, ValueOutsideDomain
+from tests.support.workplace import Workplace, make_table, open_dp_account
 
 
 def release(workplace: Workplace) -> Any:
-    from flows.release import release as flow
+    from penstock.flows.release import release as flow
 
     return flow(load_spec(workplace.write_spec()))
 

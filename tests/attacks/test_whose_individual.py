@@ -14,19 +14,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from private_release import begun
-from typed_line import typed
-from workplace import ROWS, Workplace, make_table, make_units, open_dp_account
 
-from flows.outlook import look_ahead
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from mechanisms.refusal import Refusal
-from records import Ledger, open_records
-from records.accounts import Claim, LedgerAltered
-from records.log import Action
-from records.looks import looks_of
-from records.sheet import WritingSheet
+from penstock.flows.outlook import look_ahead
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.refusal import Refusal
+from penstock.records import Ledger, open_records
+from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger.accounts import Claim, LedgerAltered
+from penstock.records.ledger.looks import looks_of
+from penstock.records.log.log import Action
+from tests.attacks.typed_line import typed
+from tests.support.private_release import begun
+from tests.support.workplace import ROWS, Workplace, make_table, make_units, open_dp_account
 
 HOW: dict[str, Any] = {"actor": "mallory", "now": datetime(2026, 11, 16, 2, 15, tzinfo=UTC)}
 

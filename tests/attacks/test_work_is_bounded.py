@@ -14,19 +14,19 @@ import time
 from pathlib import Path
 
 import pytest
-from living_processes import LONGEST_WAIT, MARK, processes, wait_for_death
-from s3_server import Bucket
-from workplace import Workplace, budget_of, make_private, open_dp_account
 
-from flows.spec import load_spec
-from records import open_records
-from records.home import Home
-from records.object_store import StoreRefused
-from records.places import DestinationNotWritable
-from records.turn import take_turn
+from penstock.flows.spec import load_spec
+from penstock.records import open_records
+from penstock.records.bundle.places import DestinationNotWritable
+from penstock.records.files.object_store import StoreRefused
+from penstock.records.home import Home
+from penstock.records.ledger.lock import take_turn
+from tests.support.living_processes import LONGEST_WAIT, MARK, processes, wait_for_death
+from tests.support.s3_server import Bucket
+from tests.support.workplace import Workplace, budget_of, make_private, open_dp_account
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
-HUNG = str(Path(__file__).parents[1] / "hung_release.py")
+HUNG = str(Path(__file__).parents[1] / "support" / "hung_release.py")
 GIGABYTE = 1_000_000  # as `ulimit -v` counts, in KiB
 TERMINATED = {-signal.SIGTERM, 128 + signal.SIGTERM}
 
@@ -142,7 +142,7 @@ def spending(workplace: Workplace) -> Workplace:
 
 @pytest.mark.parametrize("obstacle", ["a file instead of the folder", "a file above it"])
 def test_a_destination_that_cannot_be_written_is_noticed_before_the_draw(spending: Workplace, obstacle: str) -> None:
-    from flows.release import release
+    from penstock.flows.release import release
 
     if obstacle == "a file above it":
         (spending.folder / "above").touch()
@@ -155,7 +155,7 @@ def test_a_destination_that_cannot_be_written_is_noticed_before_the_draw(spendin
 
 
 def test_a_bucket_that_is_not_there_is_noticed_before_the_draw(spending: Workplace, bucket: Bucket) -> None:
-    from flows.release import release
+    from penstock.flows.release import release
 
     spending.raw["publish"]["path"] = f"s3://{bucket.name}-missing/public"
     with pytest.raises(StoreRefused):

@@ -8,7 +8,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from unittest import mock
 
-from flows import cli
+from penstock.cli import main as cli
 
 # Of the table in `penstock --help`.
 EXIT_CODES = frozenset({0, 1, 2, 3, 4, 5, 6, 7})

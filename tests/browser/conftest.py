@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from browser_fixtures import browser, enter, office
+
+from tests.support.browser_fixtures import browser, enter, office
 
 __all__ = ["browser", "enter", "office", "pictures"]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser_office import Office, Window
 from playwright.sync_api import expect
-from prefect_pages import LONGEST, Form, Site
 
-from records import Home
-from tasks.verification import verify_bundle
+from penstock.records import Home
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.browser_office import Office, Window
+from tests.support.prefect_pages import LONGEST, Form, Site
 
 Enter = Callable[[str], Window]
 

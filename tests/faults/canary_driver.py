@@ -19,14 +19,14 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from prefect_service import named, running_service
 
-from flows.named_server import be_quiet
-from flows.spec import parse_spec
-from mechanisms import randomness
-from mechanisms.microaggregation import attributes
-from mechanisms.refusal import Refusal
-from mechanisms.registry import MECHANISMS
+from penstock.flows.prefect_setup import be_quiet
+from penstock.flows.spec import parse_spec
+from penstock.mechanisms import randomness
+from penstock.mechanisms.dp_microaggregation import _attributes as attributes
+from penstock.mechanisms.refusal import Refusal
+from penstock.mechanisms.registry import MECHANISMS
+from tests.support.prefect_service import named, running_service
 
 WORDS_NOTED = 12
 REASON = "read the report of this release"
@@ -108,7 +108,7 @@ def noting(folder: Path) -> Iterator[None]:
 
 def typed(*arguments: object) -> int:
     """A command, in this process; its exit code."""
-    from flows import cli
+    from penstock.cli import main as cli
 
     with mock.patch.object(sys, "argv", ["penstock", *map(str, arguments)]):
         try:
@@ -124,7 +124,7 @@ def decide(people: Path, run: str, word: str, reviewer: str = "rita") -> int:
 
 def reviewed(people: Path, raw: dict[str, Any], word: str) -> str:
     """A release that waits, is looked at, and is decided about: first by a stranger, in vain."""
-    from flows.release import release
+    from penstock.flows.release import release
 
     waiting = release(parse_spec(raw))
     sys.stdout.write(f"{waiting!r}\n")
@@ -139,8 +139,8 @@ def suspended(people: Path, raw: dict[str, Any]) -> str:
     from prefect.exceptions import Pause
     from prefect.flow_engine import run_flow
 
-    from flows.release import release
-    from records import Action, open_records
+    from penstock.flows.release import release
+    from penstock.records import Action, open_records
 
     with get_client(sync_client=True) as client:
         deployment = client.create_deployment(client.create_flow(release), "canary")
@@ -163,10 +163,10 @@ def suspended(people: Path, raw: dict[str, Any]) -> str:
 
 def by_forms(people: Path, raw: dict[str, Any]) -> str:
     """The same with the forms: of a table, which is then approved in the form of a reviewer, first by a stranger."""
-    from flows.review_form import review_release
-    from flows.table_form import release_table
-    from records.decision import sign_decision
-    from records.signing import existing_private_key
+    from penstock.flows.forms.review import review_release
+    from penstock.flows.forms.table import release_table
+    from penstock.records.approval.decision import sign_decision
+    from penstock.records.signing.signing import existing_private_key
 
     description = Path(os.environ["PENSTOCK_SPECS"]) / "canary.yaml"
     description.parent.mkdir()
@@ -221,18 +221,24 @@ def main(folder: Path) -> None:
     people.mkdir()
     inject = {
         "": nothing,
-        "ingest": lambda: mock.patch("tasks.ingest.read_source", telling(lambda data, _: data.to_table().to_pylist())),
-        "units": lambda: mock.patch("tasks.source._read_units", telling(lambda stored: stored.to_pylist())),
-        "validate": lambda: mock.patch("tasks.validate.run_expectations", telling(lambda frame, _: frame.to_dict())),
+        "ingest": lambda: mock.patch(
+            "penstock.tasks.ingest.read_source", telling(lambda data, _: data.to_table().to_pylist())
+        ),
+        "units": lambda: mock.patch(
+            "penstock.tasks.files.source._read_units", telling(lambda stored: stored.to_pylist())
+        ),
+        "validate": lambda: mock.patch(
+            "penstock.tasks.validate.run_expectations", telling(lambda frame, _: frame.to_dict())
+        ),
         "protect": lambda: protecting(lambda _: telling(values_of)),
         "draw": lambda: mock.patch.object(
             attributes.Number,
             "draw",
             telling(lambda _, levels, blocks, *__: noted_sums(folder / "noted", levels, blocks).tolist()),
         ),
-        "assess": lambda: mock.patch("tasks.assess.recheck", telling(values_of)),
+        "assess": lambda: mock.patch("penstock.tasks.assess.recheck", telling(values_of)),
         "seal": lambda: mock.patch(
-            "tasks.publish.write_csv", telling(lambda *_: (folder / "canaries.json").read_text())
+            "penstock.tasks.publish.write_csv", telling(lambda *_: (folder / "canaries.json").read_text())
         ),
     }
     home = Path(os.environ["PENSTOCK_HOME"])
@@ -240,7 +246,7 @@ def main(folder: Path) -> None:
     with noting(folder / "noted"), running_service(home) as service, named(service):
         from prefect.logging.handlers import APILogHandler
 
-        from flows.release import release
+        from penstock.flows.release import release
 
         for name in ("rita", "olga", "mallory"):
             typed("keys", "new", people / name)

@@ -13,20 +13,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import mechanisms.probabilistic_k_anonymity
-import mechanisms.table
-import tasks.assess_columns
-import tasks.ingest_parts
-import tasks.swap_parts
-import tasks.table_parts
+import penstock.mechanisms.probabilistic_k_anonymity._mechanism as swapping
+from penstock.tasks.parts import assess, cells, ingest, swap
 
 POINTS: dict[str, tuple[Any, str]] = {
-    "reading": (tasks.ingest_parts, "save_whole"),
-    "counting": (mechanisms.table, "count_cells"),
-    "counting again": (tasks.table_parts, "count_part"),
-    "draw": (tasks.swap_parts, "draw_once"),
-    "swap": (mechanisms.probabilistic_k_anonymity, "swap_column"),
-    "judging": (tasks.assess_columns, "column_verdicts"),
+    "reading": (ingest, "save_whole"),
+    "counting": (cells, "count_part_cells"),
+    "counting again": (cells, "count_part"),
+    "draw": (swap, "draw_once"),
+    "swap": (swapping, "swap_column"),
+    "judging": (assess, "column_verdicts"),
 }
 
 

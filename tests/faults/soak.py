@@ -25,23 +25,23 @@ from fractions import Fraction
 from pathlib import Path
 
 import yaml
-from living_processes import MARK, processes, wait_for_death
-from workplace import Workplace, make_private, make_table, open_dp_account
 
-from records import Action, Event, Home, open_records
-from records.audit import verify_everything
-from records.digest import plain_file
-from records.run import unfinished
-from tasks.verification import verify_bundle
+from penstock.records import Action, Event, Home, open_records
+from penstock.records.audit import verify_everything
+from penstock.records.files.digest import plain_file
+from penstock.records.run import unfinished
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.living_processes import MARK, processes, wait_for_death
+from tests.support.workplace import Workplace, make_private, make_table, open_dp_account
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 COST = Fraction(1, 50)
 LIMIT = 50
 # What is killed, by what stands in its command line, and how often it is chosen.
 VICTIMS = {
-    "flows.server.flow_process": 6,
-    "flows.server.worker_process": 2,
-    "flows.server.server_process": 2,
+    "penstock.server._flow_process": 6,
+    "penstock.server.worker_process": 2,
+    "penstock.server.server_process": 2,
     "penstock serve": 1,
 }
 

@@ -25,7 +25,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from canaries import (
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from tests.faults.canaries import (
     AGES,
     DATA_FILES,
     IDS,
@@ -42,7 +44,6 @@ from canaries import (
     private_key,
     released_values,
 )
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Searched:
         "PENSTOCK_REPORTS_URL": "http://127.0.0.1:4200/reports",
         "PREFECT_LOGGING_LEVEL": "DEBUG",
         "PREFECT_LOGGING_TO_API_ENABLED": "true",
-        "PYTHONPATH": os.pathsep.join(map(str, (Path(__file__).parents[2], Path(__file__).parents[1]))),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
     }
     process = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("canary_driver.py")), str(folder)],

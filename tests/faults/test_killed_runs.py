@@ -14,11 +14,20 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from forked_releases import Zygote
-from workplace import PASSED, Workplace, budget_of, files_of, make_close, make_private, make_table, open_dp_account
 
-from records import open_records
-from tasks.verification import verify_bundle
+from penstock.records import open_records
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.forked_releases import Zygote
+from tests.support.workplace import (
+    PASSED,
+    Workplace,
+    budget_of,
+    files_of,
+    make_close,
+    make_private,
+    make_table,
+    open_dp_account,
+)
 
 REFUSED = 1  # the child ends with the refusal as an uncaught exception
 

@@ -15,15 +15,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from forked_releases import ROOT, Zygote
-from s3_server import Bucket
-from workplace import Workplace, budget_of, make_private, open_dp_account
 
-from records import open_records
-from records.addresses import ObjectPath, place_of
-from records.audit import verify_everything
-from records.places import bundles_below
-from tasks.verification import verify_bundle
+from penstock.records import open_records
+from penstock.records.audit import verify_everything
+from penstock.records.bundle.places import bundles_below
+from penstock.records.files.addresses import ObjectPath, place_of
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.forked_releases import ROOT, Zygote
+from tests.support.s3_server import Bucket
+from tests.support.workplace import Workplace, budget_of, make_private, open_dp_account
 
 # Whether the release exists when the process dies.
 POINTS = {
@@ -75,7 +75,7 @@ def test_an_upload_killed_between_two_parts_of_a_file_is_finished_by_the_next(tm
     content = os.urandom(12 << 20)
     place = ObjectPath(bucket.name, "public/release-1")
     command = [sys.executable, str(Path(__file__).with_name("upload_in_parts.py")), str(tmp_path), str(place)]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     (tmp_path / "data.parquet").write_bytes(content)
 
     killed = subprocess.run([*command, "die"], env=environment, check=False)

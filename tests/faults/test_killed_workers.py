@@ -12,31 +12,29 @@ import cloudpickle
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from canaries import INCOMES, SAVINGS, WEIGHTS
-from cluster import Cluster, write_hive, write_parts
 from distributed import Client
-from prefect_service import Service
-from s3_server import CREDENTIALS, SECRET, TOKEN, Bucket
-from workplace import PASSED, Workplace, budget_of, make_table, open_dp_account
 
-import tasks.assess_columns
-import tasks.ingest_parts
-import tasks.spread
-import tasks.swap_parts
-import tasks.validate_parts
-from flows.release import release
-from flows.spec import load_spec
-from mechanisms.refusal import Refusal
-from records import open_records
-from tasks.drawn_once import DrawnBefore
-from tasks.verification import verify_bundle
+from penstock.flows.release import release
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.refusal import Refusal
+from penstock.records import open_records
+from penstock.tasks.parts import _spread, assess, ingest, swap, validate
+from penstock.tasks.parts._drawn_once import DrawnBefore
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.faults.canaries import INCOMES, SAVINGS, WEIGHTS
+from tests.support.cluster import Cluster, write_hive, write_parts
+from tests.support.prefect_service import Service
+from tests.support.s3_server import CREDENTIALS, SECRET, TOKEN, Bucket
+from tests.support.workplace import PASSED, Workplace, budget_of, make_table, open_dp_account
 
 
 @pytest.fixture(scope="module")
 def workers(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Path]]:
     folder = tmp_path_factory.mktemp("cluster")
     orders = folder / "orders.json"
-    cluster = Cluster(folder, "dying_worker", {"TEST_ORDERS": str(orders), "AWS_ENDPOINT_URL": store, **CREDENTIALS})
+    cluster = Cluster(
+        folder, "tests.faults.dying_worker", {"TEST_ORDERS": str(orders), "AWS_ENDPOINT_URL": store, **CREDENTIALS}
+    )
     yield cluster, orders
     cluster.close()
 
@@ -166,8 +164,8 @@ def test_a_table_is_released_whole_and_charged_once_although_a_worker_died(
 def test_a_release_whose_workers_are_all_lost_ends_and_publishes_nothing(
     workplace: Workplace, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, point: str, costs: list[str]
 ) -> None:
-    monkeypatch.setattr(tasks.spread, "_LOOK_EVERY", 1)
-    monkeypatch.setattr(tasks.spread, "_PATIENCE", 3)
+    monkeypatch.setattr(_spread, "_LOOK_EVERY", 1)
+    monkeypatch.setattr(_spread, "_PATIENCE", 3)
     on_the_cluster(workplace, cluster, point, every=True)
     with pytest.raises(Refusal) as caught:
         run(workplace)
@@ -202,14 +200,14 @@ def test_workers_are_sent_references_and_send_back_no_value(
     write_parts(survey, workplace.folder / "canaries")
     workplace.raw["source"]["path"] = "canaries"
     sent = watch_orders(monkeypatch)
-    spread = tasks.spread.spread
+    spread = _spread.spread
 
     def answered(*args: Any) -> Any:
         found = spread(*args)
         sent.append(cloudpickle.dumps(found))
         return found
 
-    for module in (tasks.ingest_parts, tasks.validate_parts, tasks.swap_parts, tasks.assess_columns):
+    for module in (ingest, validate, swap, assess):
         monkeypatch.setattr(module, "spread", answered)
     run(workplace)
     assert len(sent) > 15

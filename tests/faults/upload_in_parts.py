@@ -13,9 +13,10 @@ from typing import Any
 import boto3
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from records import bundle, object_store
-from records.addresses import ObjectPath, place_of
-from records.upload import upload
+from penstock.records.bundle import bundle
+from penstock.records.bundle._upload import upload
+from penstock.records.files import object_store
+from penstock.records.files.addresses import ObjectPath, place_of
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PATIENCE = 60.0

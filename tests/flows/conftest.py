@@ -3,9 +3,9 @@ from __future__ import annotations
 import sys
 
 import pytest
-from ended_command import Ended, Typed
 
-from flows import cli
+from penstock.cli import main as cli
+from tests.flows.ended_command import Ended, Typed
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from flows.review import review
-from records.run import Run
+from penstock.flows.review import review
+from penstock.records.run import Run
 
 
 def die(*_: Any, **__: Any) -> None:

@@ -6,7 +6,7 @@ import sys
 
 from prefect import serve
 
-from flows.release import release
+from penstock.flows.release import release
 
 if __name__ == "__main__":
     # As a worker does, each flow run imports the flow in a process of its own.

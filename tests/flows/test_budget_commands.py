@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ended_command import Ended, Typed
 
-from records import Records, open_records
-from records.accounts import Claim
-from records.home import login
-from records.looks import ALLOWED, look
+from penstock.records import Records, open_records
+from penstock.records.home import login
+from penstock.records.ledger.accounts import Claim
+from penstock.records.ledger.looks import ALLOWED, look
+from tests.flows.ended_command import Ended, Typed
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
 DEFAULTS = {"--model": "dp", "--epsilon": "2", "--officer": "olga", "--reason": "agreed in the board"}

@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from good_specs import make_dp
-from workplace import Workplace
 
-from flows.plan import beside, budget_faults, draw_up_plan
-from flows.spec import Budget, load_spec
-from mechanisms.guarantee import Guarantee
-from mechanisms.refusal import SpecRefused
+from penstock.flows.planning import beside, budget_faults, draw_up_plan
+from penstock.flows.spec import Budget, load_spec
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.refusal import SpecRefused
+from tests.flows.good_specs import make_dp
+from tests.support.workplace import Workplace
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from ended_command import Typed
-from living_processes import LONGEST_WAIT
-from prefect_service import Service, named
 from typer.testing import CliRunner
-from workplace import Workplace
 
-from flows import cli
+from penstock.cli import main as cli
+from tests.flows.ended_command import Typed
+from tests.support.living_processes import LONGEST_WAIT
+from tests.support.prefect_service import Service, named
+from tests.support.workplace import Workplace
 
 
 def flow_runs(service: Service) -> int:

@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 
 import pytest
-from ended_command import Ended
-from living_processes import LONGEST_WAIT, MARK, processes
-from workplace import Workplace
 
-from records import open_records
-from records.home import Home
+from penstock.records import open_records
+from penstock.records.home import Home
+from tests.flows.ended_command import Ended
+from tests.support.living_processes import LONGEST_WAIT, MARK, processes
+from tests.support.workplace import Workplace
 
 ROOT = Path(__file__).parents[2]
-HUNG = str(ROOT / "tests" / "hung_release.py")
+HUNG = str(ROOT / "tests" / "support" / "hung_release.py")
 
 
 def environment(home: Path, mark: str) -> dict[str, str]:

@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from ended_command import Typed
 from sqlalchemy import text
-from workplace import PASSED, Workplace
 
-from flows import cli
-from records import Action, open_records, signing
-from records.bundle import seal, subjects
+from penstock.cli import main as cli
+from penstock.records import Action, open_records
+from penstock.records.bundle.bundle import seal, subjects
+from penstock.records.signing import signing
+from tests.flows.ended_command import Typed
+from tests.support.workplace import PASSED, Workplace
 
 
 @pytest.fixture(scope="module")
@@ -292,7 +293,7 @@ def test_an_export_is_made_and_verified_far_from_home(released: Workplace, tmp_p
     def penstock(*arguments: object, **settings: str) -> subprocess.CompletedProcess[bytes]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK")}
         return subprocess.run(
-            [sys.executable, "-m", "flows.cli", *map(str, arguments)],
+            [sys.executable, "-m", "penstock.cli.main", *map(str, arguments)],
             env={**inherited, "PYTHONPATH": str(Path(__file__).parents[2]), **settings},
             cwd=empty,
             capture_output=True,

@@ -6,17 +6,17 @@ import copy
 from typing import Any
 
 import pytest
-from good_specs import DP, GOOD, TABLE
-from workplace import Workplace
 
-from flows.outlook import look_ahead
-from flows.plan import draw_up_plan
-from flows.spec import load_spec, parse_spec
-from measures.bucket_measures import bucket_measure_names
-from measures.registry import measure_names, public_measures, record_measure_names
-from measures.table_measures import table_measure_names
-from mechanisms.refusal import Fault, SpecRefused
-from mechanisms.registry import MECHANISMS, spends
+from penstock.flows.outlook import look_ahead
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec, parse_spec
+from penstock.measures.cells.measures import table_measure_names
+from penstock.measures.groups.measures import bucket_measure_names
+from penstock.measures.registry import measure_names, public_measures, record_measure_names
+from penstock.mechanisms.refusal import Fault, SpecRefused
+from penstock.mechanisms.registry import MECHANISMS, spends
+from tests.flows.good_specs import DP, GOOD, TABLE
+from tests.support.workplace import Workplace
 
 CLOSE: dict[str, Any] = {
     **GOOD,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from workplace import Workplace
 
-from flows.deployed import SPECS, kept_spec, release_by_reference, require_home
-from mechanisms.refusal import SpecRefused
+from penstock.flows.release_by_reference import SPECS, kept_spec, release_by_reference, require_home
+from penstock.mechanisms.refusal import SpecRefused
+from tests.support.workplace import Workplace
 
 
 @pytest.fixture

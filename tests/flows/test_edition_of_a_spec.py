@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from good_specs import GOOD, changed
 
-from flows.plan import draw_up_plan, of_edition
-from flows.spec import parse_spec
-from mechanisms.refusal import SpecRefused
-from tasks.plan import Plan
+from penstock.flows.planning import draw_up_plan, of_edition
+from penstock.flows.spec import parse_spec
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.tasks.run.plan import Plan
+from tests.flows.good_specs import GOOD, changed
 
 
 def planned(**source: Any) -> Plan:

@@ -7,14 +7,14 @@ import subprocess
 import sys
 
 import pytest
-from living_processes import LONGEST_WAIT
 
-from flows.ended import TERMINATED
+from penstock.cli._termination import TERMINATED
+from tests.support.living_processes import LONGEST_WAIT
 
 # A handler that does nothing stands for one that the main thread never comes to.
 SCRIPT = """
 import signal, sys, time
-from flows.ended import end_in_time
+from penstock.cli._termination import end_in_time
 end_in_time(0.1)
 signal.signal(signal.SIGTERM, lambda *_: None)
 signal.signal(signal.SIGUSR1, lambda *_: sys.stdout.write("told\\n") and sys.stdout.flush())
@@ -43,7 +43,7 @@ def test_another_signal_ends_nothing_and_sigterm_ends_it(process: subprocess.Pop
 # The second signal comes while the end is put on record, and must not disturb it.
 UNWINDING = """
 import os, signal, time
-from flows.ended import Terminated, end_in_time
+from penstock.cli._termination import Terminated, end_in_time
 end_in_time()
 try:
     print("ready", flush=True)

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from living_processes import LONGEST_WAIT
 from prefect.settings import PREFECT_API_URL, temporary_settings
-from serving import LOOK_AGAIN, ask
-from waiting_release import events, introduce, release
-from workplace import Workplace
 
-from flows.table_form import release_table
-from flows.table_protections import ExactWithThreshold
-from mechanisms.refusal import SpecRefused
-from records.log import Action
-from tasks.tell import tell, tell_damage
+from penstock.flows.forms._table_protections import ExactWithThreshold
+from penstock.flows.forms.table import release_table
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.records.log.log import Action
+from penstock.tasks.run.events import tell, tell_damage
+from tests.support.living_processes import LONGEST_WAIT
+from tests.support.serving import LOOK_AGAIN, ask
+from tests.support.waiting_release import events, introduce, release
+from tests.support.workplace import Workplace
 
 pytestmark = pytest.mark.usefixtures("prefect_home")
 

@@ -12,18 +12,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from workplace import OPENED, PASSED, Workplace, open_dp_account, predicate
 
-from flows.demo import synthetic_survey
-from flows.outlook import look_ahead
-from flows.plan import draw_up_plan
-from flows.spec import json_schema, load_spec
-from mechanisms.randomness import seeded
-from records import open_records
-from records.home import Home
-from tasks.publish import Receipt
-from tasks.source import open_source, read_source
-from tasks.verification import verify_bundle
+from penstock.cli._demo import synthetic_survey
+from penstock.flows.outlook import look_ahead
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import json_schema, load_spec
+from penstock.mechanisms.randomness import seeded
+from penstock.records import open_records
+from penstock.records.home import Home
+from penstock.tasks.files.source import open_source, read_source
+from penstock.tasks.publish import Receipt
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.workplace import OPENED, PASSED, Workplace, open_dp_account, predicate
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "deployments" / "examples").glob("*.yaml"))
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -70,7 +70,7 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def release(spec: Path) -> Receipt:
-    from flows.release import release as flow
+    from penstock.flows.release import release as flow
 
     return flow(load_spec(spec))
 

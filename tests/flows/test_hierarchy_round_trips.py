@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.argus_hierarchy import parse_argus_hierarchy
-from flows.arx_hierarchy import parse_arx_hierarchy
-from mechanisms.refusal import SpecRefused
-from mechanisms.taxonomy import Taxonomy
+from penstock.flows.spec._argus_hierarchy import parse_argus_hierarchy
+from penstock.flows.spec._arx_hierarchy import parse_arx_hierarchy
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.mechanisms.taxonomy import Taxonomy
 
 # What a label may be made of, with all that separates, quotes and leads.
 LETTERS = st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp", "Cs"]) | st.sampled_from(";,\"'@ ")

@@ -9,19 +9,19 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from lineage_receiver import Receiver, read_event
-from waiting_release import move_clock
-from workplace import Workplace
 
-from flows.overdue import end_overdue
-from flows.spec import load_spec
-from measures.gates import GateRefused
-from records import open_records
-from records.places import DestinationNotWritable
+from penstock.flows.overdue import end_overdue
+from penstock.flows.spec import load_spec
+from penstock.measures.gates import GateRefused
+from penstock.records import open_records
+from penstock.records.bundle.places import DestinationNotWritable
+from tests.support.lineage_receiver import Receiver, read_event
+from tests.support.waiting_release import move_clock
+from tests.support.workplace import Workplace
 
 
 def release(workplace: Workplace) -> Any:
-    from flows.release import release as flow
+    from penstock.flows.release import release as flow
 
     return flow(load_spec(workplace.write_spec()))
 

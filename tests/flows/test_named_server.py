@@ -14,7 +14,7 @@ from unittest import mock
 
 import pytest
 
-from flows.named_server import ServerNotReady, be_quiet, quiet_settings, set_up_prefect
+from penstock.flows.prefect_setup import ServerNotReady, be_quiet, quiet_settings, set_up_prefect
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +84,7 @@ def test_the_users_own_settings_win_over_ours(tmp_path: Path, monkeypatch: pytes
 FORGOTTEN = """
 import sys
 from pathlib import Path
-from flows.named_server import be_quiet
+from penstock.flows.prefect_setup import be_quiet
 be_quiet(Path(sys.argv[1]))
 from prefect import flow
 @flow

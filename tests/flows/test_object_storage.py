@@ -9,20 +9,20 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from ended_command import Typed
-from s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, use_store
-from workplace import DESCRIPTIONS, PASSED, Workplace
 
-from flows import release as flow
-from flows.spec import load_spec
-from records import open_records
-from records.addresses import place_of
-from records.audit import RecordsDisagree, verify_everything
-from records.object_store import StoreRefused, StoreUnreachable
-from tasks import ingest
-from tasks.publish import Receipt
-from tasks.source import SourceUnreadable
-from tasks.verification import verify_bundle
+from penstock.flows import release as flow
+from penstock.flows.spec import load_spec
+from penstock.records import open_records
+from penstock.records.audit import RecordsDisagree, verify_everything
+from penstock.records.files.addresses import place_of
+from penstock.records.files.object_store import StoreRefused, StoreUnreachable
+from penstock.tasks import ingest
+from penstock.tasks.files.source import SourceUnreadable
+from penstock.tasks.publish import Receipt
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.flows.ended_command import Typed
+from tests.support.s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, use_store
+from tests.support.workplace import DESCRIPTIONS, PASSED, Workplace
 
 
 def release(workplace: Workplace) -> Receipt:

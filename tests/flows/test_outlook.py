@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from ended_command import Typed
-from good_specs import make_dp
-from workplace import Workplace
 
-from flows.outlook import look_ahead
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from measures.gates import GateRefused
-from measures.registry import measure
-from mechanisms.randomness import seeded
-from mechanisms.refusal import ColumnMissing, TableEmpty
-from mechanisms.registry import mechanism_of
-from tasks.source import open_source, read_source
+from penstock.flows.outlook import look_ahead
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.measures.gates import GateRefused
+from penstock.measures.registry import measure
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import ColumnMissing, TableEmpty
+from penstock.mechanisms.registry import mechanism_of
+from penstock.tasks.files.source import open_source, read_source
+from tests.flows.ended_command import Typed
+from tests.flows.good_specs import make_dp
+from tests.support.workplace import Workplace
 
 INJURIES = {"burn": ["heat"], "scald": ["heat"], "cut": ["any"], "heat": ["any"], "any": []}
 

@@ -5,17 +5,26 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from ended_command import Typed
-from waiting_release import WaitingRelease, actions, at_home, costs, events, make_waiting, move_clock, release
-from workplace import Workplace
 
-from flows.overdue import end_overdue
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from records import Home, open_records
-from records.digest import canonical
-from records.run import unfinished
-from tasks.job import attend
+from penstock.flows.overdue import end_overdue
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.records import Home, open_records
+from penstock.records.files.digest import canonical
+from penstock.records.run import unfinished
+from penstock.tasks.run.job import attend
+from tests.flows.ended_command import Typed
+from tests.support.waiting_release import (
+    WaitingRelease,
+    actions,
+    at_home,
+    costs,
+    events,
+    make_waiting,
+    move_clock,
+    release,
+)
+from tests.support.workplace import Workplace
 
 TOO_LATE = timedelta(days=14, seconds=1)
 

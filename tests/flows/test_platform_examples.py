@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workplace import Workplace
+
+from tests.support.workplace import Workplace
 
 PLATFORM = Path(__file__).parents[2] / "deployments" / "platform"
 

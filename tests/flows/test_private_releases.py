@@ -13,7 +13,24 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
-from workplace import (
+
+from penstock.cli.main import EXIT_CODES
+from penstock.flows.spec import load_spec
+from penstock.measures.gates import GateRefused
+from penstock.mechanisms import dp_microaggregation
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import Randomness, seeded
+from penstock.mechanisms.refusal import Refusal, SeedRefused, SpecRefused, TooFewRecords
+from penstock.mechanisms.registry import MECHANISMS
+from penstock.records import open_records
+from penstock.records.ledger.accounts import Cost
+from penstock.records.ledger.ledger import AccountMissing, BudgetExceeded, SecondRelease
+from penstock.reports.pages import number
+from penstock.tasks import protect as protecting
+from penstock.tasks.protect import PromiseDiffers
+from penstock.tasks.publish import Receipt
+from penstock.tasks.verification.bundle import Finding, verify_bundle
+from tests.support.workplace import (
     DESCRIPTIONS,
     OPENED,
     PASSED,
@@ -27,23 +44,6 @@ from workplace import (
     predicate,
 )
 
-from flows.cli import EXIT_CODES
-from flows.spec import load_spec
-from measures.gates import GateRefused
-from mechanisms import dp_microaggregation
-from mechanisms.protected import Protected
-from mechanisms.randomness import Randomness, seeded
-from mechanisms.refusal import Refusal, SeedRefused, SpecRefused, TooFewRecords
-from mechanisms.registry import MECHANISMS
-from records import open_records
-from records.accounts import Cost
-from records.ledger import AccountMissing, BudgetExceeded, SecondRelease
-from records.pages import number
-from tasks import protect as protecting
-from tasks.protect import PromiseDiffers
-from tasks.publish import Receipt
-from tasks.verification import Finding, verify_bundle
-
 both = pytest.mark.parametrize("mode", ["records", "marginals"])
 # So much that noise is far smaller than a step of the grid: what is released is the data, but for order and blocks.
 WITHOUT_NOISE = "1000000000000"
@@ -51,7 +51,7 @@ NOTHING_DRAWN = {"RESERVED", "SPENT", "PROTECTING", "PROTECTED"}
 
 
 def release(workplace: Workplace, *, again: bool = False) -> Receipt:
-    from flows.release import release as flow
+    from penstock.flows.release import release as flow
 
     return flow(load_spec(workplace.write_spec()), again=again)
 

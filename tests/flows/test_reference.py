@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.reference import reference
-from flows.spec import json_schema
-from mechanisms.registry import MECHANISMS
+from penstock.flows.spec import json_schema
+from penstock.flows.spec.reference import reference
+from penstock.mechanisms.registry import MECHANISMS
 
 
 def test_the_page_in_docs_is_written_from_the_models() -> None:

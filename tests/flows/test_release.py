@@ -14,26 +14,26 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import text
-from workplace import DESCRIPTIONS, PASSED, Workplace, files_of, predicate
 
-from flows.spec import load_spec
-from measures.gates import GateRefused
-from mechanisms.guarantee import Guarantee
-from mechanisms.protected import Protected
-from mechanisms.refusal import Refusal, TooFewRecords, ValueOutsideDomain
-from mechanisms.registry import MECHANISMS
-from records import LogAppendFailed, open_records
-from records.log import Action
-from records.places import DestinationNotWritable
-from records.run import RunDamaged
-from tasks.expectations import SuiteRefused, ValidationFailed
-from tasks.protect import PromiseDiffers
-from tasks.publish import Receipt
-from tasks.verification import verify_bundle
+from penstock.flows.spec import load_spec
+from penstock.measures.gates import GateRefused
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.refusal import Refusal, TooFewRecords, ValueOutsideDomain
+from penstock.mechanisms.registry import MECHANISMS
+from penstock.records import LogAppendFailed, open_records
+from penstock.records.bundle.places import DestinationNotWritable
+from penstock.records.log.log import Action
+from penstock.records.run import RunDamaged
+from penstock.tasks.protect import PromiseDiffers
+from penstock.tasks.publish import Receipt
+from penstock.tasks.validation.expectations import SuiteRefused, ValidationFailed
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.workplace import DESCRIPTIONS, PASSED, Workplace, files_of, predicate
 
 
 def release(workplace: Workplace) -> Receipt:
-    from flows.release import release as flow
+    from penstock.flows.release import release as flow
 
     return flow(load_spec(workplace.write_spec()))
 

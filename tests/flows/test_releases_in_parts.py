@@ -9,19 +9,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cluster import write_hive, write_parts
-from workplace import PASSED, Workplace, budget_of, make_table, open_dp_account
 
-from flows.release import release
-from flows.spec import load_spec
-from mechanisms import table
-from mechanisms.randomness import system
-from records import open_records
-from tasks import ingest_parts
-from tasks.layouts import read_table
-from tasks.parts import SourceTooLarge
-from tasks.source import SourceUnreadable, open_source, read_source
-from tasks.verification import verify_bundle
+from penstock.flows.release import release
+from penstock.flows.spec import load_spec
+from penstock.mechanisms import table
+from penstock.mechanisms.randomness import system
+from penstock.records import open_records
+from penstock.tasks.files.source import SourceUnreadable, open_source, read_source
+from penstock.tasks.files.tables import read_table
+from penstock.tasks.parts import ingest as ingest_parts
+from penstock.tasks.parts.working_copy import SourceTooLarge
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.cluster import write_hive, write_parts
+from tests.support.workplace import PASSED, Workplace, budget_of, make_table, open_dp_account
 
 
 def in_files(workplace: Workplace, kind: str, rows: int = 400) -> None:

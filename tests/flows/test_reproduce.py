@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ended_command import Ended, Typed
 from test_direction import imports
 
-from flows import reproduced_rows
-from flows.beside_print import as_printed, beside, half_a_unit, ours, printed_tables, verdict
-from flows.reproduce import NAMES, reproduce_one
-from mechanisms.refusal import SpecRefused
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.reproduction import rows as reproduced_rows
+from penstock.reproduction.beside_print import as_printed, beside, half_a_unit, ours, printed_tables, verdict
+from penstock.reproduction.tables import NAMES, reproduce_one
+from tests.flows.ended_command import Ended, Typed
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("mechanisms", "measures", "records", "tasks", "flows")
@@ -336,8 +336,10 @@ def test_nothing_on_the_way_of_a_release_can_reach_the_reproduction() -> None:
             if any(name == module or name.startswith(f"{module}.") for name in names)
         }
 
-    outside = {path for path in importers("mechanisms.reproduction") if not path.startswith("mechanisms/reproduction/")}
-    assert outside == {"flows/reproduced_rows.py"}
-    assert importers("flows.reproduced_rows") == {"flows/reproduce.py"}
-    assert importers("flows.reproduce") == {"flows/reproduce_commands.py"}
-    assert importers("flows.reproduce_commands") == {"flows/cli.py"}
+    outside = {
+        path for path in importers("penstock.reproduction.computed") if not path.startswith("mechanisms/reproduction/")
+    }
+    assert outside == {"reproduction/rows.py"}
+    assert importers("penstock.reproduction.rows") == {"reproduction/tables.py"}
+    assert importers("penstock.reproduction.tables") == {"api/cli/_reproduce.py"}
+    assert importers("penstock.cli._reproduce") == {"api/cli/main.py"}

@@ -6,8 +6,19 @@ import json
 from datetime import timedelta
 
 import pytest
-from ended_command import Typed
-from waiting_release import (
+
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.records import Action, Home, open_records
+from penstock.records.approval.approval import DecisionSignatureWrong
+from penstock.records.approval.decision import sign_decision, verify_decision
+from penstock.records.home import login
+from penstock.records.run import unfinished
+from penstock.records.signing.signing import existing_private_key, key_id, public_key
+from penstock.tasks.approve import take_decision
+from penstock.tasks.run.job import attend
+from tests.flows.ended_command import Typed
+from tests.support.waiting_release import (
     NOT_ALLOWED,
     STARTER,
     WaitingRelease,
@@ -18,18 +29,7 @@ from waiting_release import (
     make_waiting,
     move_clock,
 )
-from workplace import Workplace
-
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from records import Action, Home, open_records
-from records.approval import DecisionSignatureWrong
-from records.decision import sign_decision, verify_decision
-from records.home import login
-from records.run import unfinished
-from records.signing import existing_private_key, key_id, public_key
-from tasks.approve import take_decision
-from tasks.job import attend
+from tests.support.workplace import Workplace
 
 DIGEST = "ab" * 32
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ended_command import Typed
-from waiting_release import STARTER, WaitingRelease, at_home, make_waiting
 
-from flows.review_form import review_release
-from flows.run_ends import REFUSED
-from records.approval import NothingWaits, OwnRun
-from records.decision import DecisionSignatureWrong
+from penstock.flows.forms.review import review_release
+from penstock.flows.run_ends import REFUSED
+from penstock.records.approval.approval import NothingWaits, OwnRun
+from penstock.records.approval.decision import DecisionSignatureWrong
+from tests.flows.ended_command import Typed
+from tests.support.waiting_release import STARTER, WaitingRelease, at_home, make_waiting
 
 pytestmark = pytest.mark.usefixtures("prefect_home")
 

@@ -11,23 +11,32 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from ended_command import Typed
 from sqlalchemy import text
-from waiting_release import STARTER, WaitingRelease, actions, at_home, costs, events, make_waiting, release
-from workplace import DESCRIPTIONS, Workplace, files_of, predicate
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec, parse_spec
-from measures.gates import GateRefused
-from measures.measurement import Measurement
-from records import Action, Home, LogAltered, open_records
-from records.decision import sign_decision
-from records.home import login
-from records.run import RunDamaged, unfinished
-from records.signing import existing_private_key
-from tasks.approve import RefusedBefore, Waiting, take_decision
-from tasks.job import attend
-from tasks.verification import verify_bundle
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec, parse_spec
+from penstock.measures.gates import GateRefused
+from penstock.measures.measurement import Measurement
+from penstock.records import Action, Home, LogAltered, open_records
+from penstock.records.approval.decision import sign_decision
+from penstock.records.home import login
+from penstock.records.run import RunDamaged, unfinished
+from penstock.records.signing.signing import existing_private_key
+from penstock.tasks.approve import RefusedBefore, Waiting, take_decision
+from penstock.tasks.run.job import attend
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.flows.ended_command import Typed
+from tests.support.waiting_release import (
+    STARTER,
+    WaitingRelease,
+    actions,
+    at_home,
+    costs,
+    events,
+    make_waiting,
+    release,
+)
+from tests.support.workplace import DESCRIPTIONS, Workplace, files_of, predicate
 
 ROOT = Path(__file__).parents[2]
 DRAWN = ["RESERVED", "SPENT", "PROTECTING", "PROTECTED"]
@@ -304,7 +313,7 @@ def test_a_starter_without_a_name_is_known_by_login_alone(workplace: Workplace) 
 
 def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure as ever, but as if on a sample: the value lies inside the limit, its interval reaches beyond."""
-    from tasks import assess
+    from penstock.tasks import assess
 
     judge = assess.judge
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from workplace import Workplace, make_close, make_private, make_table, make_units
 
-from flows.plan import draw_up_plan
-from flows.spec import Run, load_spec
-from mechanisms.refusal import SpecRefused
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import Run, load_spec
+from penstock.mechanisms.refusal import SpecRefused
+from tests.support.workplace import Workplace, make_close, make_private, make_table, make_units
 
 DASK = {"engine": "dask", "address": "tcp://10.0.0.1:8786"}
 LIMIT = {"memory": "2 GB"}

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from flows.screen import Screen
-from tasks.steps import STEPS
+from penstock.cli._screen import Screen
+from penstock.tasks.run.steps import STEPS
 
 
 def run_through(screen: Screen) -> None:

@@ -9,9 +9,9 @@ from prefect import flow
 from prefect.context import FlowRunContext
 from prefect.exceptions import ParameterTypeError
 
-from flows.release import release
-from flows.server_optional import ServerOptional, server_optional
-from tasks.step import Step
+from penstock.flows.release import release
+from penstock.flows.server_optional import ServerOptional, server_optional
+from penstock.tasks.run.step import Step
 
 
 @server_optional("half")

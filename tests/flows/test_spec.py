@@ -10,12 +10,12 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from good_specs import DP, GOOD, changed
 from pydantic import ValidationError
 
-from flows.spec import ReleaseSpec, json_schema, load_spec, parse_spec
-from mechanisms.refusal import SpecRefused
-from mechanisms.registry import MECHANISMS
+from penstock.flows.spec import ReleaseSpec, json_schema, load_spec, parse_spec
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.mechanisms.registry import MECHANISMS
+from tests.flows.good_specs import DP, GOOD, changed
 
 
 def test_a_good_spec_is_accepted_and_frozen() -> None:

@@ -6,14 +6,14 @@ import copy
 from typing import Any
 
 import pytest
-from good_specs import DP, GOOD, TABLE, changed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.spec import parse_spec
-from measures.registry import measure_names, public_measures
-from mechanisms.refusal import Fault, SpecRefused
-from mechanisms.registry import MECHANISMS
+from penstock.flows.spec import parse_spec
+from penstock.measures.registry import measure_names, public_measures
+from penstock.mechanisms.refusal import Fault, SpecRefused
+from penstock.mechanisms.registry import MECHANISMS
+from tests.flows.good_specs import DP, GOOD, TABLE, changed
 
 
 def faults_of(raw: object) -> tuple[Fault, ...]:

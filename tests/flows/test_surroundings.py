@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flows import surroundings
-from flows.surroundings import WorkingFolderRefused, is_own_folder, keep_inside
+from penstock.flows import surroundings
+from penstock.flows.surroundings import WorkingFolderRefused, is_own_folder, keep_inside
 
 SET = ("TMPDIR", "NUMBA_CACHE_DIR", "PREFECT_SERVER_UI_STATIC_DIRECTORY")
 

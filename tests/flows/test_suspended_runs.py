@@ -18,18 +18,18 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from ended_command import Typed
-from living_processes import LONGEST_WAIT, MARK, processes, wait_for_death
 from prefect import get_client
 from prefect.exceptions import ObjectNotFound
-from prefect_service import Service, named
-from waiting_release import actions, at_home, events, introduce, release
-from workplace import Workplace, files_of
 
-from flows.spec import load_spec
-from records import Home, open_records
-from records.run import outcomes
-from tasks.verification import verify_bundle
+from penstock.flows.spec import load_spec
+from penstock.records import Home, open_records
+from penstock.records.run import outcomes
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.flows.ended_command import Typed
+from tests.support.living_processes import LONGEST_WAIT, MARK, processes, wait_for_death
+from tests.support.prefect_service import Service, named
+from tests.support.waiting_release import actions, at_home, events, introduce, release
+from tests.support.workplace import Workplace, files_of
 
 ROOT = Path(__file__).parents[2]
 NAME = "review-test"

@@ -12,17 +12,17 @@ from prefect import get_client
 from prefect.exceptions import ParameterTypeError
 from prefect.states import State
 from prefect.utilities.callables import parameter_schema
-from workplace import Workplace, budget_of, make_table, open_dp_account
 
-from flows.demo import DATA_DESCRIPTION
-from flows.run_ends import REFUSED
-from flows.table_form import release_table, spec_of_table
-from flows.table_protections import DifferentialPrivacy
-from measures.gates import GateRefused
-from mechanisms.refusal import SpecRefused
-from records.ledger import SecondRelease
-from tasks.publish import Receipt
-from tasks.verification import verify_bundle
+from penstock.cli._demo import DATA_DESCRIPTION
+from penstock.flows.forms._table_protections import DifferentialPrivacy
+from penstock.flows.forms.table import release_table, spec_of_table
+from penstock.flows.run_ends import REFUSED
+from penstock.measures.gates import GateRefused
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.records.ledger.ledger import SecondRelease
+from penstock.tasks.publish import Receipt
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.workplace import Workplace, budget_of, make_table, open_dp_account
 
 PRIVATE = {"kind": "differential privacy", "epsilon": "1", "adjacency": "replace"}
 EXACT = {"kind": "exact with threshold"}

@@ -11,12 +11,12 @@ import jsonschema
 import pytest
 import yaml
 
-from flows.plan import draw_up_plan
-from flows.spec import ReleaseSpec, json_schema, load_spec, parse_spec
-from flows.taxonomies import read_taxonomy
-from mechanisms.columns import Column
-from mechanisms.refusal import SpecRefused
-from mechanisms.taxonomy import Taxonomy
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import ReleaseSpec, json_schema, load_spec, parse_spec
+from penstock.flows.spec._taxonomies import read_taxonomy
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.mechanisms.taxonomy import Taxonomy
 
 TREE = {"port": ["coast"], "beach": ["coast"], "sea": ["place"], "coast": ["place"], "place": []}
 SPEC: dict[str, Any] = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from ended_command import Typed
-from user_house import CHEAP, known, opens
-from workplace import Workplace
 
-from records import Action, Home, open_records, user_secrets
-from records.home import login
-from records.users import Role, is_token, must_choose
+from penstock.records import Action, Home, open_records
+from penstock.records.home import login
+from penstock.records.people import _secrets as user_secrets
+from penstock.records.people.users import Role, is_token, must_choose
+from tests.flows.ended_command import Typed
+from tests.records.user_house import CHEAP, known, opens
+from tests.support.workplace import Workplace
 
 REASON = ("--reason", "works here")
 

@@ -1,7 +1,7 @@
 """Releases and refusals as they are written down in this folder, with chance and time taken out.
 
 A change of these files is a change of what users and their programs see: look at it line by line.
-`python tests/golden/recorded.py` writes them anew.
+`python -m tests.golden.recorded` writes them anew.
 """
 
 from __future__ import annotations
@@ -19,21 +19,17 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from penstock.cli import main as cli
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.records import open_records
+from tests.flows.good_specs import DP, GOOD, TABLE, changed
+from tests.support.workplace import Workplace, make_private, make_table, make_units, open_dp_account
+from tests.tasks.close_release import EVERY, make_close_in
+from tests.tasks.described_release import RELEASES, prepare
+
 ROOT = Path(__file__).parents[2]
-for folder in (ROOT, ROOT / "tests", ROOT / "tests" / "tasks", ROOT / "tests" / "flows"):
-    sys.path.insert(0, str(folder))
-
-from close_release import EVERY, make_close_in
-from described_release import RELEASES, prepare
-from good_specs import DP, GOOD, TABLE, changed
-from workplace import Workplace, make_private, make_table, make_units, open_dp_account
-
-from flows import cli
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from mechanisms.guarantee import ADDS_UP
-from records import open_records
-
 HERE = Path(__file__).parent
 EXAMPLES = sorted((ROOT / "deployments" / "examples").glob("*.yaml"))
 
@@ -96,7 +92,7 @@ FORMS: dict[str, Callable[[Workplace], None]] = {
     "refused by the budget": _too_dear,
 }  # fmt: skip
 
-_COLUMN, _PROTECT = "source/columns", "protect/0"
+_COLUMN, _PROTECT, _TABLE = "source/columns", "protect/0", TABLE["protect"][0]
 BROKEN: dict[str, Any] = {
     "no mapping": ["a", "list"],
     "unknown key": changed("colour", "red"),
@@ -130,7 +126,7 @@ BROKEN: dict[str, Any] = {
     "dimension twice": changed(f"{_PROTECT}/dimensions", ["injury", "injury"], TABLE),
     "sum of a dimension": changed(f"{_PROTECT}/sums", ["injury"], TABLE),
     "unknown model": changed(f"{_PROTECT}/model", "edp", TABLE),
-    "not acknowledged": changed(_PROTECT, {**TABLE["protect"][0], "model": "bdp", "adjacency": "bootstrap_replace"}, TABLE),
+    "not acknowledged": changed(_PROTECT, {**_TABLE, "model": "bdp", "adjacency": "bootstrap_replace"}, TABLE),
     "adjacency of another model": changed(f"{_PROTECT}/adjacency", "from_D", TABLE),
     "two mechanisms": changed("protect", [GOOD["protect"][0], GOOD["protect"][0]]),
     "no budget": changed("budget", ..., TABLE),
@@ -216,7 +212,7 @@ def _trust_rita() -> None:
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from records.people import trust
+    from penstock.records.people.trusted_keys import trust
 
     key = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33))).public_key()
     trust(open_records().log, "rita", key, reason="met in person", actor="olga", now=datetime.now(UTC))

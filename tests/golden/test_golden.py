@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from recorded import EXAMPLES, FORMS, file_of, planned, refused, released, text_of
+
+from tests.golden.recorded import EXAMPLES, FORMS, file_of, planned, refused, released, text_of
 
 
 @pytest.mark.parametrize("form", FORMS)

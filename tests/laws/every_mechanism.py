@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
+from penstock.mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from auditor import audit
+
+from tests.laws.auditor import audit
 
 TRIALS = 200_000
 

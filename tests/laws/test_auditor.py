@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from auditor import audit, interval, lower_bound
 from scipy.stats import binom
+
+from tests.laws.auditor import audit, interval, lower_bound
 
 TRIALS = 200_000
 EPSILON = math.log(3)

@@ -15,11 +15,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mechanisms.columns import Column
-from mechanisms.dp_microaggregation import Params, protect, settle
-from mechanisms.microaggregation.orders import Corner
-from mechanisms.randomness import seeded
-from mechanisms.taxonomy import score_table
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.dp_microaggregation import Params, protect, settle
+from penstock.mechanisms.dp_microaggregation.orders import Corner
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.taxonomy import score_table
 
 BIT = Column(role="confidential", type="integer", domain=(0, 1))
 STEPS = Column(role="confidential", type="integer", domain=(0, 3))

@@ -8,13 +8,13 @@ from math import prod
 
 import numpy as np
 import pytest
-from chance import assert_uniform
 
-from mechanisms.buckets.allotment import allot
-from mechanisms.buckets.assigned import dealt_out
-from mechanisms.buckets.cuts import bucketed
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
+from penstock.mechanisms.closeness._allotment import allot
+from penstock.mechanisms.closeness._assigned import dealt_out
+from penstock.mechanisms.closeness._cuts import bucketed
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from tests.laws.chance import assert_uniform
 
 INCOME = Column(role="confidential", type="continuous", domain=(0, 10))
 DRAWS = 3000

@@ -4,14 +4,14 @@ import copy
 
 import numpy as np
 import pytest
-from every_mechanism import EVERY, GROUPED, SAMPLES, TABLES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from measures.bucket_output import BucketOutput
-from measures.recheck import recheck, recheck_buckets, recheck_table
-from measures.table_output import TableOutput
-from mechanisms.registry import MECHANISMS
+from penstock.measures.cells.output import TableOutput
+from penstock.measures.groups.output import BucketOutput
+from penstock.measures.recheck import recheck, recheck_buckets, recheck_table
+from penstock.mechanisms.registry import MECHANISMS
+from tests.laws.every_mechanism import EVERY, GROUPED, SAMPLES, TABLES
 
 every_mechanism = pytest.mark.parametrize("name", EVERY)
 releasing_records = pytest.mark.parametrize("name", SAMPLES)

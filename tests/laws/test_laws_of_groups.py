@@ -4,9 +4,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from every_mechanism import GROUPING, SAMPLES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from tests.laws.every_mechanism import GROUPING, SAMPLES
 
 law = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms.microaggregation.orders import (
+from penstock.mechanisms.dp_microaggregation.orders import (
     Axis,
     Corner,
     CornersInTurn,

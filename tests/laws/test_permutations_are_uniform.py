@@ -4,12 +4,12 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from chance import Scripted, assert_uniform, every_shuffle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms.permutation import permutation, permute_within
-from mechanisms.randomness import seeded, system
+from penstock.mechanisms.permutation import permutation, permute_within
+from penstock.mechanisms.randomness import seeded, system
+from tests.laws.chance import Scripted, assert_uniform, every_shuffle
 
 RUNS = 48_000
 

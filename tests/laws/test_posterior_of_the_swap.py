@@ -7,13 +7,13 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from chance import assert_uniform, every_shuffle, posterior
 
-from mechanisms.columns import Column
-from mechanisms.microaggregation import individual_ranking, mdav
-from mechanisms.permutation import permute_within
-from mechanisms.probabilistic_k_anonymity import Params, protect
-from mechanisms.randomness import seeded
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.microaggregation import individual_ranking, mdav
+from penstock.mechanisms.permutation import permute_within
+from penstock.mechanisms.probabilistic_k_anonymity import Params, protect
+from penstock.mechanisms.randomness import seeded
+from tests.laws.chance import assert_uniform, every_shuffle, posterior
 
 KEY = Column(role="quasi_identifier", type="integer", domain=(0, 100))
 VALUE = Column(role="confidential", type="integer", domain=(0, 100))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("mechanisms", "measures", "records", "tasks", "flows")
+ROOMS = ("mechanisms", "measures", "records", "reports", "reproduction", "tasks", "flows", "api")
 MODULES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 
 # Where numbers of chance come from in Python, NumPy, SciPy, OpenDP and the operating system.
@@ -70,7 +70,7 @@ def allowed(path: Path) -> set[str]:
         return {"numpy.random", "os.urandom"}
     if path == ROOT / "mechanisms" / "noise" / "laplace.py":
         return {"opendp"}  # for releases only: it draws from the system whatever it is given
-    is_free = any(path.is_relative_to(ROOT / room) for room in ("records", "flows/server"))
+    is_free = any(path.is_relative_to(ROOT / room) for room in ("records", "api/server"))
     return {"secrets"} if is_free else set()
 
 
@@ -106,7 +106,11 @@ def test_the_search_notices_every_way_to_reach_a_generator(source: str, found: s
 
 @pytest.mark.parametrize(
     "source",
-    ["from mechanisms.randomness import Randomness", "import numpy as np\nnp.asarray(1)", "randomness.words(1)"],
+    [
+        "from penstock.mechanisms.randomness import Randomness",
+        "import numpy as np\nnp.asarray(1)",
+        "randomness.words(1)",
+    ],
 )
 def test_the_search_leaves_other_names_alone(source: str) -> None:
     assert sources_of_chance(source) == set()
@@ -117,10 +121,10 @@ def test_only_protect_asks_the_system_and_only_what_publishes_nothing_confidenti
     for path in MODULES:
         for name in names_used(path.read_text(encoding="utf-8")):
             module, _, function = name.rpartition(".")
-            if module == "mechanisms.randomness" and function in found:
+            if module == "penstock.mechanisms.randomness" and function in found:
                 found[function].add(str(path.relative_to(ROOT)))
     # A worker of a cluster draws for itself what `protect` orders.
     assert found == {
-        "system": {"tasks/protect.py", "tasks/swap_parts.py"},
-        "seeded": {"flows/demo.py", "flows/reproduced_rows.py"},
+        "system": {"tasks/protect.py", "tasks/parts/swap.py"},
+        "seeded": {"api/cli/_demo.py", "reproduction/rows.py"},
     }

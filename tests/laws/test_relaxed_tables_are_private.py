@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_tables import DECLARED, Record, cells_of, columns_of, reach, records_of, steps, table, totals
 from test_wrong_calibrations_of_the_sources import CONTINGENCY_TABLE, MAGNITUDE_TABLE, Wrong
 
-from mechanisms.protected import Protected
-from mechanisms.randomness import seeded
-from mechanisms.refusal import ScaleZero
-from mechanisms.table import Params, protect
-from mechanisms.tables.noise import cell_noise
-from mechanisms.tables.scales import Scales
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import ScaleZero
+from penstock.mechanisms.table import Params, protect
+from penstock.mechanisms.table.noise import cell_noise
+from penstock.mechanisms.table.scales import Scales
+from tests.support.plain_tables import DECLARED, Record, cells_of, columns_of, reach, records_of, steps, table, totals
 
 EVERY = [*records_of(x=[-1, 0, 1, 2])]
 DATA = st.lists(st.sampled_from(EVERY), min_size=1, max_size=4)

@@ -12,13 +12,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from auditor import lower_bound
-from neighbour_pairs import CASES, CORNER_CHAIN, EVERY_ATTRIBUTE, LOWER_BLOCK, OWN_ROW, RANKED_ROWS, SMALLEST_ROWS
 
-from mechanisms.columns import Column
-from mechanisms.dp_microaggregation import Params, protect, settle
-from mechanisms.microaggregation.orders import Blocks
-from mechanisms.randomness import seeded
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.dp_microaggregation import Params, protect, settle
+from penstock.mechanisms.dp_microaggregation.orders import Blocks
+from penstock.mechanisms.randomness import seeded
+from tests.laws.auditor import lower_bound
+from tests.laws.neighbour_pairs import (
+    CASES,
+    CORNER_CHAIN,
+    EVERY_ATTRIBUTE,
+    LOWER_BLOCK,
+    OWN_ROW,
+    RANKED_ROWS,
+    SMALLEST_ROWS,
+)
 
 UNIT = Column(role="confidential", type="continuous", domain=(0, 1))
 

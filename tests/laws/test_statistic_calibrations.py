@@ -11,10 +11,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from auditor import lower_bound
 
-from mechanisms.randomness import seeded
-from mechanisms.summaries import MEDIAN, SortedGroups, local, quantile
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.statistics import MEDIAN, SortedGroups, quantile
+from penstock.mechanisms.statistics import _local as local
+from tests.laws.auditor import lower_bound
 
 TRIALS = 8_000
 FIRST, SECOND = (0, 0, 0), (0, 0, 1)

@@ -13,7 +13,8 @@ from itertools import combinations_with_replacement, product
 from math import exp, log
 
 import pytest
-from statistics_by_definition import EPSILON, FIGURES, STEPS, box_shell, facts_of, measured, params, score
+
+from tests.support.statistics_by_definition import EPSILON, FIGURES, STEPS, box_shell, facts_of, measured, params, score
 
 SETTINGS = {
     "replaced among groups": ("replace", ("side",)),

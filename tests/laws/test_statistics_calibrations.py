@@ -10,14 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from auditor import lower_bound
-from statistics_by_definition import FIGURES as BY_DEFINITION
 
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
-from mechanisms.statistics import Params, protect
-from mechanisms.summaries import SortedGroups
-from mechanisms.summaries.private import questions
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.statistics import Params, SortedGroups, protect
+from penstock.mechanisms.statistics._private import questions
+from tests.laws.auditor import lower_bound
+from tests.support.statistics_by_definition import FIGURES as BY_DEFINITION
 
 TRIALS = 20_000
 # The exponential mechanism draws group by group.

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from test_wrong_calibrations_of_the_sources import CONTINGENCY_TABLE, MAGNITUDE_TABLE
 
-from mechanisms.randomness import seeded
-from mechanisms.tables.cells import build_cells
-from mechanisms.tables.noise import cell_noise
-from mechanisms.tables.scales import (
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.table.cells import build_cells
+from penstock.mechanisms.table.noise import cell_noise
+from penstock.mechanisms.table.scales import (
     Scales,
     bootstrap_contingency_scales,
     every_cell_its_own_scale,

@@ -17,15 +17,15 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from plain_tables import DECLARED, Record, records_of, table, totals
 from test_wrong_calibrations_of_the_sources import CONTINGENCY_TABLE, MAGNITUDE_TABLE
 
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
-from mechanisms.table import Params, faults
-from mechanisms.tables.draws import Noise, noise_of
-from mechanisms.tables.settings import levels
-from mechanisms.tables.settled import Entry, settle
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.table import Params, faults
+from penstock.mechanisms.table._chosen import Entry, settle
+from penstock.mechanisms.table.draws import Noise, noise_of
+from penstock.mechanisms.table.settings import levels
+from tests.support.plain_tables import DECLARED, Record, records_of, table, totals
 
 BASE: list[Record] = [
     {"area": "north", "size": "small", "x": 2, "z": 1},

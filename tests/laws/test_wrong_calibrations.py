@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from auditor import lower_bound
-from neighbour_pairs import CASES, EVERY_ATTRIBUTE, LOWER_BLOCK, OWN_ROW, RANKED_ROWS, SMALLEST_ROWS, TRIALS
 from scipy.stats import binom
 
-from mechanisms.randomness import seeded
-from mechanisms.reproduction import add_noise, corner_groups, group_means
+from penstock.mechanisms.randomness import seeded
+from penstock.reproduction.computed import add_noise, corner_groups, group_means
+from tests.laws.auditor import lower_bound
+from tests.laws.neighbour_pairs import CASES, EVERY_ATTRIBUTE, LOWER_BLOCK, OWN_ROW, RANKED_ROWS, SMALLEST_ROWS, TRIALS
 
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

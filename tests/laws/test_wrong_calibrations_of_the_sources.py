@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from auditor import audit
+
+from tests.laws.auditor import audit
 
 TRIALS = 200_000
 Draw = Callable[[np.random.Generator, int], np.ndarray]

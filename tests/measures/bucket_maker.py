@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from judged_columns import nominal, number, ordinal, promise
 
-from measures import BucketOutput, recheck_buckets
-from mechanisms.columns import Column
-from mechanisms.protected import Linked
+from penstock.measures import BucketOutput, recheck_buckets
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.protected import Linked
+from tests.measures.judged_columns import nominal, number, ordinal, promise
 
 SHOWN = ("unchanged_columns", "confidential_absent")
 AUDITS = {

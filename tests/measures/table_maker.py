@@ -7,11 +7,11 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
-from judged_columns import nominal, ordinal, promise
 
-from measures import TableOutput, recheck_table
-from mechanisms.columns import Column
-from mechanisms.layout import Figure, Layout, error_of
+from penstock.measures import TableOutput, recheck_table
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.layout import Figure, Layout, error_of
+from tests.measures.judged_columns import nominal, ordinal, promise
 
 NOISY = (
     "columns_as_declared",

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judged_columns import nominal, number, ordinal, promise
 
-from measures import RecheckImpossible, recheck
-from mechanisms import dp_microaggregation as dp
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
+from penstock.measures import RecheckImpossible, recheck
+from penstock.mechanisms import dp_microaggregation as dp
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from tests.measures.judged_columns import nominal, number, ordinal, promise
 
 N, K = 11, 3
 CHECKS = ("block_sizes", "one_value_per_block", "published_values", "epsilon_spent", "identifiers_absent")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bucket_maker import ANY, BUCKETED, PERMUTED, K, Made, N
-from judged_columns import number
+
+from tests.measures.bucket_maker import ANY, BUCKETED, PERMUTED, K, Made, N
+from tests.measures.judged_columns import number
 
 every = pytest.mark.parametrize("chosen", ANY, ids=repr)
 every_bucketed = pytest.mark.parametrize("chosen", BUCKETED, ids=repr)

@@ -8,11 +8,11 @@ from math import floor
 
 import numpy as np
 import pytest
-from bucket_maker import BUCKETED, K, Made, N
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measures.bucket_promise import at_most_exponential
+from penstock.measures.groups._promise import at_most_exponential
+from tests.measures.bucket_maker import BUCKETED, K, Made, N
 
 every_bucketed = pytest.mark.parametrize("chosen", BUCKETED, ids=repr)
 

@@ -8,13 +8,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from bucket_maker import KIND
 from hypothesis import given
 from hypothesis import strategies as st
-from judged_columns import nominal, number, ordinal
 
-from measures.bucket_labels import Categories, Interval, read_labels
-from mechanisms.columns import Column
+from penstock.measures.groups._labels import Categories, Interval, read_labels
+from penstock.mechanisms.columns import Column
+from tests.measures.bucket_maker import KIND
+from tests.measures.judged_columns import nominal, number, ordinal
 
 BANDS = Column(role="confidential", type="ordinal", categories=("0 to 5", "5 to 10", "10 to 20", "over 20"))
 

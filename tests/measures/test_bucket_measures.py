@@ -9,12 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bucket_maker import ANY, BUCKETED, Made, N
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judged_columns import nominal, number, ordinal
 
-from measures import (
+from penstock.measures import (
     Gate,
     MeasureUndefined,
     Verdict,
@@ -26,9 +24,11 @@ from measures import (
     record_measure_names,
     table_measure_names,
 )
-from measures.bucket_counts import largest_ratio
-from measures.checks import Check
-from mechanisms.columns import Column
+from penstock.measures.checks import Check
+from penstock.measures.groups._counts import largest_ratio
+from penstock.mechanisms.columns import Column
+from tests.measures.bucket_maker import ANY, BUCKETED, Made, N
+from tests.measures.judged_columns import nominal, number, ordinal
 
 NEED_BUCKETS = ("bucket_width", "closeness_ratio", "narrowest_bucket")
 

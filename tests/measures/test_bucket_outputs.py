@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bucket_maker import KIND
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
-from judged_columns import nominal, number
 
-from measures import BucketOutput, MeasureUndefined, bucket_measure_names, judge_buckets, recheck_buckets
-from mechanisms import closeness
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
-from mechanisms.refusal import Refusal
+from penstock.measures import BucketOutput, MeasureUndefined, bucket_measure_names, judge_buckets, recheck_buckets
+from penstock.mechanisms import closeness
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import Refusal
+from tests.measures.bucket_maker import KIND
+from tests.measures.judged_columns import nominal, number
 
 CONFIDENTIAL = {
     "income": number(-5, 100.5),

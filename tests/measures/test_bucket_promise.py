@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bucket_maker import ANY, Made, N
-from judged_columns import promise
 
-from measures import RecheckImpossible, recheck_buckets
+from penstock.measures import RecheckImpossible, recheck_buckets
+from tests.measures.bucket_maker import ANY, Made, N
+from tests.measures.judged_columns import promise
 
 every = pytest.mark.parametrize("chosen", ANY, ids=repr)
 
@@ -111,5 +111,10 @@ MODULES = ("checks", "counts", "labels", "loss", "measures", "output", "promise"
 def test_the_recheck_shares_no_code_with_the_mechanism(module):
     tree = ast.parse(Path(importlib.import_module(module).__file__).read_text(encoding="utf-8"))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    vocabulary = {"mechanisms.columns", "mechanisms.guarantee", "mechanisms.protected", "mechanisms.refusal"}
+    vocabulary = {
+        "penstock.mechanisms.columns",
+        "penstock.mechanisms.guarantee",
+        "penstock.mechanisms.protected",
+        "penstock.mechanisms.refusal",
+    }
     assert {name for name in imported if name.startswith("mechanisms")} <= vocabulary

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from bucket_maker import ANATOMY, K, Made, N
-from judged_columns import number
 
-from mechanisms.columns import Column
-from mechanisms.protected import Linked
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.protected import Linked
+from tests.measures.bucket_maker import ANATOMY, K, Made, N
+from tests.measures.judged_columns import number
 
 every_anatomy = pytest.mark.parametrize("chosen", ANATOMY, ids=repr)
 

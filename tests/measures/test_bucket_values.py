@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bucket_maker import ANY, BUCKETED, SOURCE, Made, N
 
-from mechanisms.columns import Column
-from mechanisms.protected import Linked
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.protected import Linked
+from tests.measures.bucket_maker import ANY, BUCKETED, SOURCE, Made, N
 
 every = pytest.mark.parametrize("chosen", ANY, ids=repr)
 every_bucketed = pytest.mark.parametrize("chosen", BUCKETED, ids=repr)

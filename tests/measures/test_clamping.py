@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judged_columns import promise
-from table_maker import BOUNDS, CELLS, DECLARED, Made, records
 
-from measures import table_counted
-from measures.clamping import clamped_columns, clamped_totals
-from measures.table_output import TableOutput
-from measures.table_parts import count_part
-from mechanisms.columns import Column
-from mechanisms.layout import Figure, Layout
+from penstock.measures.cells import counted as table_counted
+from penstock.measures.cells.output import TableOutput
+from penstock.measures.cells.parts import count_part
+from penstock.measures.clamping import clamped_columns, clamped_totals
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.layout import Figure, Layout
+from tests.measures.judged_columns import promise
+from tests.measures.table_maker import BOUNDS, CELLS, DECLARED, Made, records
 
 LOOSE = {
     name: column.model_copy(update={"outside": "clamp"}) if column.domain else column

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from measures import Check, Gate, GateRefused, Measurement, Verdict, decide
-from mechanisms.refusal import Fault
+from penstock.measures import Check, Gate, GateRefused, Measurement, Verdict, decide
+from penstock.mechanisms.refusal import Fault
 
 PASSED = Check("group_sizes", True, "every group has at least k = 3 records", "every group is large enough")
 FAILED = Check("unchanged_columns", False, "no other column changes", "a column changed: age")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judged_columns import nominal, number, ordinal
 
-from measures import MeasureUndefined, measure
+from penstock.measures import MeasureUndefined, measure
+from tests.measures.judged_columns import nominal, number, ordinal
 
 DECLARED = {"x": number(missing="own_group"), "y": number(), "kind": nominal(3)}
 

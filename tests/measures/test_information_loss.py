@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from judged_columns import nominal, number, ordinal
 
-from measures import MeasureUndefined, measure
+from penstock.measures import MeasureUndefined, measure
+from tests.measures.judged_columns import nominal, number, ordinal
 
 MIXED = {"x": number(-100, 100), "y": number(-100, 100), "rank": ordinal(4), "kind": nominal(3)}
 VALUES = st.floats(-100, 100).map(lambda value: round(value, 3))

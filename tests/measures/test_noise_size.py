@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from table_maker import box, laplace
 
-from measures.noise_size import _LEVELS, box_within, chance, laplace_within
+from penstock.measures.cells._noise_size import _LEVELS, box_within, chance, laplace_within
+from tests.measures.table_maker import box, laplace
 
 FALSE_ALARM = 1e-9
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measures.gates import Gate
-from measures.possible import Possible, Undefined, foreseen_faults, impossible, possible
-from measures.registry import measure, measure_names
-from mechanisms import closeness, probabilistic_k_anonymity
-from mechanisms.buckets.cuts import bucketed
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
-from mechanisms.registry import MECHANISMS
+from penstock.measures.gates import Gate
+from penstock.measures.possible import Possible, Undefined, foreseen_faults, impossible, possible
+from penstock.measures.registry import measure, measure_names
+from penstock.mechanisms import closeness, probabilistic_k_anonymity
+from penstock.mechanisms.closeness._cuts import bucketed
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.registry import MECHANISMS
 
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 9))
 PAY = Column(role="confidential", type="integer", domain=(0, 9))

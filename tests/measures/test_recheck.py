@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judged_columns import nominal, number, ordinal, promise
 
-from measures import RecheckImpossible, recheck
-from mechanisms import probabilistic_k_anonymity as pka
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
+from penstock.measures import RecheckImpossible, recheck
+from penstock.mechanisms import probabilistic_k_anonymity as pka
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from tests.measures.judged_columns import nominal, number, ordinal, promise
 
 N, K = 12, 3
 DECLARED = {
@@ -360,7 +360,12 @@ def test_no_records_refuse():
 def test_the_recheck_shares_no_code_with_a_mechanism(module):
     tree = ast.parse(Path(importlib.import_module(module).__file__).read_text(encoding="utf-8"))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    vocabulary = {"mechanisms.columns", "mechanisms.guarantee", "mechanisms.parallel", "mechanisms.refusal"}
+    vocabulary = {
+        "penstock.mechanisms.columns",
+        "penstock.mechanisms.guarantee",
+        "penstock.mechanisms.parallel",
+        "penstock.mechanisms.refusal",
+    }
     assert {name for name in imported if name.startswith("mechanisms")} <= vocabulary
 
 

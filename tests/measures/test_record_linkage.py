@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judged_columns import nominal, number, ordinal
 from scipy.spatial import cKDTree
 
-from measures import MeasureUndefined, measure
-from mechanisms.columns import Column, Columns, Declared
-from mechanisms.microaggregation.points import points
+from penstock.measures import MeasureUndefined, measure
+from penstock.mechanisms.columns import Column, Columns, Declared
+from penstock.mechanisms.points import points
+from tests.measures.judged_columns import nominal, number, ordinal
 
 record_linkage = measure("record_linkage")
 

@@ -6,10 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from judged_columns import nominal, number
 
-import measures
-from measures import (
+from penstock import measures
+from penstock.measures import (
     Measurement,
     MeasureUndefined,
     MeasureUnknown,
@@ -20,11 +19,12 @@ from measures import (
     record_measure_names,
     table_measure_names,
 )
-from measures.comparison import compare
-from measures.foreseen import worst_error
-from measures.registry import judge
-from mechanisms.columns import Column
-from mechanisms.refusal import ColumnTypeWrong, ValueMissing
+from penstock.measures.foreseen import worst_error
+from penstock.measures.records.comparison import compare
+from penstock.measures.registry import judge
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import ColumnTypeWrong, ValueMissing
+from tests.measures.judged_columns import nominal, number
 
 DECLARED = {
     "id": Column(role="identifier"),

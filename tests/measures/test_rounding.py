@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measures.rounding import not_above, not_below
+from penstock.mechanisms.numbers.rounding import not_above, not_below
 
 limits = st.decimals(min_value=Decimal("-1e6"), max_value=Decimal("1e6"), places=8)
 nudges = st.sampled_from([Fraction(0), Fraction(1, 10**30), -Fraction(1, 10**30), Fraction(1, 3**40), Fraction(1, 7)])

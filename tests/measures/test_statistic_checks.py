@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measures.checks import RecheckImpossible
-from measures.statistic_checks import statistic_checks
-from measures.table_output import TableOutput
-from mechanisms import statistics
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
-from mechanisms.refusal import ScaleZero
+from penstock.measures.cells.output import TableOutput
+from penstock.measures.cells.statistic_checks import statistic_checks
+from penstock.measures.checks import RecheckImpossible
+from penstock.mechanisms import statistics
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import ScaleZero
 
 DECLARED = {
     "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S", "E")),

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table_maker import ANY, BOOTSTRAP, BOUNDS, CELLS, EMPTY, FIGURES, NOISY, Made, records
 
-from measures import RecheckImpossible, recheck_table
-from measures.table_checks import table_checks
-from mechanisms.columns import Column
-from mechanisms.layout import Figure
+from penstock.measures import RecheckImpossible, recheck_table
+from penstock.measures.cells.checks import table_checks
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.layout import Figure
+from tests.measures.table_maker import ANY, BOOTSTRAP, BOUNDS, CELLS, EMPTY, FIGURES, NOISY, Made, records
 
 every = pytest.mark.parametrize("chosen", ANY, ids=repr)
 

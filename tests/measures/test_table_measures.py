@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from table_maker import BOUNDS, CELLS, FIGURES, Made
 
-from measures import Gate, MeasureUndefined, Verdict, decide, judge_table, measure_names, table_measure_names
-from measures.checks import Check
-from measures.registry import record_measure_names
-from mechanisms.columns import Column
-from mechanisms.layout import Figure
+from penstock.measures import Gate, MeasureUndefined, Verdict, decide, judge_table, measure_names, table_measure_names
+from penstock.measures.checks import Check
+from penstock.measures.registry import record_measure_names
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.layout import Figure
+from tests.measures.table_maker import BOUNDS, CELLS, FIGURES, Made
 
 RULES = ("largest_share", "p_percent", "smallest_frequency", "two_largest_share")
 ERRORS = ("cell_error", "largest_cell_error", "margin_error")
@@ -106,7 +106,7 @@ def by_definition(made, column):
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(6, 60))
 def test_rules_are_those_of_the_definitions(seed, n):
-    from table_maker import records
+    from tests.measures.table_maker import records
 
     made = Made("k_anon", original=records(n, seed))
     output = made.output()

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judged_columns import nominal
-from table_maker import ANY, BOOTSTRAP, BOUNDS, CELLS, EMPTY, FIGURES, Made, records
 
-from measures.table_measures import judge_table
-from mechanisms.columns import Column
+from penstock.measures.cells.measures import judge_table
+from penstock.mechanisms.columns import Column
+from tests.measures.judged_columns import nominal
+from tests.measures.table_maker import ANY, BOOTSTRAP, BOUNDS, CELLS, EMPTY, FIGURES, Made, records
 
 noisy = pytest.mark.parametrize("chosen", ANY[:-1], ids=repr)
 every = pytest.mark.parametrize("chosen", ANY, ids=repr)

@@ -7,7 +7,7 @@ from math import exp, tanh
 import numpy as np
 from scipy.stats import chi2
 
-from mechanisms.randomness import seeded, system
+from penstock.mechanisms.randomness import seeded, system
 
 # A correct sampler fails one of these tests with probability 1e-9 over its seeds.
 FALSE_ALARM = 1e-9

@@ -8,10 +8,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from plain_tables import DECLARED, table
-
-from mechanisms.columns import Column
-from mechanisms.tables.settings import Params
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.table.settings import Params
+from tests.support.plain_tables import DECLARED, table
 
 YES_NO = ("yes", "no")
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bucketed_by_definition import bucketed_by_definition
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms.microaggregation import bucketed_groups, mdav
-from mechanisms.refusal import ColumnTypeWrong, ValueMissing
+from penstock.mechanisms.microaggregation import bucketed_groups, mdav
+from penstock.mechanisms.refusal import ColumnTypeWrong, ValueMissing
+from tests.mechanisms.bucketed_by_definition import bucketed_by_definition
 
 KINDS = ["grid", "tenths", "constant", "duplicates", "normal"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from mechanisms.columns import Column
-from mechanisms.probabilistic_k_anonymity import Params, protect
-from mechanisms.randomness import seeded
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.probabilistic_k_anonymity import Params, protect
+from penstock.mechanisms.randomness import seeded
 
 DATA = Path(os.environ.get("PENSTOCK_DATA", Path(__file__).parents[3] / "shared" / "data"))
 CENSUS = DATA / "census_casc.parquet"

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms.columns import Column
-from mechanisms.microaggregation.centroids import centroid, grouped
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.microaggregation.centroids import centroid, grouped
 
 CATEGORIES = ("a", "b", "c", "d")
 ORDINAL = Column(role="quasi_identifier", type="ordinal", categories=CATEGORIES)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mechanisms import clamping
-from mechanisms.columns import Column
-from mechanisms.registry import MECHANISMS
+from penstock.mechanisms import clamping
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.registry import MECHANISMS
 
 REGION = Column(role="quasi_identifier", type="nominal", categories=("a", "b"))
 INCOME = Column(role="confidential", type="continuous", domain=(0, 100))
@@ -40,7 +40,7 @@ def told(name: str, outside: str) -> tuple[Any, tuple[str, ...], tuple[str, ...]
     params = mechanism.params.model_validate(settings)
     declared = {"region": REGION, "income": INCOME.model_copy(update={"outside": outside})}
     treated = " ".join(mechanism.treatments(params, declared).values())
-    foreseen = mechanism.foresee(params, declared, None)
+    foreseen = mechanism.expect(params, declared, None)
     return mechanism.promise(params, declared), mechanism.advice(params, declared), foreseen, treated
 
 

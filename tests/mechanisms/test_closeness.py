@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from mechanisms.buckets.nearest import ClosenessInfeasible
-from mechanisms.closeness import Params, from_both_ends, promise, protect
-from mechanisms.columns import Column
-from mechanisms.microaggregation.points import points
-from mechanisms.protected import Protected
-from mechanisms.randomness import seeded
-from mechanisms.refusal import TooFewRecords
+from penstock.mechanisms.closeness import Params, from_both_ends, promise, protect
+from penstock.mechanisms.closeness._nearest import ClosenessInfeasible
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.points import points
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import TooFewRecords
 
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
 SEX = Column(role="quasi_identifier", type="nominal", categories=("m", "f"))
@@ -169,7 +169,7 @@ def test_groups_are_alike_in_their_quasi_identifiers(monkeypatch: pytest.MonkeyP
     """Against records dealt to the same groups at random; measured 0.004 against 0.90."""
     columns, declared = records(2000, ["income"], 11, ties=10**6)
     alike = loss(protect(columns, declared, params(t="2", k=10), seeded(1)), columns, declared)
-    from mechanisms.buckets import assigned
+    from penstock.mechanisms.closeness import _assigned as assigned
 
     def at_random(places: Any, of_row: Any, counts: Any) -> Any:
         labels = np.empty(len(of_row), np.int64)

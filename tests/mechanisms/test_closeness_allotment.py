@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mechanisms.buckets import allotment
-from mechanisms.buckets.allotment import allot, cut_points, group_number, within_limits
-from mechanisms.buckets.bound import bucket_number
-from mechanisms.buckets.nearest import ClosenessInfeasible, infeasible
+from penstock.mechanisms.closeness import _allotment as allotment
+from penstock.mechanisms.closeness._allotment import allot, cut_points, group_number, within_limits
+from penstock.mechanisms.closeness._nearest import ClosenessInfeasible, infeasible
+from penstock.mechanisms.closeness.bound import bucket_number
 
 bounds = st.fractions(min_value=Fraction(21, 20), max_value=6, max_denominator=40)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.buckets.bound import LARGEST_T, below_exp, bucket_number
+from penstock.mechanisms.closeness.bound import LARGEST_T, below_exp, bucket_number
 
 epsilons = st.fractions(min_value=Fraction(1, 10**6), max_value=5, max_denominator=10**6)
 

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms.buckets.allotment import cut_points
-from mechanisms.buckets.cuts import bucketed, category_buckets
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
+from penstock.mechanisms.closeness._allotment import cut_points
+from penstock.mechanisms.closeness._cuts import bucketed, category_buckets
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
 
 INCOME = Column(role="confidential", type="continuous", domain=(0, 1000))
 DEGREE = Column(role="confidential", type="ordinal", categories=("none", "school", "college"))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.buckets.labels import category_label, concept_names, interval_label, range_label
-from mechanisms.columns import Column
+from penstock.mechanisms.closeness._labels import category_label, concept_names, interval_label, range_label
+from penstock.mechanisms.columns import Column
 
 INCOME = Column(role="confidential", type="continuous", domain=(0, 100_000))
 HOURS = Column(role="confidential", type="integer", domain=(1, 99))

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from mechanisms.closeness import Params, faults, promise, settled_facts
-from mechanisms.columns import Column
-from mechanisms.foresight.closeness import foresee
-from mechanisms.refusal import SettingRefused
-from mechanisms.usage.closeness import advice, treatments
+from penstock.mechanisms.closeness import Params, faults, promise, settled_facts
+from penstock.mechanisms.closeness._expect import expect
+from penstock.mechanisms.closeness._explain import advice, treatments
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import SettingRefused
 
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
 INCOME = Column(role="confidential", type="continuous", domain=(0, 1000))
@@ -181,25 +181,25 @@ def test_settled_is_the_exact_bound() -> None:
 
 
 def test_who_decides_is_told_the_number_of_groups_before_any_row_is_read() -> None:
-    told = " ".join(foresee(params(t="2", k=10), ONE, 30_162))
+    told = " ".join(expect(params(t="2", k=10), ONE, 30_162))
     assert "30,162 records make 3,016 groups of 10 or 11; the average risk is 0.1." in told
     assert "66.7 % of a group instead of 33.3 %" in told
     assert "not differential privacy" in told
-    larger = " ".join(foresee(params(t="99", k=2), ONE, 30_162))
+    larger = " ".join(expect(params(t="99", k=2), ONE, 30_162))
     assert "more than k" in larger
-    assert "it will be refused" in " ".join(foresee(params(t="11/10"), ONE, 10))
-    assert "it will be refused" in " ".join(foresee(params(t="50"), ONE, 10))
-    assert "as categories allow; unequal ones" in " ".join(foresee(params(t="2"), {"age": AGE, "cause": CAUSE}, 300))
-    assert "With equal buckets, groups of 6 work" in " ".join(foresee(params(t="2"), ONE, None))
-    assert "the factor is 4" in " ".join(foresee(params(t="2", several="each"), TWO, None))
+    assert "it will be refused" in " ".join(expect(params(t="11/10"), ONE, 10))
+    assert "it will be refused" in " ".join(expect(params(t="50"), ONE, 10))
+    assert "as categories allow; unequal ones" in " ".join(expect(params(t="2"), {"age": AGE, "cause": CAUSE}, 300))
+    assert "With equal buckets, groups of 6 work" in " ".join(expect(params(t="2"), ONE, None))
+    assert "the factor is 4" in " ".join(expect(params(t="2", several="each"), TWO, None))
 
 
 def test_who_decides_about_ranked_groups_is_warned() -> None:
-    told = " ".join(foresee(params(method="ranked", k=20), ONE, 100))
+    told = " ".join(expect(params(method="ranked", k=20), ONE, 100))
     assert "100 records make 5 groups; each holds 20 % of the records." in told
     assert "known up to the spread of its group" in told
     assert "like a sort" in told
-    assert "microaggregation" in " ".join(foresee(params(method="ranked"), TWO, None))
+    assert "microaggregation" in " ".join(expect(params(method="ranked"), TWO, None))
 
 
 def test_every_column_of_every_table_has_its_treatment() -> None:

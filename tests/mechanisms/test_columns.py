@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from mechanisms.columns import Column, named
-from mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
+from penstock.mechanisms.columns import Column, named
+from penstock.mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
 
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
 REGION = Column(role="quasi_identifier", type="nominal", categories=("N", "S", "E"), missing="category")

@@ -10,10 +10,21 @@ from itertools import combinations, product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_data_sets import CELLS, CONTENTS, DataSet, Release, data_sets, graph, is_odd, joint, longest_way, worst_ratio
 
-from mechanisms.composition import Charge, NotCountable, composed, counts_as, joined, why_not_together
-from mechanisms.guarantee import Model
+from penstock.mechanisms.composition import Charge, NotCountable, composed, counts_as, joined, why_not_together
+from penstock.mechanisms.guarantee import Model
+from tests.mechanisms.tiny_data_sets import (
+    CELLS,
+    CONTENTS,
+    DataSet,
+    Release,
+    data_sets,
+    graph,
+    is_odd,
+    joint,
+    longest_way,
+    worst_ratio,
+)
 
 MODEL_OF: dict[str, Model] = {
     "add_remove": "dp",

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from mechanisms.contributions import bounded
-from mechanisms.randomness import seeded
+from penstock.mechanisms.contributions import bounded
+from penstock.mechanisms.randomness import seeded
 
 UNITS = st.lists(st.integers(-(2**62), 2**62) | st.integers(0, 4), max_size=60)
 

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from mechanisms.columns import Column
-from mechanisms.dp_microaggregation import Params, protect, settle
-from mechanisms.foresight.dp_microaggregation import foresee
-from mechanisms.randomness import seeded
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.dp_microaggregation import Params, protect, settle
+from penstock.mechanisms.dp_microaggregation._expect import expect
+from penstock.mechanisms.randomness import seeded
 
 WIDTH = 100
 DECLARED = {
@@ -26,7 +26,7 @@ def settings(**chosen: object) -> Params:
 
 def line_about(name: str, params: Params, records: int, figure: float) -> str:
     """The sentence about a column that gives the figure."""
-    told = [line for line in foresee(params, DECLARED, records) if line.startswith(f"{name}: ")]
+    told = [line for line in expect(params, DECLARED, records) if line.startswith(f"{name}: ")]
     (found,) = (line for line in told if f" {figure:.3g}" in line)
     return found
 
@@ -78,34 +78,34 @@ def test_the_test_of_the_foretold_error_notices_another_epsilon() -> None:
 def test_a_category_is_foretold_its_distance() -> None:
     declared = {"region": Column(role="confidential", type="nominal", categories=("N", "S", "E"))}
     (part,) = settle(settings(), declared, RECORDS)
-    told = foresee(settings(), declared, RECORDS)
+    told = expect(settings(), declared, RECORDS)
     assert any(line.startswith("region: ") and f"{part.choice.errors[0]:.3g}" in line for line in told)
 
 
 def test_blocks_and_order_are_told_as_they_will_be() -> None:
     (part,) = settle(settings(k="auto"), DECLARED, RECORDS)
     choice = part.choice
-    told = foresee(settings(k="auto"), DECLARED, RECORDS)
+    told = expect(settings(k="auto"), DECLARED, RECORDS)
     assert any(f"{choice.blocks} blocks of {choice.k} records" in line and choice.order.name in line for line in told)
 
 
 def test_each_column_of_marginals_has_blocks_of_its_own() -> None:
-    told = foresee(settings(mode="marginals"), DECLARED, RECORDS)
+    told = expect(settings(mode="marginals"), DECLARED, RECORDS)
     assert sum("20 blocks of 30 records" in line for line in told) == 2
 
 
 @pytest.mark.parametrize(("epsilon", "said"), [("1/1000", True), ("100", False)])
 def test_it_is_said_exactly_when_one_mean_would_do_as_well(epsilon: str, said: bool) -> None:
-    told = foresee(settings(epsilon=epsilon), DECLARED, RECORDS)
+    told = expect(settings(epsilon=epsilon), DECLARED, RECORDS)
     assert any("would do about as well" in line for line in told) == said
 
 
 def test_errors_are_not_told_without_the_number_of_records() -> None:
-    told = foresee(settings(), DECLARED, None)
+    told = expect(settings(), DECLARED, None)
     assert any("pass --count" in line for line in told)
     assert not any(line.startswith("income") for line in told)
 
 
 def test_too_few_records_are_told_and_not_raised() -> None:
-    told = foresee(settings(k=30), DECLARED, 29)
+    told = expect(settings(k=30), DECLARED, 29)
     assert told[-1] == "The release will be refused: 29 records are fewer than k = 30."

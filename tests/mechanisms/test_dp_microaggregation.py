@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from mechanisms.columns import Column
-from mechanisms.dp_microaggregation import Params, faults, promise, protect, released_columns, settle
-from mechanisms.microaggregation import attributes
-from mechanisms.randomness import seeded, system
-from mechanisms.refusal import SettingRefused, TooFewRecords, ValueMissing
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.dp_microaggregation import Params, faults, promise, protect, released_columns, settle
+from penstock.mechanisms.dp_microaggregation import _attributes as attributes
+from penstock.mechanisms.randomness import seeded, system
+from penstock.mechanisms.refusal import SettingRefused, TooFewRecords, ValueMissing
 
 UNIT = Column(role="confidential", type="continuous", domain=(0, 1))
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 100))

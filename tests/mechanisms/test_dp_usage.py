@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechanisms.columns import Column
-from mechanisms.dp_microaggregation import Params, protect
-from mechanisms.randomness import seeded
-from mechanisms.usage.dp_microaggregation import advice, treatments
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.dp_microaggregation import Params, protect
+from penstock.mechanisms.dp_microaggregation._explain import advice, treatments
+from penstock.mechanisms.randomness import seeded
 
 SHELTERS = {"tent": ["light"], "hut": ["light"], "house": ["any"], "light": ["any"], "any": []}
 DECLARED = {

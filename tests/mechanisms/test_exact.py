@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.exact import exact_number
+from penstock.mechanisms.numbers.exact import exact_number
 
 
 @given(st.fractions(min_value=0, max_value=10**20, max_denominator=10**9))

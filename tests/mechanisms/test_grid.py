@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mechanisms.columns import Column
-from mechanisms.grid import grid_of
-from mechanisms.refusal import SettingRefused
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.numbers.grid import grid_of
+from penstock.mechanisms.refusal import SettingRefused
 
 FINITE = st.floats(-1e9, 1e9, allow_nan=False)
 

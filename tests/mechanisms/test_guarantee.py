@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from mechanisms.guarantee import Guarantee, Model, compose
-from mechanisms.refusal import NotComposable
+from penstock.mechanisms.guarantee import Guarantee, Model, compose
+from penstock.mechanisms.refusal import NotComposable
 
 ADDS_UP: list[Model] = ["dp", "idp", "bdp"]
 STANDS_ALONE: list[Model] = ["prob_k", "t_close", "k_anon"]

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mechanisms.microaggregation import individual_ranking
-from mechanisms.microaggregation.ranking import block_starts, ranked_blocks, stable_order
-from mechanisms.randomness import seeded
-from mechanisms.refusal import ColumnTypeWrong, SettingRefused, TooFewRecords, ValueMissing
+from penstock.mechanisms.microaggregation import individual_ranking
+from penstock.mechanisms.microaggregation.ranking import block_starts, ranked_blocks, stable_order
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused, TooFewRecords, ValueMissing
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint64"]
 

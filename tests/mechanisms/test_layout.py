@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.layout import TOTAL, Figure, Layout, error_of
+from penstock.mechanisms.layout import TOTAL, Figure, Layout, error_of
 
 COUNT = Figure("count", "count", None, True)
 SUM = Figure("output_sum", "sum", "output", False)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mdav_by_definition import mdav_by_definition
 
-from mechanisms.microaggregation import mdav
-from mechanisms.refusal import ColumnTypeWrong, SettingRefused, TooFewRecords, ValueMissing
+from penstock.mechanisms.microaggregation import mdav
+from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused, TooFewRecords, ValueMissing
+from tests.mechanisms.mdav_by_definition import mdav_by_definition
 
 
 @st.composite

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mdav_by_definition import mdav_by_definition
 
-from mechanisms.microaggregation import mdav, rounds, tree
-from mechanisms.microaggregation.kernels import mdav_labels
-from mechanisms.microaggregation.leaves import arranged
-from mechanisms.microaggregation.mdav import mdav_by_trees
+from penstock.mechanisms.microaggregation import _rounds as rounds
+from penstock.mechanisms.microaggregation import _tree as tree
+from penstock.mechanisms.microaggregation import mdav
+from penstock.mechanisms.microaggregation._leaves import arranged
+from penstock.mechanisms.microaggregation.kernels import mdav_labels
+from penstock.mechanisms.microaggregation.mdav import mdav_by_trees
+from tests.mechanisms.mdav_by_definition import mdav_by_definition
 
 KINDS = ["grid", "tenths", "constant", "duplicates", "one apart", "skewed", "offset", "tiny", "huge", "normal"]
 

@@ -8,14 +8,14 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from measures.foreseen import foretold, stated_errors
-from measures.registry import public_measures
-from mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
-from mechanisms.columns import Column
-from mechanisms.guarantee import ADDS_UP
-from mechanisms.randomness import seeded
-from mechanisms.refusal import SettingRefused
-from mechanisms.registry import MECHANISMS, AnyParams, mechanism_of, spends
+from penstock.measures.expectn import foretold, stated_errors
+from penstock.measures.registry import public_measures
+from penstock.mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import SettingRefused
+from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of, spends
 
 SHELTERS = {"tent": ["light"], "hut": ["light"], "house": ["any"], "light": ["any"], "any": []}
 DECLARED = {
@@ -179,8 +179,8 @@ def test_who_decides_and_who_uses_the_data_is_told_something(name: str) -> None:
     for sentences in (
         tuple(told.values()),
         mechanism.advice(params, DECLARED),
-        mechanism.foresee(params, DECLARED, None),
-        mechanism.foresee(params, DECLARED, RECORDS),
+        mechanism.expect(params, DECLARED, None),
+        mechanism.expect(params, DECLARED, RECORDS),
     ):
         assert sentences
         assert all(sentences)

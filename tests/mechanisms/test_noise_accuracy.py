@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from noise_chance import box_shell, laplace_law, staircase_law
 
-from mechanisms.noise import box, discrete_laplace, staircase
-from mechanisms.noise.accuracy import (
+from penstock.mechanisms.noise import box, discrete_laplace, staircase
+from penstock.mechanisms.noise.accuracy import (
     best_core_for_magnitude,
     best_core_for_variance,
     best_core_for_width,
@@ -31,8 +30,9 @@ from mechanisms.noise.accuracy import (
     staircase_variance,
     staircase_width,
 )
-from mechanisms.noise.series import geometric_sum
-from mechanisms.randomness import seeded
+from penstock.mechanisms.noise.series import geometric_sum
+from penstock.mechanisms.randomness import seeded
+from tests.mechanisms.noise_chance import box_shell, laplace_law, staircase_law
 
 EPSILONS = [0.1, 0.5, 1.0, 2.0, 6.0]
 LEVELS = [0.3, 0.9, 0.95, 0.99]

@@ -11,7 +11,11 @@ from math import exp
 
 import numpy as np
 import pytest
-from noise_chance import (
+
+from penstock.mechanisms.noise import bernoulli_exp, box, choose, discrete_laplace, geometric, staircase
+from penstock.mechanisms.noise.kernels import laplace_values
+from penstock.mechanisms.randomness import seeded, system
+from tests.mechanisms.noise_chance import (
     LikeTheSystem,
     assert_law,
     assert_same_law,
@@ -20,10 +24,6 @@ from noise_chance import (
     laplace_law,
     staircase_law,
 )
-
-from mechanisms.noise import bernoulli_exp, box, choose, discrete_laplace, geometric, staircase
-from mechanisms.noise.kernels import laplace_values
-from mechanisms.randomness import seeded, system
 
 DRAWS = 200_000
 SOURCES = [seeded(1), LikeTheSystem()]

@@ -13,9 +13,9 @@ from math import exp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from noise_chance import box_shell, laplace_law, staircase_law, staircase_shell
 
-from mechanisms.noise import scale_at_least
+from penstock.mechanisms.noise import scale_at_least
+from tests.mechanisms.noise_chance import box_shell, laplace_law, staircase_law, staircase_shell
 
 STEPS = [(d, r) for d in range(1, 10) for r in range(1, d + 1)]
 BOXES = [

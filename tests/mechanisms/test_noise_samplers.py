@@ -14,7 +14,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from noise_by_definition import (
+
+from penstock.mechanisms.noise import bernoulli_exp, box, choose, discrete_laplace, geometric, scale_at_least, staircase
+from penstock.mechanisms.randomness import seeded
+from tests.mechanisms.noise_by_definition import (
     Definition,
     EveryWay,
     EveryWayAboveGeometric,
@@ -22,18 +25,14 @@ from noise_by_definition import (
     FromWords,
     law,
 )
-from noise_chance import InPortions, box_shell, geometric_law, laplace_law, staircase_law, staircase_shell
-
-from mechanisms.noise import (
-    bernoulli_exp,
-    box,
-    choose,
-    discrete_laplace,
-    geometric,
-    scale_at_least,
-    staircase,
+from tests.mechanisms.noise_chance import (
+    InPortions,
+    box_shell,
+    geometric_law,
+    laplace_law,
+    staircase_law,
+    staircase_shell,
 )
-from mechanisms.randomness import seeded
 
 LARGEST = 2**63 - 1
 SEEDS = st.integers(0, 2**32)

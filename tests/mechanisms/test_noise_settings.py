@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from noise_chance import LikeTheSystem
 
-from mechanisms.noise import bernoulli_exp, box, choose, discrete_laplace, geometric, scale_at_least, staircase
-from mechanisms.noise.laplace import _float_at_least
-from mechanisms.randomness import seeded, system
-from mechanisms.refusal import SettingRefused
+from penstock.mechanisms.noise import bernoulli_exp, box, choose, discrete_laplace, geometric, scale_at_least, staircase
+from penstock.mechanisms.noise.laplace import _float_at_least
+from penstock.mechanisms.randomness import seeded, system
+from penstock.mechanisms.refusal import SettingRefused
+from tests.mechanisms.noise_chance import LikeTheSystem
 
 LARGEST = 2**63 - 1
 EPSILONS = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mechanisms.columns import Column
-from mechanisms.probabilistic_k_anonymity import Params, faults, promise
-from mechanisms.refusal import SettingRefused
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.probabilistic_k_anonymity import Params, faults, promise
+from penstock.mechanisms.refusal import SettingRefused
 
 INCOME = Column(role="confidential", type="continuous", domain=(0, 1e6), outside="clamp")
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.parallel import in_parallel
-from mechanisms.refusal import ValueMissing
+from penstock.mechanisms.parallel import in_parallel
+from penstock.mechanisms.refusal import ValueMissing
 
 
 @given(st.lists(st.integers()), st.lists(st.integers()))

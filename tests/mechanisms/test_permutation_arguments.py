@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechanisms.permutation import permutation, permute_within
-from mechanisms.randomness import seeded
+from penstock.mechanisms.permutation import permutation, permute_within
+from penstock.mechanisms.randomness import seeded
 
 
 @pytest.mark.parametrize("starts", [[], [1, 3], [0, 2], [0, 4], [0, 2, 1, 3]])

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechanisms.columns import Column
-from mechanisms.microaggregation.points import formulas, points
-from mechanisms.refusal import ColumnTypeWrong, SettingRefused, ValueMissing
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.points import formulas, points
+from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused, ValueMissing
 
 DECLARED = {
     "age": Column(role="quasi_identifier", type="integer", domain=(20, 120)),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from mechanisms.columns import Column
-from mechanisms.probabilistic_k_anonymity import Params, faults, promise, protect
-from mechanisms.randomness import seeded
-from mechanisms.refusal import (
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.probabilistic_k_anonymity import Params, faults, promise, protect
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import (
     ColumnMissing,
     ColumnTypeWrong,
     SettingRefused,
@@ -242,7 +242,7 @@ def test_columns_that_are_not_as_declared_are_refused_without_quoting_them(chang
 
 
 def test_importing_the_mechanism_does_not_load_the_compiler():
-    code = "import sys, mechanisms.probabilistic_k_anonymity; sys.exit('numba' in sys.modules)"
+    code = "import sys, penstock.mechanisms.probabilistic_k_anonymity; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from mechanisms.randomness import Randomness, require_system, seeded, system
-from mechanisms.refusal import SeedRefused
+from penstock.mechanisms.randomness import Randomness, require_system, seeded, system
+from penstock.mechanisms.refusal import SeedRefused
 
 FALSE_ALARM = 1e-9
 WORDS = 1 << 16

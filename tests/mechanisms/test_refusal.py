@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.cli import EXIT_CODES, refusal_as_dict
-from mechanisms.refusal import Fault, Kind, Refusal, SpecRefused
+from penstock.cli.main import EXIT_CODES, refusal_as_dict
+from penstock.mechanisms.refusal import Fault, Kind, Refusal, SpecRefused
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("mechanisms", "measures", "records", "tasks", "flows")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.microaggregation.orders import corner_sequence
-from mechanisms.refusal import SettingRefused, TooFewRecords
-from mechanisms.reproduction import corner_groups
+from penstock.mechanisms.dp_microaggregation.orders import corner_sequence
+from penstock.mechanisms.refusal import SettingRefused, TooFewRecords
+from penstock.reproduction.computed import corner_groups
 
 
 def by_the_definition(points, k):

@@ -11,9 +11,9 @@ from typing import get_origin, get_type_hints
 import numpy as np
 import pytest
 
-from flows.spec import parse_spec
-from mechanisms import reproduction
-from mechanisms.refusal import SpecRefused
+from penstock.flows.spec import parse_spec
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.reproduction import computed as reproduction
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("mechanisms", "measures", "records", "tasks", "flows")
@@ -39,7 +39,7 @@ def test_every_function_returns_a_bare_array(function):
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("*.py")), ids=lambda path: path.name)
 def test_no_module_here_knows_what_a_promise_is(path):
-    promises = ("mechanisms.guarantee", "mechanisms.protected", "mechanisms.registry")
+    promises = ("penstock.mechanisms.guarantee", "penstock.mechanisms.protected", "penstock.mechanisms.registry")
     assert not [name for name in imported(path) if name.startswith(promises)]
     assert not {"Guarantee", "Protected"} & {
         node.id for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Name)
@@ -51,7 +51,7 @@ def test_no_other_module_of_the_product_imports_what_is_here():
         path
         for room in ROOMS
         for path in (ROOT / room).rglob("*.py")
-        if any(name.startswith("mechanisms.reproduction") for name in imported(path))
+        if any(name.startswith("penstock.reproduction.computed") for name in imported(path))
     }
     # The command that prints them beside what was published, and that publishes nothing.
     assert {path for path in importers if path.parent != HERE} == {ROOT / "flows" / "reproduced_rows.py"}

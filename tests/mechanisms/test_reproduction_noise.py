@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import kstest, laplace
 
-from mechanisms.randomness import seeded
-from mechanisms.reproduction import add_noise, corner_groups, expected_squared_error, group_means, observed_bounds
+from penstock.mechanisms.randomness import seeded
+from penstock.reproduction.computed import (
+    add_noise,
+    corner_groups,
+    expected_squared_error,
+    group_means,
+    observed_bounds,
+)
 
 DRAWS = 100_000
 FALSE_ALARM = 1e-9

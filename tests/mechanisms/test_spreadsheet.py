@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.spreadsheet import begins_like_a_formula, escaped, plain
+from penstock.mechanisms.spreadsheet import begins_like_a_formula, escaped, plain
 
 
 @pytest.mark.parametrize(

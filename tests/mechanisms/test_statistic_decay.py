@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.summaries.decay import Decay
+from penstock.mechanisms.statistics._decay import Decay
 
 
 def scaled_exp(x, precision):

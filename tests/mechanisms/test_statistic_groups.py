@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.refusal import ValueMissing
-from mechanisms.summaries import SortedGroups, sorted_groups
+from penstock.mechanisms.refusal import ValueMissing
+from penstock.mechanisms.statistics import SortedGroups, sorted_groups
 
 ROWS = st.lists(st.tuples(st.integers(-(10**9), 10**9), st.integers(0, 4)), max_size=30)
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.refusal import SettingRefused, TooFewRecords
-from mechanisms.summaries import SortedGroups, local
+from penstock.mechanisms.refusal import SettingRefused, TooFewRecords
+from penstock.mechanisms.statistics import SortedGroups
+from penstock.mechanisms.statistics import _local as local
 
 LOW, HIGH = 0, 7
 BOTH = {"low": LOW, "high": HIGH}

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from noise_chance import assert_law
 
-from mechanisms.randomness import seeded
-from mechanisms.refusal import SettingRefused
-from mechanisms.summaries import MEDIAN, SortedGroups, quantile, sorted_groups
-from mechanisms.summaries.quantiles import blocks_by_score, score_sensitivity
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import SettingRefused
+from penstock.mechanisms.statistics import MEDIAN, SortedGroups, quantile, sorted_groups
+from penstock.mechanisms.statistics._quantiles import blocks_by_score, score_sensitivity
+from tests.mechanisms.noise_chance import assert_law
 
 SHARES = [MEDIAN, Fraction(1, 4), Fraction(2, 3), Fraction(9, 10)]
 ADJACENCIES = ["replace", "add_remove"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from mechanisms.summaries import smooth
+from penstock.reproduction.computed import _smooth as smooth
 
 LOW, HIGH = 0, 9
 BETAS = st.sampled_from([1e-3, 0.1, 0.5, 1.0, 5.0])

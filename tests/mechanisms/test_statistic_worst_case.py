@@ -8,8 +8,10 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from mechanisms.refusal import SettingRefused, TooFewRecords
-from mechanisms.summaries import SortedGroups, local, worst_case
+from penstock.mechanisms.refusal import SettingRefused, TooFewRecords
+from penstock.mechanisms.statistics import SortedGroups
+from penstock.mechanisms.statistics import _local as local
+from penstock.mechanisms.statistics import _worst_case as worst_case
 
 LOW, HIGH = -1, 3
 BOTH = {"low": LOW, "high": HIGH}

@@ -8,12 +8,23 @@ from math import exp
 
 import numpy as np
 import pytest
-from noise_chance import assert_law, laplace_law
-from statistics_by_definition import DECLARED, HIGH, LOW, MIDDLE, STEPS, box_shell, facts_of, measured, params, score
 
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
-from mechanisms.statistics import protect
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.statistics import protect
+from tests.mechanisms.noise_chance import assert_law, laplace_law
+from tests.support.statistics_by_definition import (
+    DECLARED,
+    HIGH,
+    LOW,
+    MIDDLE,
+    STEPS,
+    box_shell,
+    facts_of,
+    measured,
+    params,
+    score,
+)
 
 TRIALS = 6_000
 MANY = {

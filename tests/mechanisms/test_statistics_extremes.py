@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from noise_chance import assert_law
 
-from mechanisms.randomness import seeded
-from mechanisms.refusal import SettingRefused
-from mechanisms.summaries import SortedGroups
-from mechanisms.summaries.blocks import blocks_between, score_reached
-from mechanisms.summaries.extremes import SCORE_SENSITIVITY, blocks_at_rank, kth_largest, kth_smallest
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import SettingRefused
+from penstock.mechanisms.statistics import SortedGroups
+from penstock.mechanisms.statistics._blocks import blocks_between, score_reached
+from penstock.mechanisms.statistics._extremes import SCORE_SENSITIVITY, blocks_at_rank, kth_largest, kth_smallest
+from tests.mechanisms.noise_chance import assert_law
 
 STEPS = 3
 KTH = {"largest": kth_largest, "smallest": kth_smallest}

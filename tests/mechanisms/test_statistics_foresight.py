@@ -7,13 +7,12 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from mechanisms.columns import Column
-from mechanisms.foresight.statistics import foresee
-from mechanisms.randomness import seeded
-from mechanisms.statistics import Params, layout, protect
-from mechanisms.summaries import SortedGroups
-from mechanisms.summaries.private import questions
-from mechanisms.usage.statistics import advice, treatments
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.statistics import Params, SortedGroups, layout, protect
+from penstock.mechanisms.statistics._expect import expect
+from penstock.mechanisms.statistics._explain import advice, treatments
+from penstock.mechanisms.statistics._private import questions
 
 DECLARED = {
     "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S", "E")),
@@ -41,7 +40,7 @@ def line(told, name):
 
 
 def test_counts_and_sums_are_foretold_their_errors():
-    told = foresee(params(groups=["region"], figures=[COUNT, *figures("sum")], epsilon="4"), DECLARED, None)
+    told = expect(params(groups=["region"], figures=[COUNT, *figures("sum")], epsilon="4"), DECLARED, None)
     assert told[0] == "3 groups; each is published, empty or not."
     # Discrete Laplace noise of scale 1: standard error sqrt(2 a) / (1 - a), a = 1/e, and P(|N| > 3) < 0.05.
     assert line(told, "count") == "count: standard error 1.36, 95 % interval ± 3 (epsilon 1 in a group)."
@@ -50,11 +49,11 @@ def test_counts_and_sums_are_foretold_their_errors():
 
 def test_the_error_of_a_mean_depends_on_the_size_of_the_group():
     chosen = params(figures=figures("mean", "variance"))
-    without, known = foresee(chosen, DECLARED, None), foresee(chosen, DECLARED, 10_000)
+    without, known = expect(chosen, DECLARED, None), expect(chosen, DECLARED, 10_000)
     assert "in a group of n records (epsilon" in line(without, "age_mean")
     worst = questions(chosen, DECLARED)["age_mean"].moments.worst_error()
     assert f"for all records {worst / 10_000:.3g}" in line(known, "age_mean")
-    grouped = foresee(params(figures=figures("mean"), groups=["region"]), DECLARED, 300)
+    grouped = expect(params(figures=figures("mean"), groups=["region"]), DECLARED, 300)
     assert "in a group of average size" in line(grouped, "age_mean")
 
 
@@ -71,7 +70,7 @@ def test_the_error_of_a_mean_depends_on_the_size_of_the_group():
     ],
 )
 def test_ranks_are_foretold_by_how_many_records_they_miss(chosen, rank):
-    told = line(foresee(chosen, DECLARED, None), chosen.figures[0].name)
+    told = line(expect(chosen, DECLARED, None), chosen.figures[0].name)
     assert f"with probability 0.95 the answer misses its rank by less than {rank:.3g} records" in told
 
 
@@ -94,26 +93,26 @@ def test_ranks_are_missed_by_more_than_foretold_no_more_often_than_foretold(kind
 
 
 def test_an_extreme_that_lies_anywhere_is_told_to():
-    told = foresee(params(figures=figures("maximum", "minimum", "second_maximum")), DECLARED, None)
+    told = expect(params(figures=figures("maximum", "minimum", "second_maximum")), DECLARED, None)
     assert sum("it may come out anywhere above them" in sentence for sentence in told) == 2
     assert sum("it may come out anywhere below them" in sentence for sentence in told) == 1
     assert not any(
-        "anywhere" in sentence for sentence in foresee(params(figures=figures("maximum"), epsilon="20"), DECLARED, None)
+        "anywhere" in sentence for sentence in expect(params(figures=figures("maximum"), epsilon="20"), DECLARED, None)
     )
 
 
 @pytest.mark.parametrize(("records", "said"), [(30, True), (30_000, False), (None, False)])
 def test_a_quantile_of_too_few_records_is_told_to_say_little(records, said):
-    told = foresee(params(figures=figures("median"), groups=["region"]), DECLARED, records)
+    told = expect(params(figures=figures("median"), groups=["region"]), DECLARED, records)
     assert any("says little" in sentence for sentence in told) == said
 
 
 def test_under_idp_only_the_worst_is_foretold():
-    told = foresee(idp(figures=figures("sum", "median", "mean", "variance")), DECLARED, None)
+    told = expect(idp(figures=figures("sum", "median", "mean", "variance")), DECLARED, None)
     assert any("it is secret" in sentence for sentence in told)
     assert line(told, "age_median") == f"age_median: standard error at most {sqrt(2) * 400:.3g} (laplace, epsilon 1/4)."
     assert "/ n in a group of n records" in line(told, "age_mean")
-    known = foresee(idp(figures=figures("variance")), DECLARED, 100)
+    known = expect(idp(figures=figures("variance")), DECLARED, 100)
     assert line(known, "age_variance") == "age_variance: standard error at most 141 (laplace, epsilon 1)."
     assert any("refused if a group has too few records" in sentence for sentence in told)
 

@@ -11,16 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from noise_chance import assert_law, laplace_law
 
-from mechanisms.columns import Column
-from mechanisms.grid import grid_of
-from mechanisms.randomness import seeded
-from mechanisms.refusal import ScaleZero, TooFewRecords
-from mechanisms.statistics import Params, protect
-from mechanisms.summaries import SortedGroups
-from mechanisms.summaries.individual import exact_figure, released
-from mechanisms.summaries.settings import Statistic
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.numbers.grid import grid_of
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import ScaleZero, TooFewRecords
+from penstock.mechanisms.statistics import Params, SortedGroups, protect
+from penstock.mechanisms.statistics._individual import exact_figure, released
+from penstock.mechanisms.statistics._settings import Statistic
+from tests.mechanisms.noise_chance import assert_law, laplace_law
 
 LOW, HIGH = -1, 4
 STEPS = HIGH - LOW

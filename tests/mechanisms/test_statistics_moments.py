@@ -9,13 +9,13 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from mechanisms.columns import Column
-from mechanisms.grid import grid_of
-from mechanisms.noise.totals import LARGEST_TOTAL, noisy
-from mechanisms.randomness import seeded
-from mechanisms.summaries import SortedGroups
-from mechanisms.summaries.moments import moments_of, totals_in_units
-from mechanisms.tables.draws import Noise
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.noise.totals import LARGEST_TOTAL, noisy
+from penstock.mechanisms.numbers.grid import grid_of
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.statistics import SortedGroups
+from penstock.mechanisms.statistics._moments import moments_of, totals_in_units
+from penstock.mechanisms.table.draws import Noise
 
 DOMAINS = [(0, 1), (0, 2), (-3, 4), (5, 12)]
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms import statistics
-from mechanisms.columns import Column
-from mechanisms.noise.laplace import discrete_laplace
-from mechanisms.randomness import seeded, system
-from mechanisms.refusal import ColumnMissing, ScaleZero, SettingRefused, TableEmpty, ValueMissing
-from mechanisms.statistics import Params, layout, promise, protect, settled_facts
+from penstock.mechanisms import statistics
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.noise.laplace import discrete_laplace
+from penstock.mechanisms.randomness import seeded, system
+from penstock.mechanisms.refusal import ColumnMissing, ScaleZero, SettingRefused, TableEmpty, ValueMissing
+from penstock.mechanisms.statistics import Params, layout, promise, protect, settled_facts
 
 DECLARED = {
     "person": Column(role="identifier"),

@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 from pydantic import ValidationError
 
-from mechanisms.columns import Column
-from mechanisms.refusal import SettingRefused
-from mechanisms.statistics import Params, Statistic, faults, layout, promise, released_columns, settled_facts
-from mechanisms.summaries.settings import epsilons, figure_grid, touched
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import SettingRefused
+from penstock.mechanisms.statistics import Params, Statistic, faults, layout, promise, released_columns, settled_facts
+from penstock.mechanisms.statistics._settings import epsilons, figure_grid, touched
 
 DECLARED = {
     "person": Column(role="identifier"),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.refusal import SettingRefused, ValueOutsideDomain
-from mechanisms.tables.cells import build_cells
+from penstock.mechanisms.refusal import SettingRefused, ValueOutsideDomain
+from penstock.mechanisms.table.cells import build_cells
 
 LIMIT = 2**62
 FIELDS = ("sums", "sizes", "smallest", "largest", "largest_size", "second_size")

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from noise_chance import assert_law, box_shell, laplace_law, staircase_law
 
-from mechanisms.randomness import seeded
-from mechanisms.tables.draws import MOST_IN_A_BOX, Kind, Noise, _NoChance, best_kind, noise_of, standard_error
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.table.draws import MOST_IN_A_BOX, Kind, Noise, _NoChance, best_kind, noise_of, standard_error
+from tests.mechanisms.noise_chance import assert_law, box_shell, laplace_law, staircase_law
 
 WIDTHS = st.integers(1, 9)
 EPSILONS = st.fractions(Fraction(1, 2), 6, max_denominator=6)

@@ -8,15 +8,15 @@ from math import exp, sqrt
 from typing import Any
 
 import pytest
-from plain_tables import DECLARED, MODELS, columns_of, table
 
-from mechanisms.foresight.table import foresee
-from mechanisms.layout import error_of
-from mechanisms.randomness import seeded
-from mechanisms.table import layout, protect
-from mechanisms.tables.draws import Noise
-from mechanisms.tables.settled import settle
-from mechanisms.usage.table import advice, treatments
+from penstock.mechanisms.layout import error_of
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.table import layout, protect
+from penstock.mechanisms.table._chosen import settle
+from penstock.mechanisms.table._expect import expect
+from penstock.mechanisms.table._explain import advice, treatments
+from penstock.mechanisms.table.draws import Noise
+from tests.support.plain_tables import DECLARED, MODELS, columns_of, table
 
 
 def laplace_error(scale: float) -> float:
@@ -37,16 +37,16 @@ def told(figure: float) -> str:
 
 
 def line(start: str, params: Any, records: int | None = None) -> str:
-    (found,) = (sentence for sentence in foresee(params, DECLARED, records) if sentence.startswith(start))
+    (found,) = (sentence for sentence in expect(params, DECLARED, records) if sentence.startswith(start))
     return found
 
 
 def test_rows_are_counted() -> None:
     for model in MODELS:
-        sentences = foresee(table(model, sums=["x"]), DECLARED, None)
+        sentences = expect(table(model, sums=["x"]), DECLARED, None)
         assert sentences[0] == "4 cells and 5 totals and sub-totals; each is published, empty or not."
         assert sentences[-1].startswith("Work: one pass over the records for counts and one for each summed column")
-        assert foresee(table(model, sums=["x"]), DECLARED, 1000) == sentences
+        assert expect(table(model, sums=["x"]), DECLARED, 1000) == sentences
 
 
 @pytest.mark.parametrize(("adjacency", "touched"), [("replace", 2), ("add_remove", 1)])
@@ -76,14 +76,14 @@ def test_other_noise_is_told_in_the_unit_of_the_column(noise: str) -> None:
 
 
 def test_the_step_of_the_grid_used_above_is_the_one_of_the_column() -> None:
-    from mechanisms.tables.bounds import table_grid
+    from penstock.mechanisms.table._bounds import table_grid
 
     assert table_grid(DECLARED["y"], "y").eta == Fraction(1, 2**26)
 
 
 def test_summed_margins_are_told_to_have_the_noise_of_all_their_cells() -> None:
     assert "the grand total 2 times" in line("A total of j cells", table())
-    assert not any("A total of j" in sentence for sentence in foresee(table(margins="none"), DECLARED, None))
+    assert not any("A total of j" in sentence for sentence in expect(table(margins="none"), DECLARED, None))
 
 
 def test_measured_margins_are_told_one_by_one() -> None:

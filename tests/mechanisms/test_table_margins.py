@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 
-from mechanisms.tables.margins import reconciled, reconciled_variances, summed, whole
+from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
 
 SHAPES = [(3,), (2, 3), (3, 4, 2), (2, 2, 2, 3), (1, 4), (5, 1, 2)]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)

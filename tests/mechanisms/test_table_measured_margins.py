@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_tables import AREAS, DECLARED, SIZES, Record, cells_of, columns_of, table, totals
 
-from mechanisms.columns import Column
-from mechanisms.layout import error_of
-from mechanisms.protected import Protected
-from mechanisms.randomness import seeded
-from mechanisms.table import Params, layout, protect
-from mechanisms.tables.settled import settle
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.layout import error_of
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.table import Params, layout, protect
+from penstock.mechanisms.table._chosen import settle
+from tests.support.plain_tables import AREAS, DECLARED, SIZES, Record, cells_of, columns_of, table, totals
 
 MEASURED = {"margins": "measured", "margin_share": "1/3"}
 TINY = {

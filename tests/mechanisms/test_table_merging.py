@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measures import table_counted
-from measures.checks import RecheckImpossible
-from mechanisms.refusal import ValueOutsideDomain
-from mechanisms.tables.cells import Cells, build_cells
-from mechanisms.tables.merging import as_columns, from_columns, merged
+from penstock.measures.cells import counted as table_counted
+from penstock.measures.checks import RecheckImpossible
+from penstock.mechanisms.refusal import ValueOutsideDomain
+from penstock.mechanisms.table.cells import Cells, build_cells
+from penstock.mechanisms.table.merging import as_columns, from_columns, merged
 
 RECORDS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(-9, 9)), max_size=30)
 

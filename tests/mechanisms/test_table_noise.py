@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from noise_by_definition import FromWords
-from noise_chance import InPortions
 
-from mechanisms.noise import scale_at_least
-from mechanisms.noise.accuracy import discrete_laplace_variance
-from mechanisms.randomness import seeded, system
-from mechanisms.refusal import SettingRefused
-from mechanisms.tables.draws import noise_of
-from mechanisms.tables.noise import cell_noise, scales_at_least
-from mechanisms.tables.scales import Scales
+from penstock.mechanisms.noise import scale_at_least
+from penstock.mechanisms.noise.accuracy import discrete_laplace_variance
+from penstock.mechanisms.randomness import seeded, system
+from penstock.mechanisms.refusal import SettingRefused
+from penstock.mechanisms.table.draws import noise_of
+from penstock.mechanisms.table.noise import cell_noise, scales_at_least
+from penstock.mechanisms.table.scales import Scales
+from tests.mechanisms.noise_by_definition import FromWords
+from tests.mechanisms.noise_chance import InPortions
 
 ONE = Fraction(1)
 DRAWS = 60_000

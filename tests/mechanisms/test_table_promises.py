@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from plain_tables import DECLARED, MODELS, table
 
-from mechanisms.guarantee import Guarantee
-from mechanisms.table import promise
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.table import promise
+from tests.support.plain_tables import DECLARED, MODELS, table
 
 SUMS = {"sums": ["x"]}
 

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_tables import AREAS, DECLARED, MODELS, SIZES, Record, cells_of, columns_of, table, totals
 
-from mechanisms.columns import Column
-from mechanisms.layout import error_of
-from mechanisms.protected import Protected
-from mechanisms.randomness import seeded
-from mechanisms.refusal import TableEmpty, ValueMissing, ValueOutsideDomain
-from mechanisms.table import Params, layout, protect, settled_facts
-from mechanisms.tables.cells import build_cells
-from mechanisms.tables.noise import cell_noise
-from mechanisms.tables.relaxed import bootstrap_steps
-from mechanisms.tables.scales import Scales
-from mechanisms.tables.settled import settle
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.layout import error_of
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import TableEmpty, ValueMissing, ValueOutsideDomain
+from penstock.mechanisms.table import Params, layout, protect, settled_facts
+from penstock.mechanisms.table._chosen import settle
+from penstock.mechanisms.table._relaxed import bootstrap_steps
+from penstock.mechanisms.table.cells import build_cells
+from penstock.mechanisms.table.noise import cell_noise
+from penstock.mechanisms.table.scales import Scales
+from tests.support.plain_tables import AREAS, DECLARED, MODELS, SIZES, Record, cells_of, columns_of, table, totals
 
 # Also values that the domain does not have, which are clamped.
 RECORDS = st.lists(

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.refusal import SettingRefused
-from mechanisms.tables.cells import build_cells
-from mechanisms.tables.scales import (
+from penstock.mechanisms.refusal import SettingRefused
+from penstock.mechanisms.table.cells import build_cells
+from penstock.mechanisms.table.scales import (
     bootstrap_contingency_scales,
     every_cell_its_own_scale,
     one_scale_for_all,
     public_membership_scales,
 )
-from mechanisms.tables.sensitivity import (
+from penstock.mechanisms.table.sensitivity import (
     cell_total_sensitivity,
     contingency_table_sensitivity,
     count_sensitivity,

@@ -13,21 +13,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_tables import DECLARED, MODELS, columns_of, records_of, table
 from pydantic import ValidationError
-from table_faults import FAULTY, FURTHER, MANY, column
-from table_faults import bounds as x_bounds
 
-from mechanisms import table as mechanism
-from mechanisms.grid import grid_of
-from mechanisms.layout import Figure
-from mechanisms.randomness import seeded
-from mechanisms.refusal import Fault, ScaleZero, SettingRefused, TooFewRecords
-from mechanisms.tables import bounds, settings
-from mechanisms.tables.bounds import limits_of, table_grid
-from mechanisms.tables.cells import build_cells
-from mechanisms.tables.relaxed import individual_steps
-from mechanisms.tables.settings import levels, measures
+from penstock.mechanisms import table as mechanism
+from penstock.mechanisms.layout import Figure
+from penstock.mechanisms.numbers.grid import grid_of
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refusal import Fault, ScaleZero, SettingRefused, TooFewRecords
+from penstock.mechanisms.table import _bounds as bounds
+from penstock.mechanisms.table import settings
+from penstock.mechanisms.table._bounds import limits_of, table_grid
+from penstock.mechanisms.table._relaxed import individual_steps
+from penstock.mechanisms.table.cells import build_cells
+from penstock.mechanisms.table.settings import levels, measures
+from tests.mechanisms.table_faults import FAULTY, FURTHER, MANY, column
+from tests.mechanisms.table_faults import bounds as x_bounds
+from tests.support.plain_tables import DECLARED, MODELS, columns_of, records_of, table
 
 
 @pytest.mark.parametrize("name", FAULTY)

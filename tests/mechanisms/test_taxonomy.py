@@ -15,9 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mechanisms.columns import Column
-from mechanisms.refusal import SettingRefused
-from mechanisms.taxonomy import GRID, MOST_ANCESTORS, Taxonomy, boundaries, candidates, marginality, reach, score_table
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import SettingRefused
+from penstock.mechanisms.taxonomy import (
+    GRID,
+    MOST_ANCESTORS,
+    Taxonomy,
+    boundaries,
+    candidates,
+    marginality,
+    reach,
+    score_table,
+)
 
 Parents = dict[str, list[str]]
 

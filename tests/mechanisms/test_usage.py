@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mechanisms.columns import Column
-from mechanisms.probabilistic_k_anonymity import Params, protect
-from mechanisms.randomness import seeded
-from mechanisms.usage.probabilistic_k_anonymity import advice, treatments
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.probabilistic_k_anonymity import Params, protect
+from penstock.mechanisms.probabilistic_k_anonymity._explain import advice, treatments
+from penstock.mechanisms.randomness import seeded
 
 DECLARED = {
     "person": Column(role="identifier"),

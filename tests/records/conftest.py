@@ -3,12 +3,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from database_faults import POSTGRES_FAULTS, SHARED_FAULTS, FaultyHome
-from homes import HOMES
-from review_house import House
 
-from records import open_records
-from records.home import Home
+from penstock.records import open_records
+from penstock.records.home import Home
+from tests.records.database_faults import POSTGRES_FAULTS, SHARED_FAULTS, FaultyHome
+from tests.records.review_house import House
+from tests.support.homes import HOMES
 
 
 @pytest.fixture

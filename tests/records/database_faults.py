@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from kill_points import die, in_child, was_killed
-from postgres import PostgresServer
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import NullPool, Pool
 
-from records.database import open_engine, writing
-from records.home import Home
+from penstock.records.home import Home
+from penstock.records.store.database import open_engine, writing
+from tests.records.kill_points import die, in_child, was_killed
+from tests.support.postgres import PostgresServer
 
 MOST_MOMENTS = 400
 LOG_TABLES = ("log_events", "log_head", "log_checkpoints")

@@ -6,10 +6,9 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-from reviewers import CONTENT
-
-from records import Home, open_records
-from records.approval import DecisionRefused, decide
+from penstock.records import Home, open_records
+from penstock.records.approval.approval import DecisionRefused, decide
+from tests.records.reviewers import CONTENT
 
 
 def main(root: str, signature: str, now: str) -> None:

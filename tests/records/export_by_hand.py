@@ -1,4 +1,4 @@
-"""A second check of an exported log, written from the description in records/export.py, with `cryptography` alone."""
+"""A second check of an exported log, from the description in records/log/export.py, with `cryptography` alone."""
 
 from __future__ import annotations
 

@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
-from reviewers import private, public
-
-from records import Records
-from records.accounts import Account, Claim, Cost
-from records.limits import Officer, open_account
-from records.people import trust
+from penstock.records import Records
+from penstock.records.ledger.accounts import Account, Claim, Cost
+from penstock.records.ledger.limits import Officer, open_account
+from penstock.records.people.trusted_keys import trust
+from tests.records.reviewers import private, public
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
 HOW: dict[str, Any] = {"actor": "canary", "now": NOW}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from records.accounts import Account, Claim
+from penstock.records.ledger.accounts import Account, Claim
 
 COUNTED = ("dp", "idp", "bdp")
 

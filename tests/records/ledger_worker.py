@@ -19,10 +19,10 @@ from pathlib import Path
 
 import alembic.command  # noqa: F401  # imported here once instead of in every child
 import psycopg  # noqa: F401
-from ledger_cases import HOW, claim
 
-from records import Home, open_records
-from records.ledger import BudgetExceeded
+from penstock.records import Home, open_records
+from penstock.records.ledger.ledger import BudgetExceeded
+from tests.records.ledger_cases import HOW, claim
 
 # A child that hangs is ended by the alarm, and its status tells.
 LONGEST_WAIT = 120

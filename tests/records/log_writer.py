@@ -6,7 +6,7 @@ import os
 import signal
 from datetime import UTC, datetime
 
-from records import Action, Home, LogAppendFailed, open_records
+from penstock.records import Action, Home, LogAppendFailed, open_records
 
 
 class LogWriter:

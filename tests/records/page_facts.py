@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mechanisms.guarantee import Guarantee
-from mechanisms.layout import Figure, Layout
-from records.pages import ConfidentialReport, PublicReport
-from records.table_sheet import TableSheet, sheet_of
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.layout import Figure, Layout
+from penstock.reports.pages import ConfidentialReport, PublicReport
+from penstock.reports.table_sheet import TableSheet, sheet_of
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from reviewers import private, public
 from sqlalchemy import create_engine, insert, select
 from sqlalchemy.pool import NullPool
 
-from records import Action, Home, Run, open_records
-from records.approval import Rule, decide, wait
-from records.bundle import install, seal, subjects
-from records.database import SCHEMA
-from records.decision import sign_decision
-from records.people import trust
+from penstock.records import Action, Home, Run, open_records
+from penstock.records.approval.approval import Rule, decide, wait
+from penstock.records.approval.decision import sign_decision
+from penstock.records.bundle.bundle import install, seal, subjects
+from penstock.records.people.trusted_keys import trust
+from penstock.records.store.database import SCHEMA
+from tests.records.reviewers import private, public
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
 CONTENT = "ab" * 32

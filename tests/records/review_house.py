@@ -6,19 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from reviewers import CONTENT, REASON, private, public
 
-from records import Action, Log
-from records.approval import (
-    DecisionRefused,
-    Rule,
-    Standing,
-    decide,
-    standing,
-    wait,
-)
-from records.decision import sign_decision
-from records.people import trust
+from penstock.records import Action, Log
+from penstock.records.approval.approval import DecisionRefused, Rule, Standing, decide, standing, wait
+from penstock.records.approval.decision import sign_decision
+from penstock.records.people.trusted_keys import trust
+from tests.records.reviewers import CONTENT, REASON, private, public
 
 RUN = "run-1"
 WEEK = timedelta(days=7)

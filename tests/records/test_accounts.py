@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ledger_cases import account, claim, uncounted
 
-from records.accounts import Claim, LedgerAltered, read_book
-from records.digest import canonical
-from records.log import Action, Event
+from penstock.records.files.digest import canonical
+from penstock.records.ledger.accounts import Claim, LedgerAltered, read_book
+from penstock.records.log.log import Action, Event
+from tests.records.ledger_cases import account, claim, uncounted
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 CLAIMS = st.builds(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from records.addresses import AddressRefused, ObjectPath, is_address, place_of
+from penstock.records.files.addresses import AddressRefused, ObjectPath, is_address, place_of
 
 
 @pytest.mark.parametrize(

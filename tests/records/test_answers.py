@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from records.answers import Answer, answer_key, find_answer, keep_answer
-from records.home import Home
+from penstock.records.home import Home
+from penstock.records.ledger.answers import Answer, answer_key, find_answer, keep_answer
 
 CONTENT = {"source": "abc", "settings": {"epsilon": "1"}, "columns": {}}
 

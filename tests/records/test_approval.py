@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review_house import ONE, RUN, TWO, WEEK, House
-from reviewers import CONTENT, OTHER, REASON, private, public
 
-from records import Action, Home, LogAltered, signing
-from records.approval import (
+from penstock.records import Action, Home, LogAltered
+from penstock.records.approval.approval import (
     ApprovalClosed,
     DeadlinePassed,
     DecisionSignatureWrong,
@@ -24,8 +22,11 @@ from records.approval import (
     approval_record,
     standing,
 )
-from records.decision import sign_decision, verify_decision
-from records.log import EventRefused
+from penstock.records.approval.decision import sign_decision, verify_decision
+from penstock.records.log.log import EventRefused
+from penstock.records.signing import signing
+from tests.records.review_house import ONE, RUN, TWO, WEEK, House
+from tests.records.reviewers import CONTENT, OTHER, REASON, private, public
 
 RACER = str(Path(__file__).with_name("decision_racer.py"))
 

@@ -10,12 +10,12 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from reviewers import CONTENT, OLD, OTHER, private, public
 
-from records import Action, Home, open_records
-from records.approval import DecisionRefused, Rule, approval_record, decide, standing, wait
-from records.decision import sign_decision
-from records.people import people, trust, withdraw
+from penstock.records import Action, Home, open_records
+from penstock.records.approval.approval import DecisionRefused, Rule, approval_record, decide, standing, wait
+from penstock.records.approval.decision import sign_decision
+from penstock.records.people.trusted_keys import people, trust, withdraw
+from tests.records.reviewers import CONTENT, OLD, OTHER, private, public
 
 NAMES = st.sampled_from(["anna", "bert", "carla", "dora", "eve"])
 ALLOWED = ("anna", "bert", "carla", "eve")

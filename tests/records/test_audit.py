@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from database_faults import tamper
-from published_home import CONTENT, NOW, copied, decided, publish, sealed_by
-from reviewers import private, public
 
-from mechanisms.refusal import Refusal
-from records import Action, Home, Log, LogAltered, RecordsAbsent, Run, existing_records, open_records
-from records.audit import RecordsDisagree, verify_everything
-from records.database import SCHEMA
-from records.decision import sign_decision
-from records.digest import plain_file
-from records.log import Page
-from records.migrations import VERSION_TABLE
-from records.people import withdraw
-from records.run import RunDamaged
-from records.sighting import SEEN
+from penstock.mechanisms.refusal import Refusal
+from penstock.records import Action, Home, Log, LogAltered, RecordsAbsent, Run, existing_records, open_records
+from penstock.records.approval.decision import sign_decision
+from penstock.records.audit import RecordsDisagree, verify_everything
+from penstock.records.files.digest import plain_file
+from penstock.records.log.log import Page
+from penstock.records.log.sighting import SEEN
+from penstock.records.people.trusted_keys import withdraw
+from penstock.records.run import RunDamaged
+from penstock.records.store.database import SCHEMA
+from penstock.records.store.migrations import VERSION_TABLE
+from tests.records.database_faults import tamper
+from tests.records.published_home import CONTENT, NOW, copied, decided, publish, sealed_by
+from tests.records.reviewers import private, public
 
 
 @pytest.fixture
@@ -226,7 +226,7 @@ def test_a_manifest_that_cannot_be_read_is_found(
     def denied(_: Path) -> bytes:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("records.bundle.manifest_of", denied)
+    monkeypatch.setattr("penstock.records.bundle.bundle.manifest_of", denied)
     assert disagreements() == [(str(bundle), "its manifest cannot be read (Permission denied)")]
 
 

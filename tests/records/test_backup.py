@@ -16,22 +16,24 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from kill_points import in_child
-from postgres import PostgresServer
-from published_home import publish
 from sqlalchemy import Engine
-from user_house import CHEAP, PERSON, opens
 
-from records import Home, LogAltered, Run, backup, open_records, user_secrets
-from records.accounts import Account, Claim
-from records.audit import RecordsDisagree, verify_everything
-from records.backup import BackupDamaged, BackupRefused, back_up, restore
-from records.digest import plain_file
-from records.ledger import BudgetExceeded
-from records.limits import Officer, open_account
-from records.people import people, trust
-from records.restoring import RestorationUnfinished
-from records.users import Role, add_user, users_turn
+from penstock.records import Home, LogAltered, Run, open_records
+from penstock.records.audit import RecordsDisagree, verify_everything
+from penstock.records.files.digest import plain_file
+from penstock.records.ledger.accounts import Account, Claim
+from penstock.records.ledger.ledger import BudgetExceeded
+from penstock.records.ledger.limits import Officer, open_account
+from penstock.records.people import _secrets as user_secrets
+from penstock.records.people.trusted_keys import people, trust
+from penstock.records.people.users import Role, add_user, users_turn
+from penstock.records.store import backup
+from penstock.records.store.backup import BackupDamaged, BackupRefused, back_up, restore
+from penstock.records.store.restoring import RestorationUnfinished
+from tests.records.kill_points import in_child
+from tests.records.published_home import publish
+from tests.records.user_house import CHEAP, PERSON, opens
+from tests.support.postgres import PostgresServer
 
 DATABASES = ("sqlite", "postgresql")
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
@@ -226,7 +228,7 @@ def test_a_damaged_backup_is_refused(
         case "incomplete":
             (folder / "backup.json").unlink()
         case "rows":
-            (folder / "records.jsonl").write_bytes((folder / "records.jsonl").read_bytes()[:-9])
+            (folder / "penstock.records.jsonl").write_bytes((folder / "penstock.records.jsonl").read_bytes()[:-9])
         case "no json":
             (folder / "backup.json").write_text("[]")
         case _:
@@ -252,7 +254,7 @@ def test_rows_that_were_changed_in_the_backup_are_found(
     published: Path, elsewhere: Callable[[], Path], tmp_path: Path
 ) -> None:
     back_up(tmp_path / "backup")
-    rows, complete = tmp_path / "backup" / "records.jsonl", tmp_path / "backup" / "backup.json"
+    rows, complete = tmp_path / "backup" / "penstock.records.jsonl", tmp_path / "backup" / "backup.json"
     rows.write_bytes(rows.read_bytes().replace(b'\\"limit\\":\\"2\\"', b'\\"limit\\":\\"9\\"', 1))
     complete.write_text(json.dumps({**json.loads(complete.read_text()), "rows": plain_file(rows)}))
     elsewhere()

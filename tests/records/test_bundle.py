@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from kill_points import kill_points
 
-from records import bundle, signing
-from records.bundle import BundleAltered, BundleExists, BundleRefused
-from records.digest import NotCanonical, canonical
-from records.envelope import sealed as sealed_envelope
+from penstock.records.bundle import bundle
+from penstock.records.bundle.bundle import BundleAltered, BundleExists, BundleRefused
+from penstock.records.files.digest import NotCanonical, canonical
+from penstock.records.signing import signing
+from penstock.records.signing.envelope import sealed as sealed_envelope
+from tests.records.kill_points import kill_points
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = PRIVATE.public_key()

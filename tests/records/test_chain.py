@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from records.chain import GENESIS, Entry, SealedHead, digest_of, find_faults, seal
+from penstock.records.log.chain import GENESIS, Entry, SealedHead, digest_of, find_faults, seal
 
 UNTIMED = settings(deadline=None)  # a busy machine is no fault
 KEY = b"k" * 32

@@ -4,11 +4,11 @@ import base64
 import json
 
 import pytest
-from reviewers import private, public
 
-from records.checkpoint import checkpoint, checkpoint_faults, removed_checkpoint
-from records.digest import canonical
-from records.envelope import sealed
+from penstock.records.files.digest import canonical
+from penstock.records.log._checkpoint import checkpoint, checkpoint_faults, removed_checkpoint
+from penstock.records.signing.envelope import sealed
+from tests.records.reviewers import private, public
 
 DIGESTS = {1: "a" * 64, 2: "b" * 64}
 SOUND = [(seq, checkpoint(seq, digest, private("house"))) for seq, digest in DIGESTS.items()]

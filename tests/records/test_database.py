@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from database_faults import killed_at_each_moment, read_only, tamper
 from sqlalchemy import Engine, inspect, text
 
-from records import Action, Home, LogAltered, RecordsAbsent, existing_records, open_records
-from records.database import SCHEMA, DatabaseRefused, RecordsUnavailable, open_engine, reading, writing
-from records.migrations import VERSION_TABLE, SchemaRefused
+from penstock.records import Action, Home, LogAltered, RecordsAbsent, existing_records, open_records
+from penstock.records.store.database import SCHEMA, DatabaseRefused, RecordsUnavailable, open_engine, reading, writing
+from penstock.records.store.migrations import VERSION_TABLE, SchemaRefused
+from tests.records.database_faults import killed_at_each_moment, read_only, tamper
 
 TABLES = {*SCHEMA.tables, VERSION_TABLE}
 

@@ -8,10 +8,16 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from reviewers import CONTENT, OTHER, REASON, private, public
 
-from records.decision import DecisionRefused, DecisionSignatureWrong, reason_faults, sign_decision, verify_decision
-from records.envelope import sealed
+from penstock.records.approval.decision import (
+    DecisionRefused,
+    DecisionSignatureWrong,
+    reason_faults,
+    sign_decision,
+    verify_decision,
+)
+from penstock.records.signing.envelope import sealed
+from tests.records.reviewers import CONTENT, OTHER, REASON, private, public
 
 UNTIMED = settings(deadline=None)  # a busy machine is no fault
 FIELDS = {"content": CONTENT, "decision": "approve", "reason": REASON}

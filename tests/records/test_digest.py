@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from records.digest import NotCanonical, canonical, keyed, keyed_file, plain_file
+from penstock.records.files.digest import NotCanonical, canonical, keyed, keyed_file, plain_file
 
 UNTIMED = settings(deadline=None)  # a busy machine is no fault
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

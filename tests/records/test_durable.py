@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from records import bundle, durable
-from records.home import Home
-from records.run import Run
+from penstock.records.bundle import bundle
+from penstock.records.files import durable
+from penstock.records.home import Home
+from penstock.records.run import Run
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records import signing
-from records.envelope import opened, sealed
-from records.signing import SignatureWrong
+from penstock.records.signing import signing
+from penstock.records.signing.envelope import opened, sealed
+from penstock.records.signing.signing import SignatureWrong
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 OTHER = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))

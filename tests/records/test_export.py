@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from database_faults import tamper
-from export_by_hand import holds
 from hypothesis import example, given
 from hypothesis import strategies as st
-from published_home import NOW, decided, publish
-from reviewers import public
 
-from records import Action, Home, LogAltered, open_records
-from records.chain import GENESIS
-from records.digest import canonical
-from records.export import ExportAltered, verify_export, write_export
-from records.keyfile import KeyDamaged
-from records.signing import public_pem
+from penstock.records import Action, Home, LogAltered, open_records
+from penstock.records.files.digest import canonical
+from penstock.records.log.chain import GENESIS
+from penstock.records.log.export import ExportAltered, verify_export, write_export
+from penstock.records.signing.keyfile import KeyDamaged
+from penstock.records.signing.signing import public_pem
+from tests.records.database_faults import tamper
+from tests.records.export_by_hand import holds
+from tests.records.published_home import NOW, decided, publish
+from tests.records.reviewers import public
 
 KIND = "application/vnd.penstock.export+json"
 COUNT = 7

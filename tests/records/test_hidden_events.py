@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pytest
-from database_faults import tamper
-from reviewers import CONTENT, private, public
 
-from records import Home, LogAltered, Records, open_records
-from records.approval import Rule, decide, wait
-from records.decision import APPROVE, sign_decision
-from records.people import people, trust, withdraw
+from penstock.records import Home, LogAltered, Records, open_records
+from penstock.records.approval.approval import Rule, decide, wait
+from penstock.records.approval.decision import APPROVE, sign_decision
+from penstock.records.people.trusted_keys import people, trust, withdraw
+from tests.records.database_faults import tamper
+from tests.records.reviewers import CONTENT, private, public
 
 RULE = Rule(1, ("anna", "ben"), timedelta(days=1))
 

@@ -5,11 +5,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from kill_points import in_child, kill_points
 
-from records import signing
-from records.home import Home, HomeRefused
-from records.keyfile import KeyDamaged, KeyExposed
+from penstock.records.home import Home, HomeRefused
+from penstock.records.signing import signing
+from penstock.records.signing.keyfile import KeyDamaged, KeyExposed
+from tests.records.kill_points import in_child, kill_points
 
 
 def mode(path: Path) -> int:

@@ -7,12 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from ledger_cases import HOW, account, charges, claim, officer, released, states, uncounted, with_accounts
 
-from mechanisms.composition import NotCountable
-from records import Action, Home, Records, open_records
-from records.accounts import Claim
-from records.ledger import (
+from penstock.mechanisms.composition import NotCountable
+from penstock.records import Action, Home, Records, open_records
+from penstock.records.ledger.accounts import Claim
+from penstock.records.ledger.ledger import (
     AccountMissing,
     BudgetExceeded,
     ClaimRefused,
@@ -21,8 +20,9 @@ from records.ledger import (
     SecondRelease,
     SourceElsewhere,
 )
-from records.limits import open_account, raise_limit
-from records.log import EventRefused
+from penstock.records.ledger.limits import open_account, raise_limit
+from penstock.records.log.log import EventRefused
+from tests.records.ledger_cases import HOW, account, charges, claim, officer, released, states, uncounted, with_accounts
 
 THIRD = Fraction(1, 3)
 IDP = account(model="idp", adjacency="from_D")

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import pytest
-from database_faults import FaultyHome, answer_to_commit_lost, impatient, killed_at_each_moment, refusing
-from ledger_cases import HOW, account, charges, claim, officer, states, with_accounts
 
-from records import Action, Home, LogAppendFailed, Records, open_records
-from records.accounts import Claim
-from records.limits import open_account, raise_limit
-from records.sheet import WritingSheet
+from penstock.records import Action, Home, LogAppendFailed, Records, open_records
+from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger.accounts import Claim
+from penstock.records.ledger.limits import open_account, raise_limit
+from tests.records.database_faults import FaultyHome, answer_to_commit_lost, impatient, killed_at_each_moment, refusing
+from tests.records.ledger_cases import HOW, account, charges, claim, officer, states, with_accounts
 
 SMALL = claim(epsilon=Fraction(1, 1000), dataset="income")
 

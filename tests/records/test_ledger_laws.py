@@ -17,13 +17,13 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from ledger_cases import HOW, account, claim, officer, with_accounts
-from ledger_rules import Rules
 
-from mechanisms.refusal import Refusal
-from records import Action, Home, Records, open_records
-from records.accounts import Account, Claim
-from records.limits import open_account, raise_limit
+from penstock.mechanisms.refusal import Refusal
+from penstock.records import Action, Home, Records, open_records
+from penstock.records.ledger.accounts import Account, Claim
+from penstock.records.ledger.limits import open_account, raise_limit
+from tests.records.ledger_cases import HOW, account, claim, officer, with_accounts
+from tests.records.ledger_rules import Rules
 
 RUNS = st.sampled_from(["r0", "r1", "r2", "r3"])
 NAMES = st.sampled_from(["a", "a", "a", "b"])

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ledger_cases import HOW, account, claim, uncounted, with_accounts
 
-from records import Home, Records, open_records
-from records.accounts import Claim
-from records.ledger import SecondRelease, SourceElsewhere
+from penstock.records import Home, Records, open_records
+from penstock.records.ledger.accounts import Claim
+from penstock.records.ledger.ledger import SecondRelease, SourceElsewhere
+from tests.records.ledger_cases import HOW, account, claim, uncounted, with_accounts
 
 OLD = {"source": "former", "values": None, "formerly": None}
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from ledger_cases import account, states, with_accounts
-from ledger_worker import race
 
-from records import Action, Home, Records, open_records
+from penstock.records import Action, Home, Records, open_records
+from tests.records.ledger_cases import account, states, with_accounts
+from tests.records.ledger_worker import race
 
 
 @pytest.fixture

@@ -5,19 +5,19 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from database_faults import tamper
-from ledger_cases import HOW, REASON, account, claim, officer, released, with_accounts
-from reviewers import private, public
 
-from mechanisms.composition import NotCountable
-from records import Action, Home, LogAltered, Records, open_records
-from records.accounts import Account, LedgerAltered, dataset_subject
-from records.digest import canonical
-from records.envelope import sealed
-from records.limits import AccountRefused, OfficerNotTrusted, open_account, raise_limit
-from records.people import trust, withdraw
-from records.sheet import WritingSheet
-from records.signing import key_id
+from penstock.mechanisms.composition import NotCountable
+from penstock.records import Action, Home, LogAltered, Records, open_records
+from penstock.records.files.digest import canonical
+from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger.accounts import Account, LedgerAltered, dataset_subject
+from penstock.records.ledger.limits import AccountRefused, OfficerNotTrusted, open_account, raise_limit
+from penstock.records.people.trusted_keys import trust, withdraw
+from penstock.records.signing.envelope import sealed
+from penstock.records.signing.signing import key_id
+from tests.records.database_faults import tamper
+from tests.records.ledger_cases import HOW, REASON, account, claim, officer, released, with_accounts
+from tests.records.reviewers import private, public
 
 
 @pytest.fixture

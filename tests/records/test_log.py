@@ -11,13 +11,13 @@ from itertools import product
 from typing import Any
 
 import pytest
-from database_faults import tamper, tampered
 
-from records import Action, Head, Home, LogAltered, Records, Verified, open_records
-from records.chain import seal
-from records.digest import NotCanonical
-from records.export import write_export
-from records.log import EventRefused
+from penstock.records import Action, Head, Home, LogAltered, Records, Verified, open_records
+from penstock.records.files.digest import NotCanonical
+from penstock.records.log.chain import seal
+from penstock.records.log.export import write_export
+from penstock.records.log.log import EventRefused
+from tests.records.database_faults import tamper, tampered
 
 COUNT = 4
 FIELDS = ["occurred", "run", "action", "actor", "code", "facts", "previous", "digest"]

@@ -6,7 +6,10 @@ import signal
 from datetime import datetime
 
 import pytest
-from database_faults import (
+
+from penstock.records import Action, Home, LogAppendFailed, Records, open_records
+from penstock.records.store.database import RecordsUnavailable
+from tests.records.database_faults import (
     FaultyHome,
     answer_to_commit_lost,
     impatient,
@@ -14,11 +17,8 @@ from database_faults import (
     refusing,
     server_stopped,
 )
-from log_writer import REFUSED, LogWriter
-from postgres import PostgresServer
-
-from records import Action, Home, LogAppendFailed, Records, open_records
-from records.database import RecordsUnavailable
+from tests.records.log_writer import REFUSED, LogWriter
+from tests.support.postgres import PostgresServer
 
 COUNT = 3
 

@@ -7,15 +7,15 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from database_faults import tamper
-from ledger_cases import HOW, account, claim, officer, released, uncounted, with_accounts
 
-from records import Action, Home, LogAltered, Records, open_records
-from records.accounts import Claim, LedgerAltered
-from records.ledger import BudgetExceeded
-from records.limits import AccountRefused, OfficerNotTrusted, open_account
-from records.looks import ALLOWED, ENOUGH, LooksExhausted, allow_looks, look, looks, looks_of
-from records.sheet import WritingSheet
+from penstock.records import Action, Home, LogAltered, Records, open_records
+from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger.accounts import Claim, LedgerAltered
+from penstock.records.ledger.ledger import BudgetExceeded
+from penstock.records.ledger.limits import AccountRefused, OfficerNotTrusted, open_account
+from penstock.records.ledger.looks import ALLOWED, ENOUGH, LooksExhausted, allow_looks, look, looks, looks_of
+from tests.records.database_faults import tamper
+from tests.records.ledger_cases import HOW, account, claim, officer, released, uncounted, with_accounts
 
 TENTH = Fraction(1, 10)
 

@@ -6,17 +6,17 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from database_faults import tamper
-from ledger_cases import account, claim, released, states, with_accounts
-from ledger_worker import race
 from sqlalchemy import Engine, create_engine, inspect
 from sqlalchemy.pool import NullPool
 
-from records import Action, Home, open_records
-from records.chain import GENESIS, Entry, digest_of
-from records.database import SCHEMA, RecordsUnavailable
-from records.digest import canonical, keyed
-from records.migrations import NEWEST, VERSION_TABLE, SchemaRefused
+from penstock.records import Action, Home, open_records
+from penstock.records.files.digest import canonical, keyed
+from penstock.records.log.chain import GENESIS, Entry, digest_of
+from penstock.records.store.database import SCHEMA, RecordsUnavailable
+from penstock.records.store.migrations import NEWEST, VERSION_TABLE, SchemaRefused
+from tests.records.database_faults import tamper
+from tests.records.ledger_cases import account, claim, released, states, with_accounts
+from tests.records.ledger_worker import race
 
 FIRST_VERSION = (
     "CREATE TABLE log_events (seq INTEGER NOT NULL, occurred TEXT NOT NULL, run TEXT NOT NULL, action TEXT NOT NULL,"

@@ -12,9 +12,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.refusal import SpecRefused
-from records.outside_text import OutsideFile, from_json
-from records.outside_values import (
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.records.files.outside_text import OutsideFile, from_json
+from penstock.records.files.outside_values import (
     DEEPEST,
     LONGEST_TEXT,
     MOST_VALUES,
@@ -23,7 +23,7 @@ from records.outside_values import (
     require_bounds,
     require_values,
 )
-from records.outside_yaml import from_yaml
+from penstock.records.files.outside_yaml import from_yaml
 
 
 def outside(path: Path, **settings: Any) -> OutsideFile:

@@ -10,22 +10,16 @@ from html.parser import HTMLParser
 from typing import Any
 
 import numpy as np
-import page_facts as facts
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from mechanisms.guarantee import Guarantee
-from mechanisms.layout import Figure, Layout
-from records.pages import (
-    SecretInReport,
-    confidential_report,
-    number,
-    public_report,
-    validation_page,
-)
-from records.table_sheet import sheet_of
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.layout import Figure, Layout
+from penstock.reports.pages import SecretInReport, confidential_report, number, public_report, validation_page
+from penstock.reports.table_sheet import sheet_of
+from tests.records import page_facts as facts
 
 VOID = {"meta", "wbr", "br", "link", "img", "input", "hr"}
 

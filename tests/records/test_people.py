@@ -6,12 +6,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reviewers import REASON, public
 
-from records import Action, Home, Log, open_records
-from records.log import EventRefused
-from records.people import KeyTaken, NameTaken, PersonRefused, PersonUnknown, is_name, people, trust, withdraw
-from records.signing import key_id
+from penstock.records import Action, Home, Log, open_records
+from penstock.records.log.log import EventRefused
+from penstock.records.people.trusted_keys import (
+    KeyTaken,
+    NameTaken,
+    PersonRefused,
+    PersonUnknown,
+    is_name,
+    people,
+    trust,
+    withdraw,
+)
+from penstock.records.signing.signing import key_id
+from tests.records.reviewers import REASON, public
 
 
 @pytest.fixture

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, silent, use_store
 
-from mechanisms.refusal import Refusal
-from records import bundle, object_store, places, store_access
-from records.addresses import ObjectPath
-from records.bundle import BundleAltered, BundleExists
-from records.object_store import ObjectNameRefused, StoreRefused, StoreUnreachable
-from records.upload import UploadDamaged, upload
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.bundle import bundle, places
+from penstock.records.bundle._upload import UploadDamaged, upload
+from penstock.records.bundle.bundle import BundleAltered, BundleExists
+from penstock.records.files import object_store, store_access
+from penstock.records.files.addresses import ObjectPath
+from penstock.records.files.object_store import ObjectNameRefused, StoreRefused, StoreUnreachable
+from tests.support.s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, silent, use_store
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = PRIVATE.public_key()

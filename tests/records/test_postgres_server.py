@@ -7,9 +7,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from kill_points import die, in_child, was_killed
-from living_processes import MARK, processes, wait_for_death
-from postgres import PostgresServer, running_server
+
+from tests.records.kill_points import die, in_child, was_killed
+from tests.support.living_processes import MARK, processes, wait_for_death
+from tests.support.postgres import PostgresServer, running_server
 
 
 def test_a_crashed_server_keeps_what_was_committed(postgres: PostgresServer) -> None:

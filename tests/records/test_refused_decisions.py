@@ -6,11 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from review_house import ONE, TWO, WEEK, House
-from reviewers import CONTENT, OLD, OTHER, REASON, private, public
 
-from records import Action, signing
-from records.approval import (
+from penstock.records import Action
+from penstock.records.approval.approval import (
     ContentChanged,
     DecidedTwice,
     DecisionRefused,
@@ -21,8 +19,11 @@ from records.approval import (
     ReviewerNotTrusted,
     Rule,
 )
-from records.decision import sign_decision
-from records.people import trust, withdraw
+from penstock.records.approval.decision import sign_decision
+from penstock.records.people.trusted_keys import trust, withdraw
+from penstock.records.signing import signing
+from tests.records.review_house import ONE, TWO, WEEK, House
+from tests.records.reviewers import CONTENT, OLD, OTHER, REASON, private, public
 
 
 def test_a_decision_without_anything_waiting_is_refused(house: House) -> None:

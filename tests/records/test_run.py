@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from kill_points import in_child, kill_points
 
-from records.digest import NotCanonical
-from records.home import Home
-from records.run import Run, RunDamaged, RunRefused
+from penstock.records.files.digest import NotCanonical
+from penstock.records.home import Home
+from penstock.records.run import Run, RunDamaged, RunRefused
+from tests.records.kill_points import in_child, kill_points
 
 KEY = "spec-digest"
 

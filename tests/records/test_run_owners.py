@@ -8,10 +8,10 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from kill_points import kill_points
 
-from records.home import Home
-from records.run import Run, RunDamaged, RunRefused, outcomes, unfinished
+from penstock.records.home import Home
+from penstock.records.run import Run, RunDamaged, RunRefused, outcomes, unfinished
+from tests.records.kill_points import kill_points
 
 KEY = "spec-digest"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 
 import pytest
-from database_faults import tamper
-from published_home import copied
 from sqlalchemy import event
 
-from records import Action, Home, Log, LogAltered, open_records
+from penstock.records import Action, Home, Log, LogAltered, open_records
+from tests.records.database_faults import tamper
+from tests.records.published_home import copied
 
 
 @pytest.fixture

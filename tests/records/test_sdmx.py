@@ -23,8 +23,8 @@ from pysdmx.errors import Invalid
 from pysdmx.model import Codelist
 from pysdmx.model.dataset import ActionType
 
-from mechanisms.layout import TOTAL, Figure, Layout, error_of
-from records.sdmx import AGENCY, identifiers, sdmx_csv, sdmx_structure
+from penstock.mechanisms.layout import TOTAL, Figure, Layout, error_of
+from penstock.reports.sdmx import AGENCY, identifiers, sdmx_csv, sdmx_structure
 
 PREPARED = datetime(2026, 11, 2, 4, 15, tzinfo=UTC)
 COUNT = Figure("count", "count", None, True)

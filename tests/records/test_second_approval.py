@@ -6,15 +6,15 @@ import threading
 from datetime import timedelta
 
 import pytest
-from ledger_cases import account, claim, released, uncounted, with_accounts
-from review_house import ONE, TWO, House
-from reviewers import REASON, private
 
-from records import Home, Ledger, open_records
-from records.accounts import Claim
-from records.approval import DecisionRefused, SecondApproval, decide
-from records.decision import APPROVE, REFUSE, sign_decision
-from records.ledger import SecondRelease
+from penstock.records import Home, Ledger, open_records
+from penstock.records.approval.approval import DecisionRefused, SecondApproval, decide
+from penstock.records.approval.decision import APPROVE, REFUSE, sign_decision
+from penstock.records.ledger.accounts import Claim
+from penstock.records.ledger.ledger import SecondRelease
+from tests.records.ledger_cases import account, claim, released, uncounted, with_accounts
+from tests.records.review_house import ONE, TWO, House
+from tests.records.reviewers import REASON, private
 
 FIRST, SECOND = "run-1", "run-2"
 CONTENTS = {FIRST: "a" * 64, SECOND: "b" * 64}

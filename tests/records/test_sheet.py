@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 import pytest
-from database_faults import tamper
-from ledger_cases import HOW, account, claim, officer, released, uncounted, with_accounts
 from sqlalchemy import text
 
-from records import Action, Home, LogAltered, Records, open_records
-from records.accounts import Claim, LedgerAltered
-from records.database import reading
-from records.limits import raise_limit
+from penstock.records import Action, Home, LogAltered, Records, open_records
+from penstock.records.ledger.accounts import Claim, LedgerAltered
+from penstock.records.ledger.limits import raise_limit
+from penstock.records.store.database import reading
+from tests.records.database_faults import tamper
+from tests.records.ledger_cases import HOW, account, claim, officer, released, uncounted, with_accounts
 
 TABLES = ("ledger_entries", "ledger_tails", "log_head", "log_events", "log_checkpoints")
 TENTH = Fraction(1, 10)

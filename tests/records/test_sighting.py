@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from database_faults import FaultyHome, killed_at_each_moment
-from reviewers import public
 
-from records import Action, Home, LogAppendFailed, open_records
-from records.people import people, trust
-from records.sighting import SEEN, Memory, SightingDamaged, SightingLost, remembered
+from penstock.records import Action, Home, LogAppendFailed, open_records
+from penstock.records.log.sighting import SEEN, Memory, SightingDamaged, SightingLost, remembered
+from penstock.records.people.trusted_keys import people, trust
+from tests.records.database_faults import FaultyHome, killed_at_each_moment
+from tests.records.reviewers import public
 
 
 def test_what_is_signed_or_spent_is_noted_and_replaces_what_came_before(either_home: Home, now: datetime) -> None:

@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from records import signing
-from records.keyfile import KeyDamaged, KeyExposed
-from records.signing import KeyNotMade, SignatureWrong
+from penstock.records.signing import signing
+from penstock.records.signing.keyfile import KeyDamaged, KeyExposed
+from penstock.records.signing.signing import KeyNotMade, SignatureWrong
 
 UNTIMED = settings(deadline=None)  # a busy machine is no fault
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

@@ -14,9 +14,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records import envelope, signing, statement
-from records.digest import NotCanonical, canonical
-from records.statement import KIND, BundleAltered, BundleRefused, content_digest
+from penstock.records.bundle import statement
+from penstock.records.bundle.statement import KIND, BundleAltered, BundleRefused, content_digest
+from penstock.records.files.digest import NotCanonical, canonical
+from penstock.records.signing import envelope, signing
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = PRIVATE.public_key()

@@ -7,13 +7,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from published_home import NOW, copied, publish
 
-from records import Action, Head, Home, LogAltered, RecordsAbsent, Run, existing_records, open_records
-from records.database import DatabaseRefused, RecordsUnavailable
-from records.run import RunDamaged
-from records.sighting import SEEN
-from records.store import seen_heads
+from penstock.records import Action, Head, Home, LogAltered, RecordsAbsent, Run, existing_records, open_records
+from penstock.records.log.sighting import SEEN
+from penstock.records.run import RunDamaged
+from penstock.records.store.database import DatabaseRefused, RecordsUnavailable
+from penstock.records.store.store import seen_heads
+from tests.records.published_home import NOW, copied, publish
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from records.store_access import AccessRefused, access
+from penstock.records.files.store_access import AccessRefused, access
 
 KEYS = {"AWS_ACCESS_KEY_ID": "canary-id", "AWS_SECRET_ACCESS_KEY": "canary-secret"}
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import page_facts as facts
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mechanisms.layout import Figure, Layout, error_of
-from records.table_sheet import Axis, Mark, described, must_fit, sheet_of
+from penstock.mechanisms.layout import Figure, Layout, error_of
+from penstock.reports.table_sheet import Axis, Mark, described, must_fit, sheet_of
+from tests.records import page_facts as facts
 
 COUNT = Figure("count", "count", None, True)
 SUM = Figure("sum", "sum", "income", False)

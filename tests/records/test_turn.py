@@ -6,8 +6,8 @@ import fcntl
 import os
 from pathlib import Path
 
-from records.home import Home
-from records.turn import take_turn
+from penstock.records.home import Home
+from penstock.records.ledger.lock import take_turn
 
 
 def is_taken(file: Path) -> bool:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from database_faults import killed_at_each_moment, refusing
-from kill_points import kill_points
-from user_house import CHEAP, CHOSEN, HOW, NOW, OTHER, PERSON, PROGRAM, known, opens
 
-from records import Home, LogAppendFailed, Records, durable, open_records, user_secrets
-from records.users import (
+from penstock.records import Home, LogAppendFailed, Records, open_records
+from penstock.records.files import durable
+from penstock.records.people import _secrets as user_secrets
+from penstock.records.people.users import (
     PasswordWrong,
     Role,
     UserTaken,
@@ -25,6 +24,9 @@ from records.users import (
     renew_password,
     users,
 )
+from tests.records.database_faults import killed_at_each_moment, refusing
+from tests.records.kill_points import kill_points
+from tests.records.user_house import CHEAP, CHOSEN, HOW, NOW, OTHER, PERSON, PROGRAM, known, opens
 
 
 @pytest.fixture(autouse=True)
@@ -173,7 +175,7 @@ def test_a_password_that_is_renewed_while_it_is_checked_cannot_be_changed(
             renewed.append(renew_password(log, either_home, "anna", **HOW))
         return user_secrets.password_text(password, once=once)
 
-    monkeypatch.setattr("records.users.password_text", hashed)
+    monkeypatch.setattr("penstock.records.people.users.password_text", hashed)
     with pytest.raises(PasswordWrong):
         change_password(log, either_home, "anna", once, CHOSEN, now=NOW)
     assert [opens(log, either_home, "anna", given) for given in (once, CHOSEN, renewed[-1])] == [False, False, True]
@@ -190,7 +192,7 @@ def test_a_user_who_becomes_a_program_while_renewed_gets_a_token(
         add_user(log, either_home, "anna", [Role.READER], **PROGRAM)
         return user_secrets.password_text(password, once=once)
 
-    monkeypatch.setattr("records.users.password_text", hashed)
+    monkeypatch.setattr("penstock.records.people.users.password_text", hashed)
     token = renew_password(log, either_home, "anna", **HOW)
     assert is_token(either_home, known(log, "anna"), token)
 
@@ -206,7 +208,7 @@ def test_of_two_who_make_the_first_officer_one_does(
             made.append(first_officer(records.log, either_home, now=NOW))
         return user_secrets.password_text(password, once=once)
 
-    monkeypatch.setattr("records.users.password_text", hashed)
+    monkeypatch.setattr("penstock.records.people.users.password_text", hashed)
     assert first_officer(records.log, either_home, now=NOW) is None
     path = made[-1]
     assert path is not None

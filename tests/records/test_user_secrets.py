@@ -8,12 +8,10 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
-from database_faults import refusing
-from user_house import CHEAP, CHOSEN, HOW, NOW, OTHER, PERSON, known, opens
 
-from records import Action, Home, Log, LogAppendFailed, Records, open_records, user_secrets
-from records.keyfile import KeyExposed
-from records.users import (
+from penstock.records import Action, Home, Log, LogAppendFailed, Records, open_records
+from penstock.records.people import _secrets as user_secrets
+from penstock.records.people.users import (
     PasswordRefused,
     PasswordWrong,
     Role,
@@ -29,6 +27,9 @@ from records.users import (
     renew_password,
     users,
 )
+from penstock.records.signing.keyfile import KeyExposed
+from tests.records.database_faults import refusing
+from tests.records.user_house import CHEAP, CHOSEN, HOW, NOW, OTHER, PERSON, known, opens
 
 REAL = user_secrets._HASHER
 

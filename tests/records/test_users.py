@@ -7,11 +7,10 @@ import json
 from collections.abc import Callable
 
 import pytest
-from database_faults import tamper
-from user_house import CHEAP, CHOSEN, HOW, NOW, OTHER, PERSON, PROGRAM, REASON, known, opens
 
-from records import Action, Home, Log, LogAltered, open_records, user_secrets
-from records.users import (
+from penstock.records import Action, Home, Log, LogAltered, open_records
+from penstock.records.people import _secrets as user_secrets
+from penstock.records.people.users import (
     PasswordWrong,
     Role,
     User,
@@ -28,6 +27,8 @@ from records.users import (
     renew_password,
     users,
 )
+from tests.records.database_faults import tamper
+from tests.records.user_house import CHEAP, CHOSEN, HOW, NOW, OTHER, PERSON, PROGRAM, REASON, known, opens
 
 
 @pytest.fixture(autouse=True)

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from user_house import NOW, PROGRAM
 
-from records import Action, Home, Log, open_records
-from records.users import Role, add_user, users
-from records.visits import VISITS, VisitRefused, note_visit
+from penstock.records import Action, Home, Log, open_records
+from penstock.records.people.users import Role, add_user, users
+from penstock.records.people.visits import VISITS, VisitRefused, note_visit
+from tests.records.user_house import NOW, PROGRAM
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any
 
 from argon2 import PasswordHasher
 
-from records import Home, Log
-from records.users import User, find_user, is_password
+from penstock.records import Home, Log
+from penstock.records.people.users import User, find_user, is_password
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
 REASON = "works here"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.beside_print import printed_tables
-from flows.reproduced_rows import percent_linked, read_census, ten_runs
-from mechanisms.reproduction import corner_means, expected_squared_error, mdav_means, observed_bounds
+from penstock.reproduction.beside_print import printed_tables
+from penstock.reproduction.computed import corner_means, expected_squared_error, mdav_means, observed_bounds
+from penstock.reproduction.rows import percent_linked, read_census, ten_runs
 
 DATA = Path(os.environ.get("PENSTOCK_DATA", Path(__file__).parents[3] / "shared" / "data"))
 CENSUS = DATA / "census_casc.parquet"

@@ -12,18 +12,18 @@ from typing import get_origin, get_type_hints
 import numpy as np
 import pytest
 
-from flows.beside_print import printed_tables
-from flows.reproduced_rows import read_farms
-from mechanisms.reproduction import bootstrap_tables
-from mechanisms.reproduction.bootstrap_tables import (
+from penstock.mechanisms.table.cells import build_cells
+from penstock.mechanisms.table.scales import every_cell_its_own_scale, one_scale_for_all, public_membership_scales
+from penstock.mechanisms.table.sensitivity import cell_total_sensitivity, magnitude_table_sensitivity, total_sensitivity
+from penstock.reproduction.beside_print import printed_tables
+from penstock.reproduction.computed import bootstrap_tables
+from penstock.reproduction.computed.bootstrap_tables import (
     printed_scales,
     printed_sensitivities,
     ratios_of_accuracy,
     shares_of_totals,
 )
-from mechanisms.tables.cells import build_cells
-from mechanisms.tables.scales import every_cell_its_own_scale, one_scale_for_all, public_membership_scales
-from mechanisms.tables.sensitivity import cell_total_sensitivity, magnitude_table_sensitivity, total_sensitivity
+from penstock.reproduction.rows import read_farms
 
 TABLES = printed_tables("bootstrap_tables")
 STEPS = TABLES["whole_table"]["steps"]

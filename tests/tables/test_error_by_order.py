@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mechanisms.columns import Column
-from mechanisms.dp_microaggregation import Params, settle
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.dp_microaggregation import Params, settle
 
 ROWS = json.loads((Path(__file__).parent / "error_by_order.json").read_text(encoding="utf-8"))["rows"]
 UNIT = Column(role="confidential", type="continuous", domain=(0, 1))

@@ -11,10 +11,10 @@ from math import log
 import numpy as np
 import pytest
 
-from flows.beside_print import as_printed, printed_tables
-from mechanisms.noise import discrete_laplace
-from mechanisms.randomness import seeded
-from mechanisms.reproduction import clamped_count_error, errors_of_counts, intervals_of_medians
+from penstock.mechanisms.noise import discrete_laplace
+from penstock.mechanisms.randomness import seeded
+from penstock.reproduction.beside_print import as_printed, printed_tables
+from penstock.reproduction.computed import clamped_count_error, errors_of_counts, intervals_of_medians
 
 TABLES = printed_tables("individual_tables")
 TABLE_1, TABLE_2 = TABLES["table_1"], TABLES["table_2"]

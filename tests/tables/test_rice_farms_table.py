@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from flows.beside_print import printed_tables
-from mechanisms.columns import Column
-from mechanisms.protected import Protected
-from mechanisms.randomness import seeded
-from mechanisms.table import Params, protect
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.table import Params, protect
+from penstock.reproduction.beside_print import printed_tables
 
 TABLES = printed_tables("bootstrap_tables")
 STEPS = TABLES["whole_table"]["steps"]

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from flows.beside_print import printed_tables
-from measures import measure
-from mechanisms import probabilistic_k_anonymity as pka
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
+from penstock.measures import measure
+from penstock.mechanisms import probabilistic_k_anonymity as pka
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
+from penstock.reproduction.beside_print import printed_tables
 
 DATA = Path(os.environ.get("PENSTOCK_DATA", Path(__file__).parents[3] / "shared" / "data"))
 CENSUS = DATA / "census_casc.parquet"

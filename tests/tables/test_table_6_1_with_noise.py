@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from record_wise_runs import centroids, expected_error, linkage, needs_census, squared_error
 
-from flows.beside_print import half_a_unit, printed_tables
-from flows.reproduced_rows import linkages_agree
+from penstock.reproduction.beside_print import half_a_unit, printed_tables
+from penstock.reproduction.rows import linkages_agree
+from tests.tables.record_wise_runs import centroids, expected_error, linkage, needs_census, squared_error
 
 MDAV = {row["k"]: row["recomputed"] for row in printed_tables("table_6_1")["rows"]}
 TABLE = json.loads(Path(__file__).with_name("table_6_1_with_noise.json").read_text(encoding="utf-8"))

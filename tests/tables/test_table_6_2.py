@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from record_wise_runs import expected_error, linkage, needs_census, runs, squared_error
 
-from flows.beside_print import half_a_unit, printed_tables
-from flows.reproduced_rows import error_agrees, linkages_agree
+from penstock.reproduction.beside_print import half_a_unit, printed_tables
+from penstock.reproduction.rows import error_agrees, linkages_agree
+from tests.tables.record_wise_runs import expected_error, linkage, needs_census, runs, squared_error
 
 TABLE = printed_tables("table_6_2")
 pytestmark = needs_census

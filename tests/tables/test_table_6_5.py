@@ -9,10 +9,10 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from record_wise_runs import EPSILONS, NAMES, census, centroids, needs_census, runs
 
-from flows.beside_print import as_printed, half_a_unit, printed_tables
-from mechanisms.reproduction import corner_groups, group_means, observed_bounds
+from penstock.reproduction.beside_print import as_printed, half_a_unit, printed_tables
+from penstock.reproduction.computed import corner_groups, group_means, observed_bounds
+from tests.tables.record_wise_runs import EPSILONS, NAMES, census, centroids, needs_census, runs
 
 TABLE = printed_tables("table_6_5")
 pytestmark = needs_census

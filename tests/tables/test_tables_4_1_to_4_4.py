@@ -9,8 +9,7 @@ from math import sqrt
 
 import pytest
 
-from flows.beside_print import as_printed, printed_tables
-from mechanisms.noise.accuracy import (
+from penstock.mechanisms.noise.accuracy import (
     best_core_for_variance,
     best_core_for_width,
     best_step,
@@ -18,7 +17,8 @@ from mechanisms.noise.accuracy import (
     grid_staircase_variance,
     laplace_variance,
 )
-from mechanisms.reproduction import least_variances, least_widths, regions_of_box_noise, regions_of_laplace_noise
+from penstock.reproduction.beside_print import as_printed, printed_tables
+from penstock.reproduction.computed import least_variances, least_widths, regions_of_box_noise, regions_of_laplace_noise
 
 TABLES = printed_tables("tables_4_1_to_4_4")
 TABLE_4_3, TABLE_4_4, EXAMPLE_5 = TABLES["table_4_3"], TABLES["table_4_4"], TABLES["example_5"]

@@ -7,12 +7,12 @@ from math import ceil
 
 import numpy as np
 
-from mechanisms.buckets.allotment import allot, cut_points, group_number, within_limits
-from mechanisms.buckets.assigned import bucket_table, value_table
-from mechanisms.buckets.cuts import Buckets, bucketed
-from mechanisms.closeness import Params, protect
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded
+from penstock.mechanisms.closeness import Params, protect
+from penstock.mechanisms.closeness._allotment import allot, cut_points, group_number, within_limits
+from penstock.mechanisms.closeness._assigned import bucket_table, value_table
+from penstock.mechanisms.closeness._cuts import Buckets, bucketed
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded
 
 # Table 7.5: the group of the twelve records in the order of their values, four to a bucket.
 GROUPS = np.array([2, 1, 1, 3, 2, 3, 1, 2, 3, 3, 1, 2]) - 1

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from private_release import NOBODY, begun
-from workplace import Workplace, make_close, predicate
 
-from records import bundle
-from records.home import Home
-from tasks.tables import GUARANTEE_KEY
-from tasks.verification import Finding, verify_bundle
+from penstock.records.bundle import bundle
+from penstock.records.home import Home
+from penstock.tasks.files.columns import GUARANTEE_KEY
+from penstock.tasks.verification.bundle import Finding, verify_bundle
+from tests.support.private_release import NOBODY, begun
+from tests.support.workplace import Workplace, make_close, predicate
 
 __all__ = ["EVERY", "House", "K", "Signed", "make_close_in", "published"]
 

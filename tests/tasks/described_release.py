@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from close_release import make_close_in
 from lxml import etree
-from private_release import begun
 from rdflib import Graph
-from workplace import DESCRIPTIONS, Workplace, make_private, make_table, predicate
 
-from mechanisms.guarantee import ADDS_UP
-from records import bundle as bundles
-from records.home import Home
+from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.records.bundle import bundle as bundles
+from penstock.records.home import Home
+from tests.support.private_release import begun
+from tests.support.workplace import DESCRIPTIONS, Workplace, make_private, make_table, predicate
+from tests.tasks.close_release import make_close_in
 
 __all__ = ["PLACE", "RELEASES", "Released", "prepare"]
 

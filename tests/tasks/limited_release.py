@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from workplace import Workplace, make_table, open_dp_account
+
+from tests.support.workplace import Workplace, make_table, open_dp_account
 
 AMOUNTS = [f"amount_{place}" for place in range(16)]
 AT_ONCE = 1 << 15

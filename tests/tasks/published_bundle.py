@@ -12,15 +12,16 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from signed_by_hand import content_by_hand
 
-from mechanisms import dp_microaggregation
-from mechanisms.columns import Column
-from mechanisms.probabilistic_k_anonymity import Params, protect
-from mechanisms.randomness import seeded
-from records import bundle, signing
-from tasks.tables import write_csv, write_release
-from tasks.verification import ClaimBroken, Finding, verify_bundle
+from penstock.mechanisms import dp_microaggregation
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.probabilistic_k_anonymity import Params, protect
+from penstock.mechanisms.randomness import seeded
+from penstock.records.bundle import bundle
+from penstock.records.signing import signing
+from penstock.tasks.files.columns import write_csv, write_release
+from penstock.tasks.verification.bundle import ClaimBroken, Finding, verify_bundle
+from tests.tasks.signed_by_hand import content_by_hand
 
 ROWS, K = 60, 5
 DECLARED = {

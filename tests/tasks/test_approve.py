@@ -12,19 +12,19 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from prefect.exceptions import Pause
 from pydantic import ValidationError
-from workplace import Workplace
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from records import Action, bundle
-from records.approval import DecisionRefused, DecisionSignatureWrong
-from records.decision import sign_decision
-from records.home import login
-from records.people import trust
-from records.run import RunDamaged
-from records.signing import key_id
-from tasks import approve
-from tasks.approve import (
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.records import Action
+from penstock.records.approval.approval import DecisionRefused, DecisionSignatureWrong
+from penstock.records.approval.decision import sign_decision
+from penstock.records.bundle import bundle
+from penstock.records.home import login
+from penstock.records.people.trusted_keys import trust
+from penstock.records.run import RunDamaged
+from penstock.records.signing.signing import key_id
+from penstock.tasks import approve
+from penstock.tasks.approve import (
     ApprovalExpired,
     RefusedBefore,
     ReviewerDeclined,
@@ -35,8 +35,9 @@ from tasks.approve import (
     take_decision,
     waiting_state,
 )
-from tasks.job import Job, begin
-from tasks.publish import staged_content
+from penstock.tasks.publish import staged_content
+from penstock.tasks.run.job import Job, begin
+from tests.support.workplace import Workplace
 
 KEYS = {name: Ed25519PrivateKey.from_private_bytes(name.ljust(32).encode()) for name in ("anna", "ben", "carl")}
 FORTNIGHT = timedelta(days=14)
@@ -151,7 +152,7 @@ def test_while_it_waits_the_confidential_copies_are_gone(workplace: Workplace) -
 
 def test_the_end_of_a_flow_run_that_waits_is_named_for_it(asked: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     assert waiting_state(asked) == describe_waiting(asked)  # outside a flow run
-    monkeypatch.setattr("tasks.approve.FlowRunContext.get", lambda: object())
+    monkeypatch.setattr("penstock.tasks.approve.FlowRunContext.get", lambda: object())
     state: Any = waiting_state(asked)
     monkeypatch.undo()
     assert (state.type.value, state.name) == ("COMPLETED", "WaitingForApproval")

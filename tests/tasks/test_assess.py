@@ -7,11 +7,11 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from workplace import Workplace
 
-from flows.spec import load_spec
-from measures.measurement import MeasureUndefined
-from records import open_records
+from penstock.flows.spec import load_spec
+from penstock.measures.measurement import MeasureUndefined
+from penstock.records import open_records
+from tests.support.workplace import Workplace
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def one_number(workplace: Workplace) -> Workplace:
 
 
 def release(workplace: Workplace) -> None:
-    from flows.release import release as flow
+    from penstock.flows.release import release as flow
 
     flow(load_spec(workplace.write_spec()))
 

@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from close_release import House, K, Signed
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.buckets.bound import below_exp
-from tasks.closeness_claims import ColumnClaim, GroupsClaim, LinkedClaim, _compared, _short
-from tasks.tables import GUARANTEE_KEY
-from tasks.verification import ClaimBroken
+from penstock.mechanisms.closeness.bound import below_exp
+from penstock.tasks.files.columns import GUARANTEE_KEY
+from penstock.tasks.verification._group_claims import ColumnClaim, GroupsClaim, LinkedClaim, _compared, _short
+from penstock.tasks.verification.bundle import ClaimBroken
+from tests.tasks.close_release import House, K, Signed
 
 Change = Callable[[pa.Table], pa.Table]
 FILES = ["tables/buckets.parquet", "tables/buckets.csv"]

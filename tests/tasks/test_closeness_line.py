@@ -15,23 +15,23 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from close_release import EVERY, House, K, make_close_in, published
-from private_release import begun
-from workplace import DESCRIPTIONS, PASSED, ROWS, Workplace, files_of, make_table, predicate
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from measures.gates import Verdict
-from mechanisms.registry import MECHANISMS
-from records import open_records
-from records.bundle import BundleAltered
-from records.home import Home
-from records.log import Action
-from records.run import Run, RunDamaged
-from tasks import publish
-from tasks.linked import read_linked
-from tasks.tables import GUARANTEE_KEY, load_columns
-from tasks.verification import verify_bundle
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.measures.gates import Verdict
+from penstock.mechanisms.registry import MECHANISMS
+from penstock.records import open_records
+from penstock.records.bundle.bundle import BundleAltered
+from penstock.records.home import Home
+from penstock.records.log.log import Action
+from penstock.records.run import Run, RunDamaged
+from penstock.tasks import publish
+from penstock.tasks.files.columns import GUARANTEE_KEY, load_columns
+from penstock.tasks.files.linked import read_linked
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.private_release import begun
+from tests.support.workplace import DESCRIPTIONS, PASSED, ROWS, Workplace, files_of, make_table, predicate
+from tests.tasks.close_release import EVERY, House, K, make_close_in, published
 
 TABLES = {
     "permuted": [],
@@ -435,7 +435,7 @@ def test_no_confidential_value_leaves_by_any_door(
     workplace: Workplace, prefect_home: Path, caplog: pytest.LogCaptureFixture, several: str, output: str
 ) -> None:
     """Neither in the bundle nor in a log, artifact, report or message."""
-    from flows.release import release
+    from penstock.flows.release import release
 
     forms = with_canaries(workplace, method="buckets", t="2", several=several, output=output)
     receipt = release(load_spec(workplace.write_spec()))
@@ -449,7 +449,7 @@ def test_no_confidential_value_leaves_by_any_door(
 
 
 def test_the_search_finds_values_where_they_are_published(workplace: Workplace, prefect_home: Path) -> None:
-    from flows.release import release
+    from penstock.flows.release import release
 
     forms = with_canaries(workplace, method="ranked", output="anatomy")
     release(load_spec(workplace.write_spec()))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.neighbours.ddi import roles_from_codebook
-from tasks.neighbours.roles_file import read_roles
-from tasks.neighbours.told import RolesRefused, Told
+from penstock.tasks.importers._ddi import roles_from_codebook
+from penstock.tasks.importers.imported_column import RolesRefused, Told
+from penstock.tasks.importers.roles_file import read_roles
 
 
 def codebook(variables: str, *, opening: str = "<codeBook>", files: str = "") -> bytes:

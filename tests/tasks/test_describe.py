@@ -11,19 +11,19 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from described_release import PLACE, RELEASES, Released, prepare
 from lxml import etree
-from private_release import begun
 from rdflib import DCAT, DCTERMS, RDF, XSD, Graph, Literal, Namespace, URIRef
-from workplace import DESCRIPTIONS, Workplace, make_private, make_units
 
-from flows.spec import load_spec
-from mechanisms.guarantee import ADDS_UP
-from mechanisms.refusal import SpecRefused
-from records import bundle as bundles
-from tasks.publish import stage, staged_content
-from tasks.tables import load_columns
-from tasks.verification import verify_bundle
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.records.bundle import bundle as bundles
+from penstock.tasks.files.columns import load_columns
+from penstock.tasks.publish import stage, staged_content
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.private_release import begun
+from tests.support.workplace import DESCRIPTIONS, Workplace, make_private, make_units
+from tests.tasks.described_release import PLACE, RELEASES, Released, prepare
 
 # The reader itself uses what it has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")

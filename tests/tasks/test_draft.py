@@ -13,12 +13,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flows.spec import parse_spec
-from mechanisms.refusal import SpecRefused
-from records.outside_values import first_unfit
-from tasks.draft import draft_spec
-from tasks.draft_values import MOST_CATEGORIES, RARE_BELOW
-from tasks.source import SourceUnreadable
+from penstock.flows.spec import parse_spec
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.records.files.outside_values import first_unfit
+from penstock.tasks.draft._values import MOST_CATEGORIES, RARE_BELOW
+from penstock.tasks.draft.spec import draft_spec
+from penstock.tasks.files.source import SourceUnreadable
 
 
 def draft(path: Path, **columns: Any) -> dict[str, Any]:

@@ -13,14 +13,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.spec import parse_spec
-from mechanisms.refusal import SpecRefused
-from tasks.draft import draft_spec
-from tasks.draft_columns import column_line
-from tasks.draft_values import MOST_CATEGORIES, RARE_BELOW
-from tasks.neighbours.ddi import roles_from_codebook
-from tasks.neighbours.sdcmicro import roles_from_call
-from tasks.neighbours.told import RolesRefused, Told, ToldRoles
+from penstock.flows.spec import parse_spec
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.tasks.draft._columns import column_line
+from penstock.tasks.draft._values import MOST_CATEGORIES, RARE_BELOW
+from penstock.tasks.draft.spec import draft_spec
+from penstock.tasks.importers._ddi import roles_from_codebook
+from penstock.tasks.importers._sdcmicro import roles_from_call
+from penstock.tasks.importers.imported_column import RolesRefused, Told, ToldRoles
 
 ROWS = 40
 SURVEY: dict[str, Any] = {

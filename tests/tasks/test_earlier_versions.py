@@ -12,14 +12,14 @@ from typing import Any
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from private_release import begun
-from workplace import OPENED, Workplace, budget_of, make_table
 
-from records import open_records
-from records.ledger import SecondRelease, SourceElsewhere
-from tasks import ingest
-from tasks.ingest_parts import start_over_if_changed
-from tasks.source_digest import SourceDigest, digest_source
+from penstock.records import open_records
+from penstock.records.ledger.ledger import SecondRelease, SourceElsewhere
+from penstock.tasks import ingest
+from penstock.tasks.files.source_digest import SourceDigest, digest_source
+from penstock.tasks.parts.ingest import start_over_if_changed
+from tests.support.private_release import begun
+from tests.support.workplace import OPENED, Workplace, budget_of, make_table
 
 
 @contextmanager

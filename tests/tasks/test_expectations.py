@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mechanisms.columns import Column
-from tasks.expectations import (
+from penstock.mechanisms.columns import Column
+from penstock.tasks.validation.expectations import (
     ExpectationResult,
     SuiteRefused,
     ValidationFailed,
@@ -436,7 +436,7 @@ def test_every_expectation_that_may_run_has_an_implementation_for_data_frames() 
     from great_expectations.execution_engine import PandasExecutionEngine
     from great_expectations.expectations.registry import get_metric_provider
 
-    from tasks import expectation_engine as engine
+    from penstock.tasks.validation import _engine as engine
 
     assert len(engine._KINDS) > 40
     for kind in engine._KINDS.values():

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mechanisms.columns import Column
-from records.pages import validation_page
-from tasks import expectation_engine as engine
-from tasks.expectations import ValidationFailed, derived_suite, suite_faults, validate
+from penstock.mechanisms.columns import Column
+from penstock.reports.pages import validation_page
+from penstock.tasks.validation import _engine as engine
+from penstock.tasks.validation.expectations import ValidationFailed, derived_suite, suite_faults, validate
 
 SENTINELS = ("73190573", "73190574", "8264.0517", "8264.0518", "Qzxvanary", "Wqbvanary", "-91827364", "5519.5519")
 

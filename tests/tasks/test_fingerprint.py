@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
+from penstock.tasks.files.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
 
 KEY = b"a key of thirty-two bytes, or so"
 

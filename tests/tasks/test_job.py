@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from workplace import Workplace
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from mechanisms.refusal import Refusal, ValueMissing
-from records import Action, Event, Home, LogAppendFailed, Run, open_records
-from tasks.job import Job, begin
-from tasks.plan import Plan
-from tasks.step import StepFailed
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.refusal import Refusal, ValueMissing
+from penstock.records import Action, Event, Home, LogAppendFailed, Run, open_records
+from penstock.tasks.run.job import Job, begin
+from penstock.tasks.run.plan import Plan
+from penstock.tasks.run.step import StepFailed
+from tests.support.workplace import Workplace
 
 REFUSED = ValueMissing.at("source.columns.income", rule="no value may be missing", remedy="Complete the data.")
 FAILED = StepFailed.at("protect", rule="must run to its end", remedy="Run again.")

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.columns import Column
-from mechanisms.layout import TOTAL, Figure, Layout
-from mechanisms.table import Params, layout, promise
-from tasks.layouts import read_table, write_table
-from tasks.table_claims import LayoutClaim, table_faults
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.layout import TOTAL, Figure, Layout
+from penstock.mechanisms.table import Params, layout, promise
+from penstock.tasks.files.tables import read_table, write_table
+from penstock.tasks.verification._cell_claims import LayoutClaim, table_faults
 
 DECLARED = {
     "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S")),

@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from close_release import make_close_in
-from lineage_receiver import Receiver, read_event, receiving
-from private_release import begun
-from workplace import Workplace, make_private, make_table
 
-from mechanisms.guarantee import ADDS_UP
-from records.lineage import named_place
-from records.log import Action
+from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.records.log.log import Action
+from penstock.reports.lineage import named_place
+from tests.support.lineage_receiver import Receiver, read_event, receiving
+from tests.support.private_release import begun
+from tests.support.workplace import Workplace, make_private, make_table
+from tests.tasks.close_release import make_close_in
 
 IDENTITY, MASKED = ("DIRECT", "IDENTITY", False), ("DIRECT", "TRANSFORMATION", True)
 GROUPED, TOTALLED, EXACT = (

@@ -7,14 +7,14 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from private_release import begun
-from workplace import Workplace, make_table
 
-from mechanisms.refusal import ColumnMissing, Refusal, TooFewRecords, ValueMissing, ValueOutsideDomain
-from records import Action, open_records
-from records.looks import ALLOWED, LooksExhausted, look
-from tasks.parts import SourceTooLarge
-from tasks.source_files import SourceUnreadable
+from penstock.mechanisms.refusal import ColumnMissing, Refusal, TooFewRecords, ValueMissing, ValueOutsideDomain
+from penstock.records import Action, open_records
+from penstock.records.ledger.looks import ALLOWED, LooksExhausted, look
+from penstock.tasks.files.source_files import SourceUnreadable
+from penstock.tasks.parts.working_copy import SourceTooLarge
+from tests.support.private_release import begun
+from tests.support.workplace import Workplace, make_table
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_a_table_too_large_for_the_memory_limit_tells_how_many_records_there_are
     exact.raw["gates"] = [{"measure": "average_risk", "max": 1}]
     exact.raw["publish"]["formats"] = ["parquet"]
     exact.raw["source"]["columns"]["income"]["outside"] = "refuse"
-    monkeypatch.setattr("tasks.ingest_parts.BYTES_A_RECORD", 10**9)
+    monkeypatch.setattr("penstock.tasks.parts.ingest.BYTES_A_RECORD", 10**9)
     with pytest.raises(SourceTooLarge):
         ingest(exact)
     assert looked() == 1

@@ -12,13 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms import probabilistic_k_anonymity as pka
-from mechanisms.columns import Column
-from mechanisms.randomness import seeded, system
-from mechanisms.refusal import TooFewRecords
-from tasks.drawn_once import DrawnBefore, draw_once
-from tasks.ingest_parts import ReadOrder, read_part
-from tasks.parts import (
+from penstock.mechanisms import probabilistic_k_anonymity as pka
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.randomness import seeded, system
+from penstock.mechanisms.refusal import TooFewRecords
+from penstock.tasks.files.columns import load_columns
+from penstock.tasks.parts._drawn_once import DrawnBefore, draw_once
+from penstock.tasks.parts.ingest import ReadOrder, read_part
+from penstock.tasks.parts.swap import DrawDamaged, SwapOrder, swap_columns, swap_one
+from penstock.tasks.parts.working_copy import (
     Part,
     SourceTooLarge,
     StoredColumn,
@@ -29,8 +31,6 @@ from tasks.parts import (
     slices,
     text_bytes,
 )
-from tasks.swap_parts import DrawDamaged, SwapOrder, swap_columns, swap_one
-from tasks.tables import load_columns
 
 INCOME = Column(role="confidential", type="continuous", domain=(0, 1000))
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
@@ -188,7 +188,7 @@ def test_a_column_that_is_not_what_its_worker_wrote_is_refused(tmp_path, monkeyp
         path = orders[0].attempt / damaged / "0.column"
         path.write_bytes(path.read_bytes()[::-1])
 
-    monkeypatch.setattr("tasks.swap_parts.spread", damages)
+    monkeypatch.setattr("penstock.tasks.parts.swap.spread", damages)
     with pytest.raises(DrawDamaged, match="as its worker wrote it"):
         swapped(tmp_path)
 

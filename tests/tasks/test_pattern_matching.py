@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.expectation_engine import Outcome, kwargs_of, run
-from tasks.pattern_matching import MATCHED_BY_PATTERN, values_against_patterns
+from penstock.tasks.validation._engine import Outcome, kwargs_of, run
+from penstock.tasks.validation._patterns import MATCHED_BY_PATTERN, values_against_patterns
 
 TEXTS = pd.Series(["N", "NN", None, "S", "S", "north east", "Größe", ""], dtype="str")
 COLUMNS = {
@@ -87,7 +87,7 @@ def test_where_every_value_is_missing_nothing_fails() -> None:
 
 def test_every_expectation_with_a_pattern_is_matched_here() -> None:
     """A new one of Great Expectations would be matched by backtracking."""
-    import tasks.expectation_engine as engine
+    import penstock.tasks.validation._engine as engine
 
     with_pattern = {kind for kind in engine._KINDS if {"regex", "regex_list"} & (kwargs_of(kind) or frozenset())}
     assert with_pattern == MATCHED_BY_PATTERN

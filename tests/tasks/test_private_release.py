@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from private_release import REGIONS, ROWS, Line, begun, make_private, make_units
-from workplace import Workplace, predicate
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from measures.foreseen import stated_errors
-from measures.gates import GateRefused
-from mechanisms.refusal import ValueMissing, ValueOutsideDomain
-from mechanisms.registry import mechanism_of
-from records import Action
-from tasks import protect
-from tasks.ingest import Ingested
-from tasks.step import StepFailed
-from tasks.tables import load_columns
-from tasks.verification import verify_bundle
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.measures.foreseen import stated_errors
+from penstock.measures.gates import GateRefused
+from penstock.mechanisms.refusal import ValueMissing, ValueOutsideDomain
+from penstock.mechanisms.registry import mechanism_of
+from penstock.records import Action
+from penstock.tasks import protect
+from penstock.tasks.files.columns import load_columns
+from penstock.tasks.ingest import Ingested
+from penstock.tasks.run.step import StepFailed
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.private_release import REGIONS, ROWS, Line, begun, make_private, make_units
+from tests.support.workplace import Workplace, predicate
 
 BY_RECORD = ["il1s", "record_linkage", "sse"]
 both = pytest.mark.parametrize("mode", ["records", "marginals"])
@@ -299,8 +299,8 @@ def test_units_that_were_not_read_are_an_error_and_never_all_records(workplace: 
 def test_the_whole_flow_publishes_and_warns_whoever_reads_the_confidential_report(
     workplace: Workplace, mode: str
 ) -> None:
-    from flows.release import release
-    from flows.spec import load_spec
+    from penstock.flows.release import release
+    from penstock.flows.spec import load_spec
 
     make_private(workplace, mode=mode)
     make_units(workplace, 3)

@@ -11,25 +11,26 @@ from typing import Any
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from signed_by_hand import approved
-from workplace import DESCRIPTIONS, Workplace, files_of
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from measures.gates import Decision, GateResult, Verdict
-from mechanisms.randomness import seeded
-from mechanisms.registry import mechanism_of
-from records import Action, bundle
-from records.bundle import BundleAltered, BundleRefused
-from records.digest import canonical, plain_file
-from records.run import RunDamaged, RunRefused
-from tasks import publish
-from tasks.ingest import Ingested, ingest
-from tasks.job import Job, begin
-from tasks.protect import Staged
-from tasks.publish import already_published, conclude, staged_content
-from tasks.tables import load_columns, write_release
-from tasks.verification import ClaimBroken, verify_bundle
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.measures.gates import Decision, GateResult, Verdict
+from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.registry import mechanism_of
+from penstock.records import Action
+from penstock.records.bundle import bundle
+from penstock.records.bundle.bundle import BundleAltered, BundleRefused
+from penstock.records.files.digest import canonical, plain_file
+from penstock.records.run import RunDamaged, RunRefused
+from penstock.tasks import publish
+from penstock.tasks.files.columns import load_columns, write_release
+from penstock.tasks.ingest import Ingested, ingest
+from penstock.tasks.protect import Staged
+from penstock.tasks.publish import already_published, conclude, staged_content
+from penstock.tasks.run.job import Job, begin
+from penstock.tasks.verification.bundle import ClaimBroken, verify_bundle
+from tests.support.workplace import DESCRIPTIONS, Workplace, files_of
+from tests.tasks.signed_by_hand import approved
 
 # Outside a flow the functions of the steps are called without Prefect.
 stage, seal, install = publish.stage.fn, publish.seal.fn, publish.install.fn  # type: ignore[attr-defined]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.neighbours.r_call import Computed, Value, arguments_of
-from tasks.neighbours.told import RolesRefused
+from penstock.tasks.importers._r_call import Computed, Value, arguments_of
+from penstock.tasks.importers.imported_column import RolesRefused
 
 
 def values_of(text: str) -> list[tuple[str | None, Value]]:

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workplace import Workplace
 
-from flows.plan import draw_up_plan
-from flows.spec import load_spec
-from records import Action
-from records.accounts import Claim, Cost
-from records.digest import plain_file
-from records.ledger import AccountMissing, SecondRelease
-from records.run import RunDamaged
-from tasks import reserve as reserving
-from tasks.ingest import Ingested
-from tasks.job import Job, begin
-from tasks.plan import Plan
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.records import Action
+from penstock.records.files.digest import plain_file
+from penstock.records.ledger.accounts import Claim, Cost
+from penstock.records.ledger.ledger import AccountMissing, SecondRelease
+from penstock.records.run import RunDamaged
+from penstock.tasks import reserve as reserving
+from penstock.tasks.ingest import Ingested
+from penstock.tasks.run.job import Job, begin
+from penstock.tasks.run.plan import Plan
+from tests.support.workplace import Workplace
 
 # Outside a flow the function of the step is called without Prefect.
 reserve = reserving.reserve.fn  # type: ignore[attr-defined]

@@ -12,11 +12,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from mechanisms.columns import Column
-from tasks import room
-from tasks.parts import SourceTooLarge
-from tasks.room import available, require_room, require_room_to_look
-from tasks.source import SourceUnreadable, open_source, read_source
+from penstock.mechanisms.columns import Column
+from penstock.tasks.files import memory_needed as room
+from penstock.tasks.files.memory_needed import available, require_room, require_room_to_look
+from penstock.tasks.files.source import SourceUnreadable, open_source, read_source
+from penstock.tasks.parts.working_copy import SourceTooLarge
 
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
 REGION = Column(role="quasi_identifier", type="nominal", categories=("N", "S" * 1000))

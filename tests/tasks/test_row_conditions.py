@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tasks.row_conditions import NotACondition, row_condition
-from tasks.suite_settings import setting_faults
+from penstock.tasks.validation._row_conditions import NotACondition, row_condition
+from penstock.tasks.validation._suite_settings import setting_faults
 
 FRAME = pd.DataFrame({"age": [1.0, 2.0, np.nan], "region": pd.Series(["N", None, "S"], dtype="str")})
 

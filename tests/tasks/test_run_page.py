@@ -10,10 +10,10 @@ from uuid import UUID
 import pytest
 from prefect import get_client
 from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
-from workplace import Workplace
 
-from flows.spec import load_spec
-from measures.gates import GateRefused
+from penstock.flows.spec import load_spec
+from penstock.measures.gates import GateRefused
+from tests.support.workplace import Workplace
 
 pytestmark = pytest.mark.usefixtures("prefect_home")
 
@@ -35,7 +35,7 @@ def page(run: Path) -> dict[str, Any]:
 
 
 def release(workplace: Workplace) -> Any:
-    from flows.release import release as flow
+    from penstock.flows.release import release as flow
 
     return flow(load_spec(workplace.write_spec()))
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tasks.neighbours.roles_file import read_roles
-from tasks.neighbours.sdcmicro import roles_from_call, roles_from_json
-from tasks.neighbours.told import RolesRefused
+from penstock.tasks.importers._sdcmicro import roles_from_call, roles_from_json
+from penstock.tasks.importers.imported_column import RolesRefused
+from penstock.tasks.importers.roles_file import read_roles
 
 SCRIPT = """
 library(sdcMicro)

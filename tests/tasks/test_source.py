@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mechanisms.columns import Column
-from mechanisms.refusal import (
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import (
     ColumnDuplicated,
     ColumnMissing,
     ColumnTypeWrong,
@@ -20,8 +20,8 @@ from mechanisms.refusal import (
     ValueMissing,
     ValueOutsideDomain,
 )
-from tasks.fingerprint import Fingerprint
-from tasks.source import SourceUnreadable, count_rows, open_source, read_source
+from penstock.tasks.files.fingerprint import Fingerprint
+from penstock.tasks.files.source import SourceUnreadable, count_rows, open_source, read_source
 
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
 INCOME = Column(role="confidential", type="continuous", domain=(0, 1e6))

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mechanisms.columns import Column
-from tasks import source_digest
-from tasks.source import open_source
-from tasks.source_digest import SourceDigest, digest_source
-from tasks.source_files import partition_of, root_of
+from penstock.mechanisms.columns import Column
+from penstock.tasks.files import source_digest
+from penstock.tasks.files.source import open_source
+from penstock.tasks.files.source_digest import SourceDigest, digest_source
+from penstock.tasks.files.source_files import partition_of, root_of
 
 AGE = {"age": Column(role="quasi_identifier", type="integer", domain=(0, 120))}
 KEY = b"key"
@@ -134,7 +134,7 @@ def test_of_very_many_files_the_least_digests_are_kept(tmp_path: Path, monkeypat
 
 
 def test_a_file_that_went_away_is_refused(tmp_path: Path) -> None:
-    from tasks.source import SourceUnreadable
+    from penstock.tasks.files.source import SourceUnreadable
 
     file = write(tmp_path / "data.parquet", 1)
     dataset = open_source(str(file), AGE)

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, silent, use_store
 
-from mechanisms.columns import Column
-from mechanisms.refusal import ColumnMissing, ColumnTypeWrong, Refusal, ValueOutsideDomain
-from records import store_access
-from records.object_store import StoreRefused, StoreUnreachable
-from records.store_access import AccessRefused
-from tasks.source import SourceUnreadable, count_rows, open_source, read_source, source_state
-from tasks.source_digest import digest_source
-from tasks.source_files import root_of, store_system
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import ColumnMissing, ColumnTypeWrong, Refusal, ValueOutsideDomain
+from penstock.records.files import store_access
+from penstock.records.files.object_store import StoreRefused, StoreUnreachable
+from penstock.records.files.store_access import AccessRefused
+from penstock.tasks.files.source import SourceUnreadable, count_rows, open_source, read_source, source_state
+from penstock.tasks.files.source_digest import digest_source
+from penstock.tasks.files.source_files import root_of, store_system
+from tests.support.s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, silent, use_store
 
 DECLARED = {
     "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),

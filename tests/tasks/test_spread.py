@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.spread import ClusterRefused, spread
-from tasks.step import StepFailed
+from penstock.tasks.parts._spread import ClusterRefused, spread
+from penstock.tasks.run.step import StepFailed
 
 
 def test_without_an_address_work_is_done_here_in_order() -> None:

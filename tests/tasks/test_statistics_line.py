@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from private_release import begun
-from workplace import ROWS, Workplace, budget_of, make_table
 
-from measures.gates import GateRefused
-from mechanisms.refusal import ScaleZero
-from records.home import Home
-from tasks.verification import verify_bundle
+from penstock.measures.gates import GateRefused
+from penstock.mechanisms.refusal import ScaleZero
+from penstock.records.home import Home
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.private_release import begun
+from tests.support.workplace import ROWS, Workplace, budget_of, make_table
 
 DP = {"model": "dp", "adjacency": "add_remove", "groups": ["education"]}
 IDP = {"model": "idp", "adjacency": "from_D_within_cell", "groups": ["education"], "acknowledges": ["idp"]}

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mechanisms.refusal import Refusal, ValueMissing
-from tasks.step import StepFailed, sealed, step
+from penstock.mechanisms.refusal import Refusal, ValueMissing
+from penstock.tasks.run.step import StepFailed, sealed, step
 
 SECRET = "Anna-Maria-4711"
 
@@ -182,8 +182,8 @@ def test_no_step_is_retried_cached_or_stored_by_prefect() -> None:
     from prefect.cache_policies import NO_CACHE
     from prefect.tasks import Task
 
-    from tasks import assess, ingest, protect, publish, report, reserve, validate
-    from tasks.steps import STEPS
+    from penstock.tasks import assess, ingest, protect, publish, report, reserve, validate
+    from penstock.tasks.run.steps import STEPS
 
     modules = (assess, ingest, protect, publish, report, reserve, validate)
     found = {id(task): task for module in modules for task in vars(module).values() if isinstance(task, Task)}

@@ -10,9 +10,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from mechanisms.columns import Column
-from tasks.draft_values import MOST_CATEGORIES, RARE_BELOW, folded, frequent_values, has_missing
-from tasks.source import open_source, read_source
+from penstock.mechanisms.columns import Column
+from penstock.tasks.draft._values import MOST_CATEGORIES, RARE_BELOW, folded, frequent_values, has_missing
+from penstock.tasks.files.source import open_source, read_source
 
 DECLARED = {
     "id": Column(role="identifier"),

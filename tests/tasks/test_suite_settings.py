@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.suite_settings import _unfolded, pattern_faults, setting_faults
+from penstock.tasks.validation._suite_settings import _unfolded, pattern_faults, setting_faults
 
 
 def suite(*lists: list[Any]) -> list[dict[str, Any]]:

@@ -15,8 +15,22 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pysdmx.io
 import pytest
-from private_release import Line, begun
-from workplace import (
+
+from penstock.measures.gates import GateRefused, Verdict
+from penstock.mechanisms.refusal import ValueOutsideDomain
+from penstock.mechanisms.registry import MECHANISMS
+from penstock.records import open_records
+from penstock.records.home import Home
+from penstock.records.ledger.ledger import BudgetExceeded, ReservationMissing
+from penstock.records.log.log import Action
+from penstock.records.run import RunDamaged
+from penstock.tasks import protect
+from penstock.tasks.files.tables import read_table
+from penstock.tasks.overlaps import differencing
+from penstock.tasks.report import require_pass
+from penstock.tasks.verification.bundle import ClaimBroken, verify_bundle
+from tests.support.private_release import Line, begun
+from tests.support.workplace import (
     DESCRIPTIONS,
     ROWS,
     Workplace,
@@ -27,20 +41,6 @@ from workplace import (
     open_dp_account,
     predicate,
 )
-
-from measures.gates import GateRefused, Verdict
-from mechanisms.refusal import ValueOutsideDomain
-from mechanisms.registry import MECHANISMS
-from records import open_records
-from records.home import Home
-from records.ledger import BudgetExceeded, ReservationMissing
-from records.log import Action
-from records.run import RunDamaged
-from tasks import protect
-from tasks.layouts import read_table
-from tasks.overlaps import differencing
-from tasks.report import require_pass
-from tasks.verification import ClaimBroken, verify_bundle
 
 RELAXED = {
     "bdp": {"adjacency": "bootstrap_replace", "scale": "per_cell", "empty_cells": "noise", "acknowledges": ["bdp"]},
@@ -318,7 +318,7 @@ def test_a_table_that_does_not_bear_out_its_manifest_is_refused(
     workplace: Workplace, monkeypatch: pytest.MonkeyPatch, change, rule: str
 ) -> None:
     """Signed as it is, so that only the content of the table can be wrong."""
-    from tasks import publish
+    from penstock.tasks import publish
 
     make_table(workplace)
     workplace.raw["publish"]["formats"] = ["parquet"]

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mechanisms.columns import Column
-from mechanisms.guarantee import Guarantee
-from mechanisms.probabilistic_k_anonymity import Params, promise
-from tasks import tables
-from tasks.tables import (
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.probabilistic_k_anonymity import Params, promise
+from penstock.tasks.files import columns as tables
+from penstock.tasks.files.columns import (
     category_codes,
     load_columns,
     read_release,

@@ -13,17 +13,17 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from published_bundle import ROWS, K, Published, broken, finding
 
-from mechanisms.columns import Column
-from mechanisms.guarantee import Model
-from mechanisms.probabilistic_k_anonymity import Params, protect
-from mechanisms.randomness import seeded
-from records import signing
-from records.bundle import BundleAltered
-from records.keyfile import KeyDamaged
-from tasks.tables import GUARANTEE_KEY
-from tasks.verification import _UNSEEN, KeyMissing, verify_bundle
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.guarantee import Model
+from penstock.mechanisms.probabilistic_k_anonymity import Params, protect
+from penstock.mechanisms.randomness import seeded
+from penstock.records.bundle.bundle import BundleAltered
+from penstock.records.signing import signing
+from penstock.records.signing.keyfile import KeyDamaged
+from penstock.tasks.files.columns import GUARANTEE_KEY
+from penstock.tasks.verification.bundle import _UNSEEN, KeyMissing, verify_bundle
+from tests.tasks.published_bundle import ROWS, K, Published, broken, finding
 
 
 @pytest.fixture

@@ -17,12 +17,12 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from google.protobuf.json_format import Parse
 from in_toto_attestation.v1.statement import Statement
 from in_toto_attestation.v1.statement_pb2 import Statement as StatementMessage
-from published_bundle import ROWS, Published, broken, finding
 from securesystemslib.dsse import Envelope
 from securesystemslib.signer import SSlibKey
-from signed_by_hand import approved, content_by_hand, encoded
 
-from tasks.verification import Finding
+from penstock.tasks.verification.bundle import Finding
+from tests.tasks.published_bundle import ROWS, Published, broken, finding
+from tests.tasks.signed_by_hand import approved, content_by_hand, encoded
 
 REVIEWERS = [Ed25519PrivateKey.from_private_bytes(bytes([place] * 32)) for place in range(3)]
 ROOT = Path(__file__).parents[2]
@@ -127,7 +127,7 @@ OFFLINE = """
 import os, socket, sys
 from pathlib import Path
 
-from tasks.verification import verify_bundle
+from penstock.tasks.verification.bundle import verify_bundle
 
 touched = []
 

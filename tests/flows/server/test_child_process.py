@@ -10,12 +10,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from living_processes import MARK, processes
 
-from flows.named_server import ServerNotReady
-from flows.server import child_process, worker_process
-from flows.server.child_process import child
-from flows.server.worker_process import end_flow_runs
+from penstock.flows.prefect_setup import ServerNotReady
+from penstock.server import _child_process as child_process
+from penstock.server import worker_process
+from penstock.server._child_process import child
+from penstock.server.worker_process import end_flow_runs
+from tests.support.living_processes import MARK, processes
 
 
 def pretend_python(folder: Path, script: str) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.server.deployment_settings import DEPLOYMENTS, REHEARSAL, DeploymentSettings, merged_deployments
-from mechanisms.refusal import SpecRefused
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.server.deployment_settings import DEPLOYMENTS, REHEARSAL, DeploymentSettings, merged_deployments
 
 PRODUCTION = DEPLOYMENTS.with_name("production.yaml")
 GOOD = "name: trial\nspecs: specs\ntimezone: UTC\nat_once: 1\n"

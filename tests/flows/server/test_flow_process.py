@@ -13,11 +13,11 @@ import pytest
 from prefect import get_client
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.flow_engine import run_flow
-from workplace import Workplace
 
-from flows.server.flow_process import run_own_flow
-from flows.server.orders import own_deployment
-from records import open_records
+from penstock.records import open_records
+from penstock.server._flow_process import run_own_flow
+from penstock.server._orders import own_deployment
+from tests.support.workplace import Workplace
 
 
 def new_flow_run() -> FlowRun:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_server import stored_pickle
 
-from flows.server.no_pickles import StoredResultRefused
+from penstock.flows.no_pickles import StoredResultRefused
+from tests.support.hostile_server import stored_pickle
 
 # Each way to read in its turn: how it ended, whether a module of the server's choice was imported, whether code ran.
 SCRIPT = """
@@ -25,7 +25,7 @@ import prefect.results
 from prefect.client.schemas.objects import State
 from prefect.serializers import JSONSerializer
 from prefect.states import get_state_exception
-from flows.server.no_pickles import StoredResultRefused, refuse_stored_results
+from penstock.flows.no_pickles import StoredResultRefused, refuse_stored_results
 
 def read(kind, given):
     if kind == "block":
@@ -99,7 +99,7 @@ def test_the_refusal_has_a_code_of_its_own() -> None:
 # A worker goes on after a bad answer: it takes the reference and imports nothing for it.
 READ = """
 from uuid import uuid4
-from flows.server.no_pickles import leave_results_unread
+from penstock.flows.no_pickles import leave_results_unread
 from prefect.client.schemas.objects import FlowRun
 
 if {unread}:

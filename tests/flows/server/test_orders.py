@@ -11,13 +11,7 @@ from prefect.client.schemas.responses import DeploymentResponse
 from prefect.flows import Flow
 from prefect.workers.process import ProcessWorker
 
-from flows.server.orders import (
-    OrderRefused,
-    own_deployment,
-    own_deployments,
-    require_own_order,
-    require_own_pool,
-)
+from penstock.server._orders import OrderRefused, own_deployment, own_deployments, require_own_order, require_own_pool
 
 DEPLOYMENT = uuid4()
 
@@ -27,7 +21,11 @@ def flow_run(**changes: Any) -> FlowRun:
 
 
 def deployment(**changes: Any) -> DeploymentResponse:
-    ours = {"name": "release", "entrypoint": "flows.deployed.release_by_reference", "pull_steps": []}
+    ours = {
+        "name": "release",
+        "entrypoint": "penstock.flows.release_by_reference.release_by_reference",
+        "pull_steps": [],
+    }
     return DeploymentResponse(**{"id": DEPLOYMENT, "flow_id": uuid4(), "labels": {}, **ours, **changes})
 
 
@@ -74,7 +72,7 @@ def test_a_flow_run_that_says_more_is_refused(field: str, value: Any) -> None:
         ("storage_document_id", uuid4()),
         ("infrastructure_document_id", uuid4()),
         ("name", "foreign"),
-        ("entrypoint", "flows.review_form.review_release"),  # ours, but of another name
+        ("entrypoint", "penstock.flows.forms.review.review_release"),  # ours, but of another name
         ("entrypoint", None),
     ],
 )

@@ -17,9 +17,9 @@ from prefect.settings import PREFECT_HOME, temporary_settings
 from prefect.workers.base import BaseWorker
 from prefect.workers.process import ProcessWorker
 
-from flows.named_server import ServerNotReady
-from flows.server.orders import OrderRefused
-from flows.server.own_worker import OwnConfiguration, OwnWorker, make_folder
+from penstock.flows.prefect_setup import ServerNotReady
+from penstock.server._orders import OrderRefused
+from penstock.server._worker import OwnConfiguration, OwnWorker, make_folder
 
 
 class Server:

@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from living_processes import LONGEST_WAIT
 
-from flows.server.private_api import LOOPBACK, PrivateApi, listening
+from penstock.server._private_api import LOOPBACK, PrivateApi, listening
+from tests.support.living_processes import LONGEST_WAIT
 
 
 @contextmanager

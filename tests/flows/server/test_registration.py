@@ -15,13 +15,13 @@ from prefect import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
 from prefect.utilities.callables import parameter_schema
 from prefect.workers.process import ProcessWorker
-from serving import ask
 
-from flows.named_server import ServerNotReady
-from flows.server import registration
-from flows.server.deployment_settings import REHEARSAL, DeploymentSettings, merged_deployments
-from flows.server.orders import OrderRefused, own_deployments
-from flows.server.registration import make_pool, register
+from penstock.flows.prefect_setup import ServerNotReady
+from penstock.server import _registration as registration
+from penstock.server._orders import OrderRefused, own_deployments
+from penstock.server._registration import make_pool, register
+from penstock.server.deployment_settings import REHEARSAL, DeploymentSettings, merged_deployments
+from tests.support.serving import ask
 
 POOL = "penstock"
 HIDDEN = {"release": frozenset({"started_by"}), "review": frozenset({"reviewer"})}

@@ -19,17 +19,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from living_processes import MARK, processes
-from postgres import PostgresServer
-from prefect_service import Service
-from serving import LONGEST_START, LOOK_AGAIN, PENSTOCK, Serving, fetch, free_port
-from waiting_release import actions, at_home, events
-from workplace import PASSED, Workplace
 
-from flows.server.deployment_settings import DEPLOYMENTS
-from records import Home
-from records.turn import take_turn
-from tasks.verification import verify_bundle
+from penstock.records import Home
+from penstock.records.ledger.lock import take_turn
+from penstock.server.deployment_settings import DEPLOYMENTS
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.living_processes import MARK, processes
+from tests.support.postgres import PostgresServer
+from tests.support.prefect_service import Service
+from tests.support.serving import LONGEST_START, LOOK_AGAIN, PENSTOCK, Serving, fetch, free_port
+from tests.support.waiting_release import actions, at_home, events
+from tests.support.workplace import PASSED, Workplace
 
 START_RELEASE = DEPLOYMENTS.with_name("platform") / "start_release.py"
 PREFECT = str(Path(PENSTOCK).with_name("prefect"))

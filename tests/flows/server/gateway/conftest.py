@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from gateway_house import House, furnish
-from user_house import CHEAP
 
-from records import user_secrets
-from records.home import Home
+from penstock.records.home import Home
+from penstock.records.people import _secrets as user_secrets
+from tests.records.user_house import CHEAP
+from tests.support.gateway_house import House, furnish
 
 
 @pytest.fixture(autouse=True, scope="session")

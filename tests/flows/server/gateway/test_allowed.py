@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from gateway_house import DEPLOYMENTS, FLOW_RUN, SCHEMAS, TOKEN, House
 
-from flows.server.gateway.forms import DEPLOYMENTS as FORMS
-from flows.server.orders import own_deployments
+from penstock.server._orders import own_deployments
+from penstock.server.gateway._forms import DEPLOYMENTS as FORMS
+from tests.support.gateway_house import DEPLOYMENTS, FLOW_RUN, SCHEMAS, TOKEN, House
 
 STARTS = {
     "rolf": set(),

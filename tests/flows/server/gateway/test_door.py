@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flows.server.gateway.door import AddressRefused, Door, Turned
+from penstock.server.gateway.door import AddressRefused, Door, Turned
 
 DOOR = Door.at("https://penstock.example")
 OWN = {"host": "penstock.example"}

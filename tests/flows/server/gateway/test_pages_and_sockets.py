@@ -6,10 +6,10 @@ import asyncio
 import json
 
 import pytest
-from gateway_house import ADDRESS, OWN, TOKEN, House
 from starlette.websockets import WebSocketDisconnect
 
-from flows.server.gateway import app
+from penstock.server.gateway import app
+from tests.support.gateway_house import ADDRESS, OWN, TOKEN, House
 
 RUN = "20260101T000000Z-0123abcd"
 SOCKETS = "ws://127.0.0.1:4200"  # the client of Starlette would take another host

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import uvicorn
-from gateway_house import echo
-from living_processes import LONGEST_WAIT
 
-from flows.server.gateway import patience
-from flows.server.private_api import LOOPBACK, listening
+from penstock.server._private_api import LOOPBACK, listening
+from penstock.server.gateway import timeouts as patience
+from tests.support.gateway_house import echo
+from tests.support.living_processes import LONGEST_WAIT
 
 
 async def answer(scope: Any, receive: Any, send: Any) -> None:

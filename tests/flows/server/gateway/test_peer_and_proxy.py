@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from flows.server.gateway import peer
-from flows.server.gateway.peer import NOBODY, OwnSocket, owner_of
-from flows.server.gateway.proxy import ProxyRefused, proxy_secret
-from flows.server.private_api import LOOPBACK, listening
+from penstock.server._private_api import LOOPBACK, listening
+from penstock.server.gateway import peer
+from penstock.server.gateway.peer import NOBODY, OwnSocket, owner_of
+from penstock.server.gateway.proxy import ProxyRefused, proxy_secret
 
 ON_LINUX = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux tells whose connection it is")
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from gateway_house import ADDRESS, OWN, PASSWORD, House, csrf_of, sign_in
 from starlette.testclient import TestClient
 
-from flows.server.gateway import visitors
-from flows.server.gateway.pages import own_path
-from records.log import Action
-from records.users import Role, change_password, remove_user
+from penstock.records.log.log import Action
+from penstock.records.people.users import Role, change_password, remove_user
+from penstock.server.gateway import visitors
+from penstock.server.gateway._pages import own_path
+from tests.support.gateway_house import ADDRESS, OWN, PASSWORD, House, csrf_of, sign_in
 
 NEW = "another password altogether"
 
@@ -108,7 +108,7 @@ def test_a_session_belongs_to_the_user_of_this_machine_who_began_it(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner: list[int | None] = [1000]
-    monkeypatch.setattr("flows.server.gateway.app.owner_of", lambda client, server: owner[0])
+    monkeypatch.setattr("penstock.server.gateway.app.owner_of", lambda client, server: owner[0])
     with house.visitor("rita") as client:
         assert is_known(client)
         for other in (1001, None):

@@ -1,0 +1,133 @@
+"""`penstock budget`: the accounts of each data set, what each release cost, and how often runs may look in vain."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Annotated
+
+import typer
+
+from penstock.cli._options import AsJson, KeyFile, Reason
+from penstock.cli._screen import Screen
+from penstock.mechanisms.numbers.exact import exact_number
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.records.ledger.accounts import Budgeted
+
+__all__ = ["budget"]
+
+budget = typer.Typer(help="Privacy budgets: open, show and raise them; allow looks.", no_args_is_help=True)
+
+Dataset = Annotated[str, typer.Argument(help="The data set, as specs name it in budget.dataset.")]
+ModelOption = Annotated[Budgeted, typer.Option("--model", help="The model whose epsilon is counted.")]
+Epsilon = Annotated[str, typer.Option("--epsilon", help='The limit, exact: "2" or "1/2".')]
+OfficerOption = Annotated[str, typer.Option("--officer", help="Your name, as your key is trusted.")]
+
+
+@budget.command("open")
+def open_(
+    dataset: Dataset,
+    model: ModelOption,
+    epsilon: Epsilon,
+    adjacency: Annotated[str, typer.Option(help="What one unit may change: replace, add_remove, ...")],
+    unit: Annotated[str, typer.Option(help="Whose privacy is counted: row or individual.")],
+    officer: OfficerOption,
+    key: KeyFile,
+    reason: Reason,
+    partition: Annotated[
+        str | None, typer.Option(help="A column whose categories split the data set into parts.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Open an account; from then on releases of the data set can spend it. Signed, with a reason."""
+    from penstock.records import open_records
+    from penstock.records.home import login
+    from penstock.records.ledger.accounts import Account
+    from penstock.records.ledger.limits import Officer, open_account
+    from penstock.records.signing.signing import existing_private_key
+
+    account = Account(
+        dataset=dataset,
+        model=model,
+        limit=_exact(epsilon),
+        adjacency=adjacency,
+        unit=unit,
+        partition=partition,
+    )
+    signer = Officer(officer, existing_private_key(key), reason)
+    open_account(open_records().log, account, signer, actor=login(), now=datetime.now(UTC))
+    Screen(as_json).show(f"Opened: {dataset} may spend {account.limit} under {model}, {adjacency}.", account.as_dict())
+
+
+@budget.command("raise")
+def raise_(
+    dataset: Dataset,
+    model: ModelOption,
+    epsilon: Epsilon,
+    officer: OfficerOption,
+    key: KeyFile,
+    reason: Reason,
+    as_json: AsJson = False,
+) -> None:
+    """Raise the limit of an account. Signed, with a reason."""
+    from penstock.records import existing_records
+    from penstock.records.home import login
+    from penstock.records.ledger.limits import Officer, raise_limit
+    from penstock.records.signing.signing import existing_private_key
+
+    signer = Officer(officer, existing_private_key(key), reason)
+    account = raise_limit(
+        existing_records().log, dataset, model, _exact(epsilon), signer, actor=login(), now=datetime.now(UTC)
+    )
+    Screen(as_json).show(f"Raised: {dataset} may spend {account.limit} under {model}.", account.as_dict())
+
+
+@budget.command("looks")
+def looks(
+    dataset: Dataset,
+    most: Annotated[int, typer.Option("--most", help="How many runs may look at the data and publish nothing.")],
+    officer: OfficerOption,
+    key: KeyFile,
+    reason: Reason,
+    as_json: AsJson = False,
+) -> None:
+    """Set how many runs may look at a data set and publish nothing, those before included. Signed, with a reason."""
+    from penstock.records import open_records
+    from penstock.records.home import login
+    from penstock.records.ledger.limits import Officer
+    from penstock.records.ledger.looks import allow_looks, looks_of
+    from penstock.records.signing.signing import existing_private_key
+
+    log = open_records().log
+    allow_looks(
+        log, dataset, most, Officer(officer, existing_private_key(key), reason), actor=login(), now=datetime.now(UTC)
+    )
+    found = looks_of(log, dataset)
+    Screen(as_json).show(f"Looks at {dataset}: {found.in_words}.", {"dataset": dataset, **asdict(found)})
+
+
+@budget.command("show")
+def show(
+    dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None, as_json: AsJson = False
+) -> None:
+    """What each data set may spend, has spent, what each release cost, and which runs' looks count."""
+    from penstock.records import existing_records
+    from penstock.records.ledger.looks import looks_of
+
+    records = existing_records()
+    books = records.ledger.books() if dataset is None else {dataset: records.ledger.book(dataset)}
+    shown = []
+    for name, book in books.items():
+        looks = {"looks": asdict(looks_of(records.log, name))} if name else {}
+        shown.append({**book.as_dict(name), **looks})
+    Screen(as_json).show_budgets(shown)
+
+
+def _exact(text: str) -> Fraction:
+    limit = exact_number(text)
+    if limit is None or limit <= 0:
+        raise SpecRefused.at(
+            "--epsilon", rule='must be an exact number above 0, such as "1/2" or "0.5"', got=text, remedy="Correct it."
+        )
+    return limit

@@ -1,0 +1,275 @@
+"""What the command line shows: text for people on a terminal, or one JSON document."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from penstock.tasks.run.steps import STEPS
+
+__all__ = ["Screen"]
+
+WAITING_EXIT_CODE = 6
+# Control characters but for tab and end of line, those that turn the direction of text, and halves of characters.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_ACCOUNT_FIELDS = ("model", "adjacency", "unit", "partition", "limit", "spent", "left")
+_RELEASE_FIELDS = ("run", "occurred", "model", "epsilon", "part", "state")
+
+
+class Screen:
+    """Text or JSON, decided once per command."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._as_json = as_json
+        self._out = Console(highlight=False, soft_wrap=True)
+        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def show(self, text: str, document: Mapping[str, Any]) -> None:
+        """One sentence, or one document."""
+        if self._as_json:
+            # Only what is obeyed is escaped, as JSON does it, so that the document says the same.
+            text = json.dumps(document, indent=2, ensure_ascii=False)
+            sys.stdout.write(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+            sys.stdout.flush()
+        else:
+            self._out.print(shown(text))
+
+    @contextmanager
+    def progress(self) -> Iterator[None]:
+        """A line on the terminal that names the present step; nothing elsewhere."""
+        if self._as_json or not self._err.is_terminal:
+            yield
+            return
+        with self._err.status("starting") as status:
+            handler = _StepLine(status.update)
+            logger = logging.getLogger("penstock")
+            before = logger.level, logger.propagate
+            logger.addHandler(handler)
+            logger.setLevel(logging.INFO)
+            logger.propagate = False  # Prefect listens at the root and would print every step again
+            try:
+                yield
+            finally:
+                logger.removeHandler(handler)
+                logger.setLevel(before[0])
+                logger.propagate = before[1]
+
+    def show_plan(self, outlook: Mapping[str, Any]) -> None:
+        if self._as_json:
+            self.show("", outlook)
+            return
+        promise = outlook["guarantee"]
+        self._out.print(f"[bold]{shown(outlook['name'])}[/bold]\n")
+        self._paragraph("Promise", [promise["statement"]])
+        self._paragraph("Assumes", promise["assumptions"])
+        self._paragraph("Does not promise", promise["not_promised"])
+        self._paragraph("Stays secret", promise["secret"])
+        self._paragraph("To expect", outlook["expect"])
+        self._paragraph("Validation", outlook["validation"])
+        self._paragraph("Gates", outlook["gates"])
+        self._paragraph("Cost", outlook["cost"])
+        self._paragraph("Review", outlook["review"])
+
+    def show_receipt(self, receipt: Mapping[str, Any]) -> None:
+        if self._as_json:
+            self.show("", receipt)
+            return
+        rows = f"{receipt['records']:,} {receipt['rows_are']}"
+        word = "Published before" if receipt["earlier"] else "Published"
+        self._out.print(f"[bold green]{word}[/bold green] {shown(receipt['name'])}, {rows}")
+        if receipt["earlier"]:
+            self._out.print(f"  By run {shown(receipt['run'])}, from the same spec and source; nothing was spent now.")
+            self._out.print(
+                "  For another release: penstock run SPEC --again; without epsilon, acknowledge this one instead."
+            )
+        if receipt["repeats"] is not None:
+            self._out.print(f"  The same table as run {shown(receipt['repeats'])} drew; nothing was spent.")
+        for label, value in (
+            ("promise", receipt["promise"]),
+            ("bundle", receipt["path"]),
+            ("public report", receipt["public_report"]),
+            ("confidential report", receipt["confidential_report"]),
+        ):
+            self._out.print(f"  {label:20}{shown(value)}")
+
+    def show_result(self, result: Any) -> int:
+        """A receipt, or what the run waits for; the exit code."""
+        document = result.as_dict()
+        if "content" not in document:
+            self.show_receipt(document)
+            return 0
+        if self._as_json:
+            self.show("", {"waiting": document})
+        else:
+            self._out.print(f"[bold yellow]Waiting for approval[/bold yellow] {shown(document['name'])}")
+            for label, value in (
+                ("run", document["run"]),
+                ("content", document["content"]),
+                ("approvals missing", f"{document['missing']} of {document['required']}"),
+                ("may decide", ", ".join(document["allowed"])),
+                ("until", document["until"]),
+                ("looks", f"{document['looks']}: other runs that published nothing, or declared these data anew"),
+                ("confidential report", document["confidential_report"]),
+                ("decide", f"penstock approve {document['run']} --reviewer NAME --key FILE"),
+            ):
+                self._out.print(f"  {label:20}{shown(value)}")
+        return WAITING_EXIT_CODE
+
+    def show_served(self, ready: Mapping[str, Any]) -> None:
+        self._out.print(f"[bold green]Ready[/bold green] {shown(ready['address'])}")
+        for label, value in (
+            ("deployments", ", ".join(ready["deployments"])),
+            ("folder of specs", ready["specs"]),
+            ("reports", ready["reports"] and f"{ready['reports']}/RUN"),
+            ("sign in as", ready["first_password"] and f"officer, with the password in {ready['first_password']}"),
+            ("stop", "Ctrl-C"),
+        ):
+            if value is not None:
+                self._out.print(f"  {label:20}{shown(value)}")
+
+    def show_demo(self, receipt: Mapping[str, Any], spec: Path, events: int) -> None:
+        if self._as_json:
+            self.show("", {**receipt, "spec": str(spec), "log_events": events})
+            return
+        self.show_receipt(receipt)
+        self._out.print(f"\nThe bundle verifies, and the audit log has {events} events, every one in its place.")
+        self._out.print("Look further:")
+        home = Path(receipt["confidential_report"]).parents[2]
+        for line in (
+            f"cat {spec}",
+            f"penstock plan {spec}",
+            f"PENSTOCK_HOME={home} penstock audit show",
+            f"penstock verify {receipt['path']} --key {home / 'keys' / 'signing.pub'}",
+            f"PENSTOCK_HOME={home} PENSTOCK_SPECS={spec.parent} penstock serve",
+        ):
+            self._out.print(f"  {shown(line)}")
+
+    def show_findings(self, bundle: str, findings: Sequence[Mapping[str, Any]]) -> None:
+        if self._as_json:
+            self.show("", {"bundle": bundle, "findings": list(findings)})
+            return
+        for finding in findings:
+            mark = "[green]checked[/green]    " if finding["checked"] else "[yellow]not checked[/yellow]"
+            self._out.print(f"{mark} {shown(finding['text'])}")
+
+    def show_events(self, events: Sequence[Mapping[str, Any]]) -> None:
+        if self._as_json:
+            self.show("", {"events": list(events)})
+            return
+        table = _table("", "when", "run", "what", "who")
+        for event in events:
+            when = event["occurred"][:19].replace("T", " ")
+            table.add_row(str(event["seq"]), when, shown(event["run"]), event["action"], shown(event["actor"]))
+        self._out.print(table)
+
+    def show_audit(self, found: Mapping[str, Any]) -> None:
+        if self._as_json:
+            self.show("", found)
+            return
+        self._out.print(f"{found['events']} events, every one in its place and unaltered.")
+        for name, text in (
+            ("checkpoints", "signed checkpoints hold"),
+            ("ledger_events", "events of the ledger, none missing, no limit exceeded"),
+            ("decisions", "decisions of reviewers, their signatures hold"),
+            ("manifests", "published manifests agree with the log"),
+            ("files", "published files are as their manifests say"),
+        ):
+            if name in found:
+                self._out.print(f"{found[name]} {text}.")
+        for place in found.get("not_reached", []):
+            self._out.print(f"[yellow]not reached[/yellow] {shown(place)}")
+        for number in found.get("backwards", []):
+            self._out.print(f"[yellow]clock[/yellow] event {number} bears an earlier time than one before it")
+
+    def show_budgets(self, books: Sequence[Mapping[str, Any]]) -> None:
+        if self._as_json:
+            self.show("", {"datasets": list(books)})
+            return
+        for book in books:
+            self._out.print(f"[bold]{shown(book['dataset'] or 'no data set named')}[/bold]")
+            accounts = _table(*_ACCOUNT_FIELDS)
+            for account in book["accounts"]:
+                accounts.add_row(*(shown(account[name] or "") for name in _ACCOUNT_FIELDS))
+            releases = _table(*_RELEASE_FIELDS)
+            for cost in book["releases"]:
+                when = cost["occurred"][:19].replace("T", " ")
+                row = {**cost, "occurred": when, "epsilon": cost["epsilon"] or "none", "part": cost["part"] or ""}
+                releases.add_row(*(shown(row[name]) for name in _RELEASE_FIELDS))
+            if book["accounts"]:
+                self._out.print(accounts)
+            if whose := sorted({cost["whose"] for cost in book["releases"]} - {None}):
+                self._out.print(f"individuals: by {shown(', '.join(whose))}")
+            if book["releases"]:
+                self._out.print(releases)
+            if "looks" in book:
+                counted = book["looks"]
+                self._out.print(f"looks: {len(counted['runs'])} of {counted['allowed']} allowed")
+            self._out.print()
+
+    def show_people(self, people: Sequence[Mapping[str, str]]) -> None:
+        if self._as_json:
+            self.show("", {"people": list(people)})
+            return
+        table = _table("name", "key", "since")
+        for person in people:
+            table.add_row(shown(person["name"]), person["key_id"], person["since"][:19].replace("T", " "))
+        self._out.print(table)
+
+    def show_users(self, users: Sequence[Mapping[str, Any]]) -> None:
+        if self._as_json:
+            self.show("", {"users": list(users)})
+            return
+        table = _table("name", "kind", "roles", "since")
+        for user in users:
+            kind, since = "program" if user["program"] else "person", user["since"][:19].replace("T", " ")
+            table.add_row(shown(user["name"]), kind, ", ".join(user["roles"]), since)
+        self._out.print(table)
+
+    def show_refusal(self, refusal: Mapping[str, Any]) -> None:
+        if self._as_json:
+            self.show("", refusal)
+            return
+        self._err.print(f"[bold red]Refused[/bold red] ({refusal['refused']})")
+        for fault in refusal["faults"]:
+            got = f", got {fault['got']}" if fault["got"] else ""
+            self._err.print(f"  [bold]{shown(fault['field'])}[/bold]: {shown(fault['rule'] + got)}.")
+            self._err.print(f"    {shown(fault['remedy'])}")
+
+    def _paragraph(self, title: str, lines: Sequence[str]) -> None:
+        self._out.print(f"[bold]{title}[/bold]")
+        for line in lines:
+            self._out.print(f"  {shown(line)}")
+        self._out.print()
+
+
+def shown(text: str) -> str:
+    """Text that a terminal shows and does not obey: names come from files, and may hold what moves its cursor."""
+    return escape(_OBEYED.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text))
+
+
+def _table(*titles: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    return table
+
+
+class _StepLine(logging.Handler):
+    def __init__(self, update: Any) -> None:
+        super().__init__()
+        self._update = update
+
+    def emit(self, record: logging.LogRecord) -> None:
+        step = record.getMessage()
+        place = f"{STEPS.index(step) + 1} of {len(STEPS)}: " if step in STEPS else ""
+        self._update(f"{place}{step}")

@@ -1,0 +1,209 @@
+"""The command line: `penstock --help`.
+
+Exit codes: 0 done, 2 spec refused, 3 data refused, 4 a gate refused, 5 budget refused, 6 waiting for
+approval or refused by a reviewer, 7 integrity check failed, 1 anything else.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from penstock.cli._audit import audit
+from penstock.cli._backup import backup, restore
+from penstock.cli._budget import budget
+from penstock.cli._options import AsJson, OutputFile, new_file
+from penstock.cli._reproduce import reproduce
+from penstock.cli._review import approve, keys, refuse, sign, withdraw
+from penstock.cli._screen import Screen
+from penstock.cli._serve import serve
+from penstock.cli._users import users
+from penstock.flows.spec import json_schema, load_spec
+from penstock.flows.surroundings import is_own_folder, keep_inside
+from penstock.mechanisms.refusal import Kind, Refusal
+from penstock.records.home import Home
+
+__all__ = ["app", "main"]
+
+EXIT_CODES: dict[Kind, int] = {
+    "spec": 2,
+    "data": 3,
+    "gate": 4,
+    "budget": 5,
+    "approval": 6,
+    "integrity": 7,
+    "failure": 1,
+}
+
+app = typer.Typer(
+    name="penstock",
+    help="Release confidential microdata: protect it, check it, publish it with a promise, and keep a record.",
+    epilog="Exit codes: 0 done, 2 spec refused, 3 data refused, 4 a gate refused, 5 budget refused, "
+    "6 waiting for approval or refused by a reviewer, 7 integrity check failed, 1 anything else. "
+    "Start with `penstock demo`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(audit, name="audit")
+app.add_typer(budget, name="budget")
+app.add_typer(keys, name="keys")
+app.add_typer(users, name="users")
+app.command()(approve)
+app.command()(refuse)
+app.command()(withdraw)
+app.command()(sign)
+app.command()(reproduce)
+app.command()(backup)
+app.command()(restore)
+app.command()(serve)
+
+SpecFile = Annotated[Path, typer.Argument(help="The spec, YAML or JSON.")]
+SourceOption = Annotated[
+    str | None, typer.Option("--source", help="Read this Parquet file or folder instead of source.path.")
+]
+PublishOption = Annotated[str | None, typer.Option("--publish", help="Publish here instead of publish.path.")]
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where to put the demo.")] = Path("penstock-demo"),
+    as_json: AsJson = False,
+) -> None:
+    """Make a synthetic survey, release it end to end, and print where everything is."""
+    from penstock.cli._demo import run_demo
+
+    run_demo(folder.resolve(), Screen(as_json))
+
+
+@app.command()
+def init(
+    data: Annotated[Path, typer.Argument(help="A Parquet file or folder.")],
+    roles: Annotated[
+        Path | None,
+        typer.Option(
+            "--roles",
+            help="Take roles from this file: a script with sdcMicro's createSdcObj(...) (.R, .txt), "
+            "the same as .json, or a DDI Codebook (.xml).",
+        ),
+    ] = None,
+    output: OutputFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draft a spec from a Parquet file. Roles, bounds and k are left for you to decide."""
+    from penstock.tasks.draft.spec import draft_spec
+    from penstock.tasks.importers.roles_file import read_roles
+
+    screen = Screen(as_json)
+    text = draft_spec(data, None if roles is None else read_roles(roles))
+    if output is None:
+        screen.show(text, {"spec": text})
+    else:
+        with new_file(output) as file:
+            file.write(text)
+        screen.show(f"Draft written to {output}. Every line marked REVIEW needs your decision.", {"path": str(output)})
+
+
+@app.command()
+def plan(
+    spec: SpecFile,
+    source: SourceOption = None,
+    publish: PublishOption = None,
+    count: Annotated[
+        bool, typer.Option("--count", help="Read the number of records from the source; expected errors may need it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The promise, the expected error and the cost of a spec. Spends nothing, reads no row."""
+    from penstock.flows.outlook import look_ahead
+
+    Screen(as_json).show_plan(look_ahead(load_spec(spec, source=source, publish=publish), count=count))
+
+
+@app.command()
+def run(
+    spec: SpecFile,
+    source: SourceOption = None,
+    publish: PublishOption = None,
+    started_by: Annotated[
+        str | None, typer.Option(help="Who asked for the release, where a service account runs it.")
+    ] = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Release once more what this spec has published from the same source; else its receipt comes back.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Release: read, validate, protect, check, and publish if every gate passes and the reviewers approve."""
+    from penstock.cli._termination import end_in_time
+    from penstock.flows.outlook import examine
+    from penstock.flows.prefect_setup import set_up_prefect
+
+    screen = Screen(as_json)
+    chosen = load_spec(spec, source=source, publish=publish)
+    end_in_time()
+    examine(chosen)  # a spec is refused before anything is asked of a server
+    with screen.progress():
+        set_up_prefect(Home.open().root)
+        from penstock.flows.release import release
+
+        result = release(chosen, started_by=started_by, again=again)
+    raise typer.Exit(screen.show_result(result))
+
+
+@app.command()
+def schema(as_json: AsJson = False) -> None:
+    """The JSON Schema of a spec, for editors and other platforms."""
+    del as_json  # it is JSON anyway
+    Screen(True).show("", json_schema())
+
+
+@app.command()
+def verify(
+    bundle: Annotated[str, typer.Argument(help="The folder of one published release, or its s3:// address.")],
+    key: Annotated[
+        Path | None, typer.Option("--key", help="The agency's public key; default: the one of this home.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a published bundle, offline if it is a folder: signature, digests, and what can be seen of its promise."""
+    from penstock.records.files.addresses import place_of
+    from penstock.tasks.verification.bundle import verify_bundle
+
+    public_key = key if key is not None else Home.located().public_key_path
+    findings = verify_bundle(place_of(bundle, "bundle"), public_key)
+    Screen(as_json).show_findings(bundle, [finding.as_dict() for finding in findings])
+
+
+def main() -> None:
+    """Run a command; a refusal becomes its message and its exit code."""
+    try:
+        if is_own_folder(home := Home.located().root):  # a command that needs none must not make one
+            keep_inside(home)
+        app(standalone_mode=True)
+    except Refusal as refusal:
+        Screen("--json" in sys.argv).show_refusal(refusal_as_dict(refusal))
+        sys.exit(EXIT_CODES[refusal.kind])
+
+
+def refusal_as_dict(refusal: Refusal) -> dict[str, Any]:
+    """Code, exit code and every fault, for people and programs."""
+    return {
+        "refused": refusal.code,
+        "exit_code": EXIT_CODES[refusal.kind],
+        "faults": [
+            {"field": fault.field, "rule": fault.rule, "got": fault.got, "remedy": fault.remedy}
+            for fault in refusal.faults
+        ],
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,10 @@
+"""What people fill in in the browser.
+
+review               the form of a reviewer: a decision that was signed elsewhere is taken, and the waiting run
+                     goes on
+table                the form of a table: what a statistician fills in in the browser becomes a spec, and the spec
+                     is released
+_table_limits        the limits of a table that is asked for in the form: they stand in the data description, for
+                     each model
+_table_protections   how a table can be protected, as the form of `release-table` asks for it
+"""

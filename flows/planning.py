@@ -1,0 +1,113 @@
+"""The plan: what a spec promises, what it costs, what to expect. Reads the suite, no data; spends nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from penstock.flows.spec import Budget, ReleaseSpec
+from penstock.mechanisms.guarantee import ADDS_UP, Guarantee, compose
+from penstock.mechanisms.refusal import Fault, SpecRefused
+from penstock.mechanisms.registry import mechanism_of
+from penstock.records.files.addresses import place_of
+from penstock.records.files.digest import canonical
+from penstock.records.ledger.ledger import require_countable
+from penstock.tasks.run.plan import Plan
+from penstock.tasks.validation.expectations import digest_of_suite, user_suite
+
+__all__ = ["beside", "budget_faults", "draw_up_plan", "of_edition", "of_unit"]
+
+
+def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
+    """Resolve a spec; the composed guarantee is computed here and nowhere else.
+
+    begun_as: the digest that a run of it was begun with, to end that run whatever became of its suite's file since.
+    """
+    as_data = spec.model_dump(mode="json", exclude_none=True)
+    # Where the work is done changes nothing of the release: a run that died on a cluster may be resumed elsewhere.
+    defining = {name: section for name, section in as_data.items() if name != "run"}
+    suite = None
+    if begun_as is None and spec.validation.suite is not None:
+        suite = defining["content of the suite"] = digest_of_suite(user_suite(spec.validation.suite))
+    promises = [mechanism_of(params).promise(params, spec.columns) for params in spec.protect]
+    mechanism = mechanism_of(spec.protect[0])  # a spec with more than one is refused
+    promise = of_unit(of_edition(compose(promises), spec.source.edition), spec.unit)
+    guarantee = beside(promise, spec.budget.acknowledges)
+    SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
+    params = spec.protect[0]
+    plan = Plan(
+        name=spec.name,
+        source=spec.source.path,
+        declared=spec.columns,
+        released=mechanism.released_columns(params, spec.columns),
+        layout=None if mechanism.layout is None else mechanism.layout(params, spec.columns),
+        unit=spec.unit,
+        suite=spec.validation.suite,
+        min_rows=spec.validation.min_rows,
+        params=params,
+        gates=spec.gates,
+        publish=place_of(spec.publish.path),
+        formats=spec.publish.formats,
+        escape=spec.publish.spreadsheet == "escape",
+        guarantee=guarantee,
+        dataset=spec.budget.dataset,
+        part=None if spec.budget.part is None or spec.part is None else (spec.budget.part, spec.part),
+        acknowledges=spec.budget.acknowledges,
+        rule=spec.approve.rule,
+        spec=as_data,
+        spec_digest=begun_as or hashlib.sha256(canonical(defining)).hexdigest(),
+        suite_digest=suite,
+        address=spec.run.address,
+        memory=spec.run.bytes,
+        edition=spec.source.edition,
+    )
+    require_countable(plan.claim(""))  # whatever the records are
+    return plan
+
+
+def of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
+    """The promise with what it says about data that change: the same spec of the same source is published once, and a
+    table comes back as it was, so that readers see when nothing changed."""
+    public = guarantee.public if edition is None else (*guarantee.public, "edition of the data")
+    if guarantee.model not in ADDS_UP:
+        return guarantee.model_copy(update={"public": public})
+    records = "the records of a data set name do not change"
+    if edition is not None:
+        records = "the records of a data set name do not change within an edition"
+    unchanged = f"{records}: an answer that comes back tells that they did not"
+    return guarantee.model_copy(update={"public": public, "assumptions": (*guarantee.assumptions, unchanged)})
+
+
+def of_unit(guarantee: Guarantee, unit: str | None) -> Guarantee:
+    """The promise with whose it is: an individual is known by one column, and by no other."""
+    if unit is None:
+        return guarantee
+    whose = f"an individual is all records with the same value of {unit}: nobody has records under two of its values"
+    return guarantee.model_copy(update={"assumptions": (*guarantee.assumptions, whose)})
+
+
+def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:
+    """The promise of a release that earlier ones of the same records stand beside: each holds by itself only."""
+    if not earlier:
+        return guarantee
+    limit = f"anything for readers who also have the earlier releases of the same records: {', '.join(earlier)}"
+    return guarantee.model_copy(update={"not_promised": (*guarantee.not_promised, limit)})
+
+
+def budget_faults(budget: Budget, guarantee: Guarantee) -> Iterator[Fault]:
+    """A release that spends names its data set and the most that it may spend; the promise must fit."""
+    if guarantee.model not in ADDS_UP:
+        return
+    needed = Fraction(guarantee.parameters["epsilon"])
+    if budget.dataset is None:
+        yield Fault("budget.dataset", f"a release under {guarantee.model} spends a budget", "Name the data set.")
+    if budget.epsilon is None:
+        yield Fault("budget.epsilon", f"needed; the mechanisms spend {needed}", "Say how much the release may spend.")
+    elif needed > budget.epsilon:
+        yield Fault(
+            "budget.epsilon",
+            f"the mechanisms spend {needed} together",
+            "Allow more, or let them spend less.",
+            str(budget.epsilon),
+        )

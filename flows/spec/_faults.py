@@ -1,0 +1,285 @@
+"""What is wrong with a spec: field, rule, value and remedy of every fault, told at once.
+
+Two kinds: what pydantic finds in one place, and sections that are valid by themselves but disagree. The second kind
+is looked for among the valid parts of a faulty spec too, so that no fault hides another.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from penstock.measures.cells.measures import table_measure_names
+from penstock.measures.gates import MOST_GATES, Gate
+from penstock.measures.groups.measures import bucket_measure_names
+from penstock.measures.possible import impossible
+from penstock.measures.registry import public_measures, record_measure_names
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.mechanism import Kind
+from penstock.mechanisms.refusal import Fault
+from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
+from penstock.mechanisms.spreadsheet import begins_like_a_formula
+
+__all__ = ["MOST_PROTECTIONS", "Protection", "disagreements", "every_fault"]
+
+MOST_PROTECTIONS = 10  # all but one are refused, each with its faults
+
+# Settings of any mechanism, told apart by its name.
+Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
+
+_Part = TypeVar("_Part")
+
+# A person reads no more, and each takes time to be put in words.
+_MOST_TOLD = 100
+
+# For each kind of output the measures that judge it, what it consists of, and the same said of a whole output.
+_MEASURED: dict[Kind, tuple[tuple[str, ...], str, str]] = {
+    "records": (record_measure_names(), "records", ""),
+    "cells": (table_measure_names(), "tables", ", and the output is a table"),
+    "groups": (bucket_measure_names(), "groups of records", ", and the output is groups of records"),
+}
+
+
+def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) -> list[Fault]:
+    """All faults of a refused spec; an unknown key is told the nearest of the known ones."""
+    details = error.errors(include_url=False)
+    found: list[Fault] = []
+    for detail in details[:_MOST_TOLD]:
+        # A list whose items are faulty is also called too short; the items say it better.
+        if detail["type"] == "too_short" and any(_lies_in(detail["loc"], other["loc"]) for other in details):
+            continue
+        # A number or a word: the number was told just before.
+        if detail["type"] == "literal_error" and str(detail["loc"][-1]).startswith("literal["):
+            found[-1] = replace(found[-1], rule=f"{found[-1].rule} or {detail['ctx']['expected']}")
+            continue
+        found += _faults_of(detail, known_keys)
+    if len(details) > _MOST_TOLD:
+        rule = f"has {len(details) - _MOST_TOLD:,} more faults"
+        return [*dict.fromkeys(found), Fault("spec", rule, "Correct these first.")]
+    return list(dict.fromkeys([*found, *_faults_between(raw)]))
+
+
+def disagreements(
+    unit: object,
+    columns: Mapping[str, Column],
+    params: Mapping[int, AnyParams],
+    gates: Mapping[int, Gate],
+    part: object,
+    formats: object = (),
+    suite: object = None,
+    spreadsheet: object = None,
+) -> list[Fault]:
+    """Faults between sections: what each mechanism says of the columns, its unit, gates and formats, and the part."""
+    faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats), *_suite_faults(params, suite)]
+    if isinstance(formats, list | tuple) and "csv" in formats and spreadsheet != "escape":
+        faults += _formula_faults(columns)
+    for place, chosen in params.items():
+        found = mechanism_of(chosen).faults(chosen, columns)
+        for fault in found:
+            room = "source" if fault.field.startswith("columns") else f"protect.{place}"
+            faults.append(replace(fault, field=f"{room}.{fault.field}"))
+        misplaced = list(_gate_faults(chosen, gates))
+        faults += misplaced
+        if not found and not misplaced:  # else it cannot be told what is possible
+            faults += impossible(gates, chosen, columns)
+    if len(params) > 1:
+        rule = "one mechanism per spec in this version"
+        faults.append(Fault("protect", rule, "Keep one of them.", f"{len(params)} mechanisms"))
+    return [*faults, *_part_faults(part, columns)]
+
+
+def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:
+    if not isinstance(unit, str):
+        return
+    for place, chosen in params.items():
+        field = f"protect.{place}.rows_per_unit"
+        most = getattr(chosen, "rows_per_unit", None)
+        if not mechanism_of(chosen).takes_units(chosen):
+            if unit != "row":
+                named = f"{chosen.mechanism} under {chosen.model}" if hasattr(chosen, "model") else chosen.mechanism
+                rule = f"{named} protects rows; a unit with several rows has no guarantee"
+                yield Fault("source.unit", rule, "Prepare one row per unit and set unit: row.", repr(unit))
+                return
+        elif unit == "row" and most is not None:
+            remedy = "Remove it, or name the column that tells whose record it is in source.unit."
+            yield Fault(field, "not used where the unit is a row", remedy, str(most))
+        elif unit != "row" and most is None:
+            rule = "needed where a unit may have several records"
+            yield Fault(field, rule, f"Say how many records of each {unit} may be used at most.")
+    if unit != "row" and (unit not in columns or columns[unit].role != "identifier"):
+        rule = "must be row, or a declared column with role identifier"
+        yield Fault("source.unit", rule, "Declare the column that tells whose record it is.", repr(unit))
+
+
+def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault]:
+    """Where a promise covers every output, it must cover whether there is one: that may not depend on the data."""
+    spent = mechanism_of(params).spends(params)
+    measurable, _, output = _MEASURED[mechanism_of(params).kind]
+    # Under the relaxations the size of the noise, and so the error to expect, is secret.
+    asked: set[str] = set()
+    stated = public_measures() if getattr(params, "model", "dp") == "dp" else public_measures() - {"expected_error"}
+    for place, gate in gates.items():
+        field, got = f"gates.{place}.measure", repr(gate.measure)
+        public = gate.measure in public_measures()
+        if gate.measure in asked:  # many limits of one measure would bracket its value in a single refusal
+            yield Fault(field, "one gate for each measure", "Set min and max in one gate.", got)
+            continue
+        asked.add(gate.measure)
+        if spent and gate.measure not in stated:
+            rule = "is not public, and whether a release appears would tell about the confidential data"
+            remedy = f"Gate on {' or '.join(sorted(stated))}; read the confidential report for the others."
+            yield Fault(field, rule, remedy, got)
+        elif public and not spent:
+            rule = f"needs a public fact that {params.mechanism} does not have"
+            yield Fault(field, rule, "Choose another measure.", got)
+        elif gate.measure not in measurable:
+            judged = [what for names, what, _ in _MEASURED.values() if gate.measure in names]
+            rule = f"measures {' or '.join(judged)}{output}"
+            yield Fault(field, rule, f"Choose one of {', '.join(measurable)}.", got)
+
+
+def _suite_faults(params: Mapping[int, AnyParams], suite: object) -> Iterator[Fault]:
+    """A suite decides on the data whether a release appears; what the columns declare is assumed of every data set."""
+    if suite is not None and any(mechanism_of(chosen).spends(chosen) for chosen in params.values()):
+        rule = "asks the data whether a release appears; where epsilon is spent, that tells about them for nothing"
+        yield Fault("validate.suite", rule, "Remove it; declare domains, categories and missing values instead.")
+
+
+def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator[Fault]:
+    records = [chosen for chosen in params.values() if mechanism_of(chosen).layout is None]
+    if isinstance(formats, list | tuple) and "sdmx" in formats and records:
+        yield Fault("publish.formats", "sdmx is for tables", "Remove it.", "sdmx")
+
+
+def _formula_faults(columns: Mapping[str, Column]) -> Iterator[Fault]:
+    """Everything that can stand in a cell as text is declared."""
+    remedy = "Rename it, or set publish.spreadsheet: escape."
+    for name, column in columns.items():
+        if column.role == "identifier":
+            continue
+        for field, texts in (("", (name,)), (".categories", column.categories), (".taxonomy", column.taxonomy)):
+            found = next((text for text in texts or () if isinstance(text, str) and begins_like_a_formula(text)), None)
+            if found is not None:
+                yield Fault(
+                    f"source.columns.{name}{field}", "a spreadsheet would run it as a formula", remedy, repr(found)
+                )
+
+
+def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]:
+    """Parts are disjoint if each release reads the records of one category only; the domain check sees to that."""
+    if isinstance(part, str) and (part not in columns or len(columns[part].categories or ()) != 1):
+        remedy = "Declare the column with the one category that this release is about."
+        yield Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))
+    elif isinstance(part, str) and columns[part].missing != "refuse":
+        rule = "must be refuse: a record that belongs to no part would be counted in each"
+        yield Fault(f"source.columns.{part}.missing", rule, "Complete the data first.", columns[part].missing)
+    yield from _single_category_faults(part, columns)
+
+
+def _single_category_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]:
+    for name, column in columns.items():
+        if name != part and len(column.categories or ()) == 1:
+            rule = "at least two, unless the column says which part of the data set this release is about"
+            yield Fault(f"source.columns.{name}.categories", rule, "List every possible category, or set budget.part.")
+
+
+def _faults_between(raw: object) -> list[Fault]:
+    """Disagreements between the sections that are valid by themselves."""
+    if not isinstance(raw, Mapping):
+        return []
+    source = _mapping(raw, "source")
+    declared = _mapping(source, "columns")
+    columns = _valid_parts(TypeAdapter(Column), declared)
+    publish = _mapping(raw, "publish")
+    part, formats, spreadsheet = _mapping(raw, "budget").get("part"), publish.get("formats"), publish.get("spreadsheet")
+    suite = _mapping(raw, "validate").get("suite")
+    if not columns or len(columns) < len(declared):
+        return [*_single_category_faults(part, columns)]
+    params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), _places(raw, "protect", MOST_PROTECTIONS))
+    gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates", MOST_GATES))
+    return disagreements(source.get("unit"), columns, params, gates, part, formats, suite, spreadsheet)
+
+
+def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault]:
+    """Field, rule, value and remedy of one pydantic error."""
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    place = [str(part) for part in error["loc"]]
+    if place[:1] == ["protect"]:
+        del place[2:3]  # the name of the mechanism, by which its settings were chosen
+    is_number = False
+    if kind != "extra_forbidden":  # else the last part is what somebody wrote
+        # Unions add their branch to the place; readers do not need it.
+        place = [part for part in place if not part.startswith(("tuple[", "function-", "constrained-"))]
+        is_number = bool(place) and place[-1] in ("int", "float")
+        place = place[:-1] if is_number else place
+    field = ".".join(place) or "spec"
+    if kind == "faults":
+        for fault in context["faults"]:
+            yield replace(fault, field=f"{field}.{fault.field}" if place else fault.field)
+        return
+    if kind.startswith("union_tag_"):
+        rule = f"must be one of {', '.join(MECHANISMS)}"
+        yield Fault(f"{field}.mechanism", rule, "Name the mechanism.", repr(context["tag"]) if "tag" in context else "")
+        return
+    if kind == "extra_forbidden":
+        others = [key for key in known_keys if key != place[-1]]  # it may belong to another section
+        near = difflib.get_close_matches(place[-1], others, 1)
+        remedy = f"Did you mean {near[0]}? Otherwise remove it." if near else "Remove it."
+        yield Fault(field, "unknown key", remedy)
+        return
+    if kind == "missing":
+        yield Fault(field, "needed", "Add it; `penstock schema` describes it.")
+        return
+    if is_number:
+        yield Fault(field, "must be a finite number", "Write a number.", repr(value))
+        return
+    got = repr(value)
+    remedy = "Correct it; `penstock schema` describes what is allowed."
+    yield Fault(field, _rule(kind, context, error["msg"]), remedy, got if len(got) <= 80 else got[:77] + "...")
+
+
+def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
+    """The commonest messages of pydantic in our words."""
+    if kind == "literal_error":
+        return f"must be {context['expected']}"
+    if kind == "greater_than_equal":
+        return f"must be at least {context['ge']}"
+    if kind == "too_long":
+        return f"at most {context['max_length']:,}"
+    if kind == "greater_than":
+        return f"must be above {context['gt']}"
+    if kind == "int_type":
+        return "must be a whole number"
+    if kind in ("dict_type", "model_type", "model_attributes_type"):
+        return "must hold keys and values"
+    return message[0].lower() + message[1:]
+
+
+def _lies_in(outer: tuple[int | str, ...], inner: tuple[int | str, ...]) -> bool:
+    return len(inner) > len(outer) and inner[: len(outer)] == outer
+
+
+def _mapping(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    part = raw.get(key)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _places(raw: Mapping[str, Any], key: str, most: int) -> dict[int, Any]:
+    """The items of a list by their place; none of a list that is refused for its length."""
+    part = raw.get(key)
+    return dict(enumerate(part)) if isinstance(part, list | tuple) and len(part) <= most else {}
+
+
+def _valid_parts(kind: TypeAdapter[_Part], parts: Mapping[Any, Any]) -> dict[Any, _Part]:
+    valid: dict[Any, _Part] = {}
+    for place, part in parts.items():
+        try:
+            valid[place] = kind.validate_python(part)
+        except ValidationError:
+            continue  # the whole spec reports it
+    return valid

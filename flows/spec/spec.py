@@ -1,0 +1,228 @@
+"""The spec: one typed file that says everything about one release, checked before any row is read.
+
+YAML or JSON. Unknown keys are refused, and privacy parameters, bounds and gates have no defaults.
+A refused spec lists every fault with field, rule, value and remedy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError, PydanticKnownError
+
+from penstock.flows.spec._faults import MOST_PROTECTIONS, Protection, disagreements, every_fault
+from penstock.flows.spec._path_variables import expanded
+from penstock.flows.spec._run_faults import run_faults
+from penstock.flows.spec._sections import Approve, Budget, Describe, Publish, Run, Section, Source, Validate
+from penstock.flows.spec._taxonomies import read_taxonomy
+from penstock.measures.gates import MOST_GATES, Gate
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import Fault, SpecRefused
+from penstock.mechanisms.registry import MECHANISMS
+from penstock.records.files.addresses import is_address
+from penstock.records.files.outside_text import OutsideFile
+from penstock.records.files.outside_values import require_values
+
+__all__ = [
+    "Approve",
+    "Budget",
+    "Describe",
+    "Publish",
+    "ReleaseSpec",
+    "Run",
+    "Source",
+    "Validate",
+    "json_schema",
+    "load_spec",
+    "parse_spec",
+    "read_keys",
+    "resolve_spec",
+]
+
+
+class ReleaseSpec(Section):
+    """One release: source, validation, protection, gates, approval, publication."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,79}$", description="Lower case letters, digits, . _ and -")
+    source: Source = Field(description="The confidential data and their columns.")
+    validation: Validate = Field(
+        default_factory=Validate, alias="validate", description="Checks beyond what the columns imply."
+    )
+    budget: Budget = Field(default_factory=Budget, description="What the release spends, and of which data set.")
+    protect: tuple[Protection, ...] = Field(
+        min_length=1,
+        max_length=MOST_PROTECTIONS,
+        description="How the data are protected: one mechanism, named by its `mechanism`.",
+    )
+    gates: tuple[Gate, ...] = Field(
+        min_length=1,
+        max_length=MOST_GATES,
+        description="Limits that the release must keep; at least one. Where epsilon is spent, on public facts only "
+        "(expected_error, privacy_loss): whether a release appears must not depend on the data.",
+    )
+    approve: Approve = Field(default_factory=Approve, description="Reviewers, if any.")
+    publish: Publish = Field(description="Where the bundle appears, in which formats.")
+    # None where nothing is said, so that such a spec has the digest that it always had.
+    describe: Describe | None = Field(
+        default=None, description="Title, publisher, licence and the like, for catalogues."
+    )
+    run: Run = Field(default_factory=Run, description="Where the work is done, and in how much memory.")
+
+    @field_validator("protect", "gates", mode="before")
+    @classmethod
+    def _can_be_listed(cls, listed: object, field: ValidationInfo) -> object:
+        """Before each of them is looked at, and its faults are told."""
+        most = MOST_GATES if field.field_name == "gates" else MOST_PROTECTIONS
+        if isinstance(listed, list | tuple) and len(listed) > most:
+            known = {"field_type": "List", "max_length": most, "actual_length": len(listed)}
+            raise PydanticKnownError("too_long", known)
+        return listed
+
+    @model_validator(mode="after")
+    def _sections_agree(self) -> Self:
+        protect, gates = dict(enumerate(self.protect)), dict(enumerate(self.gates))
+        faults = disagreements(
+            self.source.unit,
+            self.columns,
+            protect,
+            gates,
+            self.budget.part,
+            self.publish.formats,
+            self.validation.suite,
+            self.publish.spreadsheet,
+        )
+        if self.run.engine != "local" or self.run.bytes is not None:
+            asked = "engine" if self.run.engine != "local" else "memory"
+            faults += run_faults(
+                asked, self.run.bytes, self.source.unit, self.columns, self.validation.suite, protect, gates
+            )
+        if faults:
+            raise PydanticCustomError("faults", "sections disagree", {"faults": faults})
+        return self
+
+    @property
+    def part(self) -> str | None:
+        """The part of the data set that this release is about, if it is about one."""
+        column = self.columns[self.budget.part] if self.budget.part is not None else None
+        return None if column is None or column.categories is None else str(column.categories[0])
+
+    @property
+    def unit(self) -> str | None:
+        """The column that tells whose record it is; None where each record is protected by itself."""
+        return None if self.source.unit == "row" else self.source.unit
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        return self.source.columns
+
+    @property
+    def data_columns(self) -> dict[str, Column]:
+        """The columns that are read: all but the direct identifiers."""
+        return {name: column for name, column in self.columns.items() if column.role != "identifier"}
+
+
+def parse_spec(raw: object) -> ReleaseSpec:
+    """The spec, or a refusal that lists every fault."""
+    require_values("spec", raw, SpecRefused)
+    return _parsed(raw)
+
+
+def _parsed(raw: object) -> ReleaseSpec:
+    """As parse_spec, of values whose bounds were checked."""
+    try:
+        return ReleaseSpec.model_validate(raw)
+    except ValidationError as error:
+        raise SpecRefused(*every_fault(error, raw, _known_keys())) from None
+
+
+def load_spec(path: Path, *, source: str | None = None, publish: str | None = None) -> ReleaseSpec:
+    """Read a spec file; paths in it are relative to the file, and `source`/`publish` replace them."""
+    return resolve_spec(read_keys(path), path.parent, source=source, publish=publish)
+
+
+def read_keys(path: Path) -> dict[str, Any]:
+    """What a YAML or JSON file says, as it stands."""
+    file = OutsideFile(path, str(path), SpecRefused)
+    raw = file.json() if path.suffix == ".json" else file.yaml()
+    if not isinstance(raw, dict):
+        raise SpecRefused.at(str(path), rule="must hold keys and values", remedy="See `penstock schema`.")
+    return raw
+
+
+def resolve_spec(
+    raw: dict[str, Any], folder: Path, *, source: str | None = None, publish: str | None = None
+) -> ReleaseSpec:
+    """The spec with these keys; paths in it are relative to the folder."""
+    require_values("spec", raw, SpecRefused)
+    faults: list[Fault] = []
+    for section, key, given in (("source", "path", source), ("validate", "suite", None), ("publish", "path", publish)):
+        part = raw.get(section)
+        if not isinstance(part, dict) or not isinstance(given or part.get(key), str):
+            continue
+        base = Path.cwd() if given else folder
+        part[key] = _resolve(given or part[key], base, f"{section}.{key}", faults, local=key == "suite")
+    faults += _read_taxonomies(raw, folder)
+    try:
+        spec = _parsed(raw)
+    except SpecRefused as refusal:
+        told = {fault.field for fault in faults}
+        raise SpecRefused(*faults, *(fault for fault in refusal.faults if fault.field not in told)) from None
+    SpecRefused.raise_for(faults)
+    return spec
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of the spec, for editors and other platforms."""
+    drawn_up = ReleaseSpec.model_json_schema(by_alias=True)
+    text = json.dumps(drawn_up)
+    for key, model in drawn_up["$defs"].items():
+        if "mechanism" in model["properties"]:  # all of these are called Params in Python
+            text = text.replace(key, model["properties"]["mechanism"]["const"])
+    schema = json.loads(text)
+    for name in MECHANISMS:
+        params = schema["$defs"][name]
+        params["title"] = name
+        params["required"].insert(0, "mechanism")  # in a spec, unlike in Python, it must be named
+        params["properties"]["mechanism"].pop("default")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Penstock release spec", **schema}
+
+
+@cache
+def _known_keys() -> tuple[str, ...]:
+    """Every key of every section."""
+    schema = json_schema()
+    return tuple(sorted({key for model in (schema, *schema["$defs"].values()) for key in model["properties"]}))
+
+
+def _resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:
+    path = expanded(text, field, faults)
+    if is_address(path) and local:
+        faults.append(Fault(field, "must be a local path", "Copy it beside the spec."))
+        return text
+    if is_address(path):
+        return path  # whether it is a good one, the section says
+    return os.path.realpath(base / path)  # unlike Path.resolve, it is content with a circle of links
+
+
+def _read_taxonomies(raw: dict[str, Any], base: Path) -> list[Fault]:
+    """Put the content of a taxonomy in the place of its path, so that the digest of the spec covers it."""
+    faults: list[Fault] = []
+    source = raw.get("source")
+    columns = source.get("columns") if isinstance(source, dict) else None
+    for name, column in columns.items() if isinstance(columns, dict) else ():
+        if not isinstance(column, dict) or not isinstance(column.get("taxonomy"), str):
+            continue
+        found: list[Fault] = []
+        path = _resolve(column["taxonomy"], base, "taxonomy", found)
+        if not found:
+            try:
+                column["taxonomy"] = read_taxonomy(Path(path))
+            except SpecRefused as refusal:
+                found += refusal.faults
+        faults += [Fault(f"source.columns.{name}.taxonomy", each.rule, each.remedy, each.got) for each in found]
+    return faults

@@ -1,0 +1,28 @@
+"""Judge tables: the checks and measures of released cells, counted again from the records.
+
+Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
+
+    checks             the checks of a released table, all counted again from its records
+    counted            the records of a table counted again part by part, and the parts put together
+    errors             how far the published figures of a table are from the true ones
+    measures           measures of released tables by name
+    output             what is judged of a released table: the records behind it, the file as it was read back, and
+                       the account of it
+    parts              one part of the records of a table, counted again for all checks and measures at once
+    statistic_checks   the checks of released statistics, from their records and declarations; nothing of the
+                       mechanism's own code is used
+    totals             the cells of a table counted and added up again from the records, by code that no mechanism
+                       uses
+    _figures           the checks of what a table shows: its columns, its rows, its margins, and where its figures
+                       come from
+    _noise             the checks of the noise of a table: what it spends, whether it suffices, whether the figures
+                       come from it
+    _noise_size        whether noise is smaller than it can be by chance: an exact, one-sided test over any number of
+                       independent noises
+    _promise           the promise of a table and the public facts about its noise, read as what they must be, or
+                       refused
+    _rules             the classic rules of tables as numbers: how few stand behind a figure, and how much of it is
+                       one of them
+    _statistic_facts   the promise of released statistics and the public facts about their noise, read as what they
+                       must be, or refused
+"""

@@ -1,0 +1,208 @@
+"""The promise of a table and the public facts about its noise, read as what they must be, or refused.
+
+Nothing here looks at data: what is read is the guarantee, the layout and what the mechanism states as settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from penstock.measures.cells.output import TableOutput
+from penstock.measures.cells.totals import COUNT
+from penstock.measures.checks import RecheckImpossible
+from penstock.mechanisms.guarantee import Model
+from penstock.mechanisms.layout import Figure
+
+__all__ = ["Entry", "NoiseClass", "Promise", "read_promise"]
+
+_ADJACENCIES: dict[Model, tuple[str, ...]] = {
+    "dp": ("replace", "add_remove"),
+    "bdp": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
+    "idp": ("from_D",),
+    "k_anon": ("none",),
+}
+_NOISES: dict[Model, tuple[str, ...]] = {
+    "dp": ("laplace", "staircase", "box"),
+    "bdp": ("laplace",),
+    "idp": ("laplace",),
+    "k_anon": ("none",),
+}
+# Under which adjacencies each scale of bdp is proven.
+_SCALES: dict[str, tuple[str, ...]] = {
+    "one": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
+    "per_cell": ("bootstrap_replace", "bootstrap_add_remove"),
+    "public_membership": ("bootstrap_within_cell",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseClass:
+    """Cells with the same noise: how many, B of each measure, and z of staircase and box noise (empty for laplace)."""
+
+    cells: int
+    half_widths: tuple[int, ...]
+    core: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Measures of one level that were drawn together, and what they spend; classes under dp only."""
+
+    level: int
+    measures: tuple[str, ...]
+    epsilon: Fraction
+    classes: tuple[NoiseClass, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a table promises. Without noise, epsilon is 0 and there are no entries; k is 0 unless it is promised."""
+
+    model: Model
+    adjacency: str
+    measures: tuple[str, ...]
+    epsilon: Fraction
+    rows_per_unit: int
+    k: int
+    scale: str
+    empty_cells: str
+    margins: str
+    noise: str
+    entries: tuple[Entry, ...]
+
+    @property
+    def touched(self) -> int:
+        """How many cells one change touches under dp."""
+        return 2 if self.adjacency == "replace" else 1
+
+    @property
+    def counts_are_public(self) -> bool:
+        return self.adjacency == "bootstrap_within_cell"
+
+
+def read_promise(output: TableOutput) -> Promise:
+    """The promise of a table; refused where it cannot be understood, so that nothing is checked against a guess."""
+    guarantee, layout = output.guarantee, output.layout
+    if guarantee.model not in _ADJACENCIES:
+        raise RecheckImpossible.at(
+            "guarantee.model",
+            rule=f"of a table one of {', '.join(_ADJACENCIES)}",
+            got=guarantee.model,
+            remedy="Add checks for this model.",
+        )
+    exact = guarantee.model == "k_anon"
+    parameters = guarantee.parameters
+    try:
+        promise = Promise(
+            model=guarantee.model,
+            adjacency=guarantee.adjacency,
+            measures=tuple(parameters["measures"]),
+            epsilon=Fraction(0) if exact else _exact(parameters["epsilon"]),
+            rows_per_unit=1 if guarantee.unit == "row" else _whole(parameters["rows_per_unit"], 1),
+            k=_whole(parameters["k"], 2) if exact else 0,
+            scale=parameters["scale"] if guarantee.model == "bdp" else "",
+            empty_cells=parameters["empty_cells"] if guarantee.model == "bdp" else "noise",
+            margins=parameters["margins"],
+            noise=output.settled["noise"],
+            entries=() if exact else tuple(_entry(entry, output) for entry in output.settled["measured"]),
+        )
+        understood = (
+            tuple(parameters["dimensions"]) == tuple(layout.dimensions)
+            and _levels_as_promised(promise, output)
+            and _settings_fit(promise)
+            and parameters["noise"] == promise.noise
+            and all(_made_from(figure) <= set(promise.measures) for figure in layout.figures)
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        understood = False
+    if not understood:
+        raise RecheckImpossible.at(
+            "guarantee.parameters",
+            rule="must give measures, dimensions, margins and the settings of the model, with the layout and the "
+            "public facts of just such a table",
+            remedy="Report this defect.",
+        )
+    _require_hidden(output, promise)
+    return promise
+
+
+def _made_from(figure: Figure) -> set[str | None]:
+    """The measures that a figure needs."""
+    needs: dict[str, set[str | None]] = {"count": {COUNT}, "sum": {figure.column}, "mean": {figure.column, COUNT}}
+    return needs[figure.statistic]
+
+
+def _levels_as_promised(promise: Promise, output: TableOutput) -> bool:
+    layout = output.layout
+    measured = {entry.level for entry in promise.entries}
+    return (
+        set(layout.levels[0]) == set(layout.dimensions)
+        and (len(layout.levels) == 1 or promise.margins != "none")
+        and all(set(level) < set(layout.dimensions) for level in layout.levels[1:])
+        and measured <= ({0} if promise.margins != "measured" else set(range(len(layout.levels))))
+    )
+
+
+def _settings_fit(promise: Promise) -> bool:
+    """Whether these settings have a proof together."""
+    together = [promise.measures, *(entry.measures for entry in promise.entries)]
+    return (
+        promise.adjacency in _ADJACENCIES[promise.model]
+        and promise.margins in ("none", "summed", *(("measured",) if promise.model == "dp" else ()))
+        and all(0 < len(set(names)) == len(names) and set(names) <= set(promise.measures) for names in together)
+        and promise.noise in _NOISES[promise.model]
+        and (promise.model != "bdp" or promise.adjacency in _SCALES[promise.scale])
+        and promise.empty_cells in ("noise", "zero")
+        and (promise.model == "dp" or promise.rows_per_unit == 1)
+    )
+
+
+def _entry(facts: Mapping[str, Any], output: TableOutput) -> Entry:
+    measures, noise = tuple(facts["measures"]), output.settled["noise"]
+    classes = facts["classes"] if output.guarantee.model == "dp" else ()
+    read = tuple(
+        NoiseClass(
+            _whole(found["cells"], 1), tuple(_whole(width, 1) for width in found["half_widths"]), _core(found, noise)
+        )
+        for found in classes
+    )
+    for found in read:
+        inner = found.core or (0,) * len(measures)
+        if not all(z < width for z, width, _ in zip(inner, found.half_widths, measures, strict=True)):
+            raise ValueError("a core lies inside its half-width")
+    return Entry(output.layout.levels.index(tuple(facts["level"])), measures, _exact(facts["epsilon"]), read)
+
+
+def _core(found: Mapping[str, Any], noise: str) -> tuple[int, ...]:
+    """Staircase noise with step r is box noise of one answer with core r - 1."""
+    if noise == "staircase":
+        return (_whole(found["step"], 1) - 1,)
+    return tuple(_whole(inner, 0) for inner in found["core"]) if noise == "box" else ()
+
+
+def _exact(text: object) -> Fraction:
+    if not isinstance(text, str):
+        raise TypeError("an exact number is written as text; a float is not the number that was meant")
+    return Fraction(text)
+
+
+def _whole(number: object, least: int) -> int:
+    if type(number) is not int or number < least:
+        raise ValueError("a whole number that is not too small")
+    return number
+
+
+def _require_hidden(output: TableOutput, promise: Promise) -> None:
+    """Refuse where the secret account lacks a noisy total or its steps."""
+    starts = output.layout.starts
+    for entry in promise.entries:
+        cells = starts[entry.level + 1] - starts[entry.level]
+        for name in (f"{part} {entry.level} {measure}" for measure in entry.measures for part in ("noised", "steps")):
+            found = output.hidden.get(name)
+            if found is None or found.dtype != "int64" or found.shape != (cells,):
+                raise RecheckImpossible.at(
+                    f"hidden.{name}", rule="one int64 for each cell of its level", remedy="Report this defect."
+                )

@@ -1,0 +1,155 @@
+"""The promise of released statistics and the public facts about their noise, read as what they must be, or refused.
+
+Nothing here looks at data: what is read is the guarantee, the layout and what the mechanism states as settled. On the
+stated grid a column has R = ceil(b / eta) - floor(a / eta) steps and values of at most B = max(|floor|, |ceil|) steps;
+one record moves, with h = ceil(R / 2),
+
+                                   secret size of the group       n public, all records one group
+    count                          1
+    sum                            B                              R
+    mean       (count, sum)        1, h                           R
+    variance   (.., squares)       1, h, ceil(h^2 / 2)            R, h^2                             (1)
+    score of the quantile p/q      max(p, q - p)                  q
+    score of an extreme            1                              1
+
+all of it at least, in steps of the grid and as values and squares less a public middle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+from penstock.measures.cells.output import TableOutput
+from penstock.measures.checks import RecheckImpossible
+from penstock.mechanisms.layout import Figure
+
+__all__ = ["Promised", "Stated", "read_promised"]
+
+_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell")}
+_NOISES = {"count": "laplace", "sum": "laplace", "mean": "box", "variance": "box"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """One figure: what it spends in a group, its grid, and how far it is said that one record moves it (dp only)."""
+
+    figure: Figure
+    share: Fraction
+    epsilon: Fraction
+    eta: Fraction
+    moves: tuple[int, ...]
+    needed: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What the statistics promise; touched: how many groups one change touches."""
+
+    model: str
+    epsilon: Fraction
+    rows_per_unit: int
+    touched: int
+    figures: tuple[Stated, ...]
+
+
+def read_promised(output: TableOutput) -> Promised:
+    """The promise; refused where it cannot be understood, so that nothing is checked against a guess."""
+    guarantee, layout = output.guarantee, output.layout
+    several = bool(layout.dimensions)
+    try:
+        parameters = guarantee.parameters
+        # Under idp the group of every record is public, or there is one.
+        fits = guarantee.adjacency in _ADJACENCIES[guarantee.model] and (
+            guarantee.model == "dp" or several == (guarantee.adjacency == "from_D_within_cell")
+        )
+        asked, measured = parameters["figures"], output.settled["measured"]
+        figures = tuple(
+            _stated(figure, question, facts, output)
+            for figure, question, facts in zip(layout.figures, asked, measured, strict=True)
+        )
+        promised = Promised(
+            model=guarantee.model,
+            epsilon=_exact(parameters["epsilon"]),
+            rows_per_unit=1 if guarantee.unit == "row" else _whole(parameters["rows_per_unit"]),
+            touched=2 if guarantee.adjacency == "replace" and several else 1,
+            figures=figures,
+        )
+        understood = (
+            fits
+            and list(parameters["groups"]) == list(layout.dimensions)
+            and layout.levels == (tuple(layout.dimensions),)
+            and output.settled["groups"] == layout.rows
+            and (guarantee.model == "dp" or promised.rows_per_unit == 1)
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        understood = False
+    if not understood:
+        raise RecheckImpossible.at(
+            "guarantee.parameters",
+            rule="must give groups, figures, epsilon and, for individuals, rows_per_unit, with the layout and the "
+            "public facts of just such statistics",
+            remedy="Report this defect.",
+        )
+    return promised
+
+
+def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any], output: TableOutput) -> Stated:
+    of, kind = question.get("of"), question["statistic"]
+    share = _exact(question["share"]) if kind == "quantile" else Fraction(1, 2)
+    eta = _exact(facts["grid"])
+    wanted = "laplace" if output.guarantee.model == "idp" else _NOISES.get(kind, "exponential")
+    if (
+        (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, of)
+        or facts["noise"] != wanted
+        or not _is_power_of_two(eta)
+        or not 0 < share < 1
+    ):
+        raise ValueError("the facts are those of the figure")
+    moves: tuple[int, ...] = ()
+    needed: tuple[int, ...] = ()
+    if output.guarantee.model == "dp":
+        moves = (facts["score_sensitivity"],) if wanted == "exponential" else tuple(facts["half_widths"])
+        needed = _needed(figure, share, eta, output)
+        if len(moves) != len(needed) or any(type(move) is not int or move < 1 for move in moves):
+            raise ValueError("as many whole numbers as are drawn together")
+    return Stated(figure, share, _exact(facts["epsilon"]), eta, moves, needed)
+
+
+def _needed(figure: Figure, share: Fraction, eta: Fraction, output: TableOutput) -> tuple[int, ...]:
+    """(1)."""
+    if figure.column is None:
+        return (1,)
+    n_public = output.guarantee.adjacency == "replace" and not output.layout.dimensions
+    low, high = (Fraction(bound) / eta for bound in output.declared[figure.column].domain or ())
+    first, last = floor(low), ceil(high)
+    steps, half = last - first, -(-(last - first) // 2)
+    if figure.statistic == "sum":
+        return (steps,) if n_public else (max(abs(first), abs(last)),)
+    if figure.statistic == "mean":
+        return (steps,) if n_public else (1, half)
+    if figure.statistic == "variance":
+        return (steps, half**2) if n_public else (1, half, -(-(half**2) // 2))
+    if figure.statistic in ("median", "quantile"):
+        p, q = share.numerator, share.denominator
+        return (q,) if n_public else (max(p, q - p),)
+    return (1,)
+
+
+def _is_power_of_two(eta: Fraction) -> bool:
+    return eta > 0 and Fraction(2) ** (eta.numerator.bit_length() - eta.denominator.bit_length()) == eta
+
+
+def _exact(text: object) -> Fraction:
+    if not isinstance(text, str):
+        raise TypeError("an exact number is written as text; a float is not the number that was meant")
+    return Fraction(text)
+
+
+def _whole(number: object) -> int:
+    if type(number) is not int or number < 1:
+        raise ValueError("a whole number from 1 on")
+    return number

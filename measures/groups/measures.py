@@ -1,0 +1,261 @@
+"""Measures of groups with buckets by name.
+
+risk       closeness_ratio, smallest_group, l_diversity, narrowest_bucket
+           anonymity.py    average_risk: the same as of swapped records
+utility    bucket_width, quasi_identifier_loss
+
+Of several columns the worst is the value, and by_column tells them apart; columns that are in buckets together, or
+have their groups together, share theirs. All but quasi_identifier_loss are computed in whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.measures.groups._counts import counts_of, largest_ratio, numbered
+from penstock.measures.groups._labels import read_labels
+from penstock.measures.groups._loss import share_inside_groups
+from penstock.measures.groups._promise import Part, Promise, read_promise
+from penstock.measures.groups.output import BucketOutput
+from penstock.measures.measurement import Direction, Measurement, MeasureUndefined
+from penstock.measures.records import anonymity
+from penstock.measures.records.comparison import compare
+from penstock.measures.rows import keys
+from penstock.measures.sorted_groups import grouping
+from penstock.mechanisms.numbers.rounding import not_above, not_below
+
+__all__ = ["BUCKET_MEASURES", "bucket_measure_names", "judge_buckets"]
+
+Integers = NDArray[np.int64]
+_NO_MISSING = "a missing value is in no bucket, and none is released"
+_EVERYBODY = "every record counts"
+
+
+def closeness_ratio(output: BucketOutput) -> Measurement:
+    """How far the share of a bucket in a group is from its share of all records, as a factor.
+
+        max over columns, groups i and buckets j of  max(c_ij N / (k_i n_j), k_i n_j / (c_ij N))
+
+    c_ij records of group i are in bucket j, k_i in the group, n_j in the bucket, N in all. It is what t-closeness by
+    ratios limits by t, counted on the output; a gate can ask for less than t. Rounded up.
+
+    Attacker: knows the group of a record and the published shares, and nothing of other members. Source: Soria-Comas
+    2013 (thesis), chapter 7. Limits: says nothing of values inside a bucket, and is no differential privacy; who
+    knows all members of a group but one knows the last.
+    """
+    promise = _with_buckets(output, "closeness_ratio")
+    parts: dict[str, float] = {}
+    for part in promise.parts:
+        number, _ = numbered(_buckets(output, promise, part))
+        ratio = largest_ratio(counts_of(_group(output, part), number))
+        if ratio is None:
+            raise MeasureUndefined.at(
+                "closeness_ratio", rule="a bucket is absent from a group", remedy="Report this defect."
+            )
+        parts |= dict.fromkeys(part.columns, not_below(ratio))
+    attacker = "knows the group of the record and the published shares, nothing of other members"
+    return _measured(output, "closeness_ratio", "lower_is_safer", parts, _NO_MISSING, attacker)
+
+
+def smallest_group(output: BucketOutput) -> Measurement:
+    """Fewest records of a group.
+
+        min over columns and groups i of k_i
+
+    Attacker: knows all quasi-identifiers of a record, and so its group. Source: Samarati & Sweeney 1998. Limits: says
+    nothing of what the members have in common; see l_diversity.
+    """
+    parts = {
+        name: float(np.bincount(_group(output, part)).min())
+        for part in read_promise(output).parts
+        for name in part.columns
+    }
+    attacker = "knows all quasi-identifiers of the record"
+    return _measured(output, "smallest_group", "higher_is_safer", parts, _EVERYBODY, attacker)
+
+
+def l_diversity(output: BucketOutput) -> Measurement:
+    """Fewest different buckets in a group; where values are published by group, fewest different values.
+
+        min over columns and groups i of |{j : c_ij > 0}|
+
+    Attacker: knows the group of a record, and that some value in it is not the one. Source: Machanavajjhala,
+    Kifer, Gehrke & Venkitasubramaniam 2007, distinct l-diversity. Limits: different is not far apart, and a bucket
+    may hold nearly the whole group; closeness_ratio looks at shares. Columns in buckets together count together.
+    """
+    promise = read_promise(output)
+    parts = {}
+    for part in promise.parts:
+        groups = grouping(_group(output, part))
+        if promise.method == "buckets":
+            buckets = numbered(_buckets(output, promise, part))[0]
+            by_column = dict.fromkeys(part.columns, buckets)
+        else:
+            by_column = {name: _values(output, name) for name in part.columns}
+        for name, held in by_column.items():
+            blocks = groups.matrices(groups.sorted(held))
+            parts[name] = float(min(1 + int((block[:, 1:] != block[:, :-1]).sum(axis=1).min()) for block in blocks))
+    missing = _NO_MISSING if promise.method == "buckets" else "missing is a value"
+    return _measured(
+        output, "l_diversity", "higher_is_safer", parts, missing, "knows the group of the record and excludes values"
+    )
+
+
+def narrowest_bucket(output: BucketOutput) -> Measurement:
+    """The narrowest label as a share of what was declared.
+
+        min over columns and buckets that occur of  (high - low) / (width of the domain),   for categories
+        (m - 1) / (C - 1), m of the C declared ones
+
+    Attacker: knows the bucket of a record and reads its label. Source: ours. Limits: read from the label, which is
+    rounded outwards; says nothing of how values lie inside. 0 where a bucket is a single value. Rounded down.
+    """
+    parts = {name: min(width for width, _ in widths) for name, widths in _widths(output, "narrowest_bucket")}
+    return _measured(
+        output,
+        "narrowest_bucket",
+        "higher_is_safer",
+        {name: not_above(width) for name, width in parts.items()},
+        _NO_MISSING,
+        "knows the bucket of the record and reads its label",
+    )
+
+
+def bucket_width(output: BucketOutput) -> Measurement:
+    """Mean width of the label that a record gets, as a share of what was declared.
+
+        max over columns of  sum_j n_j width_j / N,   width_j as of narrowest_bucket
+
+    Source: the loss metric of Iyengar 2002, of labels instead of generalised keys. Limits: tells how coarse values
+    became, not which bucket belongs to which record.
+    """
+    parts = {
+        name: float(sum(width * records for width, records in widths) / output.records)
+        for name, widths in _widths(output, "bucket_width")
+    }
+    return _measured(output, "bucket_width", "lower_is_better", parts, _NO_MISSING)
+
+
+def quasi_identifier_loss(output: BucketOutput) -> Measurement:
+    """How much of the variation of the quasi-identifiers lies inside groups.
+
+        max over partitions of  SSE inside groups / SSE in all,   0 where all records are alike
+
+    on coordinates (x - low) / (high - low) of numbers, code / (C - 1) of ordinal and e_code / sqrt(2) of nominal
+    categories. Near 0 members of a group are alike, and what is known of a group is known of its records; near 1
+    groups are random. Source: Domingo-Ferrer & Mateo-Sanz 2002, SSE/SST. Limits: quasi-identifiers are released
+    as they are, so it is the loss of their association with the buckets, not of their values.
+    """
+    shares = {part: share_inside_groups(output, _group(output, part)) for part in read_promise(output).parts}
+    parts = {name: share for part, share in shares.items() for name in part.columns}
+    missing = "a missing category is one more; a missing number is refused"
+    return _measured(output, "quasi_identifier_loss", "lower_is_better", parts, missing)
+
+
+def average_risk(output: BucketOutput) -> Measurement:
+    """See penstock.measures.records.anonymity.average_risk; groups are those of the confidential columns."""
+    columns = {name: output.original[name] for name in read_promise(output).columns}
+    return anonymity.average_risk(compare(columns, columns, output.source, output.groups))
+
+
+def _with_buckets(output: BucketOutput, measure: str) -> Promise:
+    promise = read_promise(output)
+    if promise.method != "buckets":
+        raise MeasureUndefined.at(measure, rule="needs buckets", remedy="Use it with method buckets.")
+    return promise
+
+
+def _group(output: BucketOutput, part: Part) -> Integers:
+    group = output.group_of(part.columns[0])
+    if group is None:
+        raise MeasureUndefined.at(
+            part.columns[0], rule="one group for every record, numbered from 0", remedy="Pass the groups."
+        )
+    return group
+
+
+def _buckets(output: BucketOutput, promise: Promise, part: Part) -> list[Integers]:
+    found = []
+    for name in part.columns:
+        codes = output.bucket_of(name, promise.published(output, part, name))
+        if codes is None:
+            raise MeasureUndefined.at(name, rule="one published bucket for every record", remedy="Pass the buckets.")
+        found.append(codes)
+    return found
+
+
+def _values(output: BucketOutput, name: str) -> Integers:
+    stored = output.original[name]
+    return keys(stored + 0.0 if stored.dtype.kind == "f" else stored, output.source[name], name)  # -0 is 0
+
+
+def _widths(output: BucketOutput, measure: str) -> Iterator[tuple[str, list[tuple[Fraction, int]]]]:
+    """For each column the width and the records of every bucket that occurs."""
+    promise = _with_buckets(output, measure)
+    for part in promise.parts:
+        for name, codes in zip(part.columns, _buckets(output, promise, part), strict=True):
+            published, column = promise.published(output, part, name), output.source[name]
+            labels = read_labels(published.categories or () if published else (), column)
+            widths = []
+            for label, records in zip(labels, np.bincount(codes, minlength=len(labels)).tolist(), strict=True):
+                if label is None:
+                    raise MeasureUndefined.at(name, rule="a label cannot be read", remedy="Report this defect.")
+                if records:
+                    widths.append((label.width(column), records))
+            yield name, widths
+
+
+def _measured(
+    output: BucketOutput,
+    name: str,
+    direction: Direction,
+    parts: dict[str, float],
+    missing: str,
+    attacker: str = "",
+) -> Measurement:
+    worst = min if direction == "higher_is_safer" else max
+    return Measurement(
+        name=name,
+        value=worst(parts.values()),
+        direction=direction,
+        n=output.records,
+        columns=tuple(parts),
+        by_column=parts,
+        attacker=attacker,
+        missing=missing,
+    )
+
+
+BUCKET_MEASURES: dict[str, Callable[[BucketOutput], Measurement]] = {
+    "average_risk": average_risk,
+    "bucket_width": bucket_width,
+    "closeness_ratio": closeness_ratio,
+    "l_diversity": l_diversity,
+    "narrowest_bucket": narrowest_bucket,
+    "quasi_identifier_loss": quasi_identifier_loss,
+    "smallest_group": smallest_group,
+}
+
+
+def bucket_measure_names() -> tuple[str, ...]:
+    """Every measure of groups with buckets, in alphabetical order."""
+    return tuple(BUCKET_MEASURES)
+
+
+def judge_buckets(name: str, output: BucketOutput) -> Measurement:
+    """One measure of groups with buckets; a measure of records or tables has no value for them."""
+    if name not in BUCKET_MEASURES:
+        raise MeasureUndefined.at(
+            name, rule=f"of groups with buckets one of {', '.join(BUCKET_MEASURES)}", remedy="Choose one of these."
+        )
+    # Values beyond the range of floats end below as a refusal, so numpy need not warn.
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = BUCKET_MEASURES[name](output)
+    if not all(map(math.isfinite, (found.value, *found.by_column.values()))):
+        raise MeasureUndefined.at(name, rule="the value is not a finite number", remedy="Correct the data.")
+    return found

@@ -1,0 +1,11 @@
+"""Judge records beside their originals: risk, utility, and the checks of the promise.
+
+Begin with `comparison`, what every measure takes.
+
+    anonymity          risk that follows from the groups in which values were swapped or averaged
+    block_checks       the checks of differentially private microdata made of blocks of records
+    comparison         original and released columns side by side: what every measure starts from
+    group_checks       the checks of probabilistic k-anonymity and of k-anonymity
+    information_loss   what the data lost: values, means, variances and correlations, original against released
+    linkage            distance-based record linkage: who can be found again by looking for the nearest original
+"""

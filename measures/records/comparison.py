@@ -1,0 +1,105 @@
+"""Original and released columns side by side: what every measure starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.measures.measurement import MeasureUndefined
+from penstock.measures.rows import numbers
+from penstock.mechanisms.columns import Columns, ColumnType, Declared
+from penstock.mechanisms.refusal import Fault
+
+__all__ = ["Comparison", "Groups", "Settled", "compare"]
+
+Groups = Mapping[str, NDArray[np.integer[Any]]]
+# The public facts of a mechanism that chooses some: penstock.mechanisms.protected.Protected.settled.
+Settled = Mapping[str, Any]
+
+# Blocks of rows that stay in the processor's cache, so that no measure of information loss copies whole
+# columns; below 10,000 the linear algebra library does not start threads, which cost more than they save.
+_BLOCK = 1 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Columns aligned row by row, and the names of those that are judged.
+
+    settled: public facts that the mechanism chose; empty where it chooses none.
+    aligned: whether rows mean anything; if not, only single columns can be compared.
+    permuted: whether values were dealt out inside groups by a uniform permutation.
+    known: what one measure has computed and another may use.
+    """
+
+    original: Columns
+    released: Columns
+    declared: Declared
+    groups: Groups | None
+    names: tuple[str, ...]
+    records: int
+    settled: Settled
+    aligned: bool
+    permuted: bool
+    known: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    def of_type(self, *types: ColumnType) -> tuple[str, ...]:
+        """The judged columns of these types."""
+        return tuple(name for name in self.names if self.declared[name].type in types)
+
+    def blocks(self, name: str) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """One column, original and released, in blocks of rows; NaN where missing."""
+        column = self.declared[name]
+        for start in range(0, self.records, _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            yield (
+                numbers(self.original[name][rows], column, name),
+                numbers(self.released[name][rows], column, name),
+            )
+
+    def present(self, name: str) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """As `blocks`, without the records where either value is missing."""
+        for x, y in self.blocks(name):
+            missing = np.isnan(x) | np.isnan(y)
+            yield (x[~missing], y[~missing]) if missing.any() else (x, y)
+
+
+def compare(
+    original: Columns,
+    released: Columns,
+    declared: Declared,
+    groups: Groups | None,
+    *,
+    settled: Settled | None = None,
+    aligned: bool = True,
+    permuted: bool = False,
+) -> Comparison:
+    """Judge the released quasi-identifiers and confidential columns; refuse what cannot be compared."""
+    faults = [
+        Fault(name, "every released column must be declared", "Declare it.")
+        for name in released
+        if name not in declared
+    ]
+    names = tuple(
+        name
+        for name, column in declared.items()
+        if name in released and column.role in ("quasi_identifier", "confidential")
+    )
+    faults += [
+        Fault(name, "the original of every judged column is needed", "Pass it.")
+        for name in names
+        if name not in original
+    ]
+    sides: tuple[Mapping[str, NDArray[Any]], ...] = (original, released)
+    lengths = {len(side[name]) for side in sides for name in names if name in side}
+    if not names:
+        faults.append(Fault("columns", "at least one quasi-identifier or confidential column", "Release one."))
+    elif len(lengths) > 1:
+        faults.append(Fault("columns", "original and released records are aligned row by row", "Align them."))
+    elif lengths == {0}:
+        faults.append(Fault("columns", "at least one record", "Pass the records."))
+    MeasureUndefined.raise_for(faults)
+    return Comparison(original, released, declared, groups, names, lengths.pop(), settled or {}, aligned, permuted)

@@ -1,0 +1,125 @@
+"""What a mechanism is to the release line: one object, with its capabilities as data.
+
+No step asks which mechanism it has. A new one is a folder that exports its MECHANISM, and a name in registry.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from penstock.mechanisms.columns import Column, Columns, Declared
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.possible import Possible, Undefined
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refusal import Fault
+
+__all__ = [
+    "ByCell",
+    "ByColumn",
+    "Kind",
+    "Mechanism",
+    "ProtectColumn",
+    "always",
+    "never",
+    "nothing_chosen",
+    "nothing_released",
+    "unbounded",
+]
+
+# What an output consists of, and so which files hold it, and which checks and measures fit it.
+Kind = Literal["records", "cells", "groups"]
+
+# Values, declaration, name, smallest group -> protected values and their groups.
+ProtectColumn = Callable[[NDArray[Any], Column, str, int, Randomness], tuple[NDArray[Any], NDArray[Any]]]
+
+
+def always(params: Any) -> bool:
+    return True
+
+
+def never(params: Any) -> bool:
+    return False
+
+
+def unbounded(name: str, params: Any, declared: Declared, records: int | None) -> None:
+    """The settings bound no measure."""
+
+
+def nothing_chosen(params: Any, declared: Declared, records: int) -> dict[str, Any]:
+    """The settings leave nothing open."""
+    return {}
+
+
+def nothing_released(params: Any, declared: Declared) -> dict[str, Column]:
+    """The output has a layout instead of declared columns."""
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByColumn:
+    """A mechanism that treats one column at a time, so that the records need not be held together.
+
+    needs_all: why these settings need all records together; None where they do not.
+    sizes: the smallest group of each column that is treated.
+    """
+
+    needs_all: Callable[[Any], str | None]
+    sizes: Callable[[Any, Declared], Mapping[str, int]]
+    protect_column: ProtectColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByCell:
+    """A mechanism that needs the cells of its records only, which add up over parts.
+
+    memory: how many bytes the cells of such a table take.
+    count: the cells of a part. as_columns, from_columns: cells as they are kept beside a part.
+    merged: the cells of two parts together. protect_cells: what is released of the cells of all records.
+    """
+
+    memory: Callable[[Any, Declared], int]
+    count: Callable[[Columns, Declared, Any], Any]
+    as_columns: Callable[[Any], Columns]
+    from_columns: Callable[[Columns, Declared, Any], Any]
+    merged: Callable[[Any, Any], Any]
+    protect_cells: Callable[[Any, Declared, Any, Randomness], Protected]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mechanism:
+    """A mechanism's settings and functions; each function takes settings of its own kind only.
+
+    faults: reasons why settings and declared columns do not fit.
+    released_columns: the declaration of the output, where it has no layout.
+    layout: what the output looks like, where that is known before any record is read.
+    chosen: what `protect` will state as chosen for this many records, from public facts alone.
+    expect, treatments, advice: sentences for those who decide, and for those who use the data.
+    possible: what a measure can come to; None where the mechanism does not bound it.
+    spends: whether a release with these settings spends epsilon.
+    takes_units: whether a unit may have several records under these settings (rows_per_unit).
+    in_parts: how it treats records that are never held together; None where it cannot.
+    """
+
+    name: str
+    params: type[BaseModel]
+    kind: Kind
+    faults: Callable[[Any, Declared], list[Fault]]
+    promise: Callable[[Any, Declared], Guarantee]
+    protect: Callable[[Columns, Declared, Any, Randomness], Protected]
+    expect: Callable[[Any, Declared, int | None], tuple[str, ...]]
+    treatments: Callable[[Any, Declared], dict[str, str]]
+    advice: Callable[[Any, Declared], tuple[str, ...]]
+    spends: Callable[[Any], bool]
+    takes_units: Callable[[Any], bool]
+    possible: Callable[[str, Any, Declared, int | None], Possible | Undefined | None]
+    released_columns: Callable[[Any, Declared], dict[str, Column]] = nothing_released
+    layout: Callable[[Any, Declared], Layout] | None = None
+    chosen: Callable[[Any, Declared, int], dict[str, Any]] = nothing_chosen
+    in_parts: ByColumn | ByCell | None = None

@@ -1,0 +1,44 @@
+"""Probabilistic k-anonymity by swapping, and k-anonymity by microaggregation.
+
+    _mechanism   settings, promise and `protect`: groups of similar records, and values swapped inside them
+    _expect      what to expect before any row is read;  _explain: what data users need to know
+    _possible    what measures can come to
+
+The groups are formed by penstock.mechanisms.microaggregation. Others use what is exported here.
+"""
+
+from __future__ import annotations
+
+from penstock.mechanisms.mechanism import ByColumn, Mechanism, never
+from penstock.mechanisms.probabilistic_k_anonymity._expect import expect
+from penstock.mechanisms.probabilistic_k_anonymity._explain import advice, treatments
+from penstock.mechanisms.probabilistic_k_anonymity._mechanism import (
+    Params,
+    faults,
+    group_sizes,
+    needs_all_records,
+    promise,
+    protect,
+    released_columns,
+    swap_column,
+)
+from penstock.mechanisms.probabilistic_k_anonymity._possible import possible
+
+__all__ = ["MECHANISM", "Params", "faults", "group_sizes", "promise", "protect", "released_columns", "swap_column"]
+
+MECHANISM = Mechanism(
+    name="probabilistic_k_anonymity",
+    params=Params,
+    kind="records",
+    faults=faults,
+    promise=promise,
+    protect=protect,
+    expect=expect,
+    treatments=treatments,
+    advice=advice,
+    spends=never,
+    takes_units=never,
+    possible=possible,
+    released_columns=released_columns,
+    in_parts=ByColumn(needs_all=needs_all_records, sizes=group_sizes, protect_column=swap_column),
+)

@@ -1,0 +1,55 @@
+"""Statistics of groups of records: counts, sums, means, variances, medians, quantiles, extremes.
+
+    _settings     what may be asked, and every reason to refuse it
+    _mechanism    `protect`: records put into groups, every figure of every group drawn
+    _promise      what it promises then
+    _private      figures under differential privacy: what each measures and how it is drawn
+    _individual   figures under individual differential privacy
+    _expect       what to expect before any row is read;  _explain: what data users need to know
+
+    _groups       values on the grid, sorted within their groups: what all of the others take
+    _local        how far one record of the actual data moves a statistic: the scale of individual differential privacy
+    _worst_case   how far one record of any data moves it: the scale of differential privacy
+    _moments      means and variances from counts and sums with noise
+    _blocks       the exponential mechanism over all points of a grid, exactly
+    _quantiles    quantiles and medians with differential privacy, by it
+    _extremes     largest and smallest values with differential privacy, by it
+    _decay        e^-x between whole numbers, from which points are drawn exactly
+
+`_local` and `_individual` look at the data: what they return before noise is as secret as they are.
+"""
+
+from __future__ import annotations
+
+from penstock.mechanisms.mechanism import Mechanism, always, unbounded
+from penstock.mechanisms.statistics._expect import expect
+from penstock.mechanisms.statistics._explain import advice, treatments
+from penstock.mechanisms.statistics._mechanism import (
+    Params,
+    Statistic,
+    faults,
+    layout,
+    promise,
+    protect,
+    settled_facts,
+    takes_units,
+)
+
+__all__ = ["MECHANISM", "Params", "Statistic", "faults", "layout", "promise", "protect", "settled_facts"]
+
+MECHANISM = Mechanism(
+    name="statistics",
+    params=Params,
+    kind="cells",
+    faults=faults,
+    promise=promise,
+    protect=protect,
+    expect=expect,
+    treatments=treatments,
+    advice=advice,
+    spends=always,
+    takes_units=takes_units,
+    possible=unbounded,
+    layout=layout,
+    chosen=settled_facts,
+)

@@ -1,0 +1,67 @@
+"""What a data user needs to know about released statistics."""
+
+from __future__ import annotations
+
+from penstock.mechanisms import clamping
+from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.statistics._mechanism import Params
+from penstock.mechanisms.statistics._settings import clamped, layout
+
+__all__ = ["advice", "treatments"]
+
+_DRAWN = {
+    "count": "number of records, with noise",
+    "sum": "total of {of}, with noise",
+    "mean": "mean of {of}: total over number of records, both with noise, cut off at the bounds of the domain",
+    "variance": "variance of {of} (divided by n), from noisy totals, cut off where no variance can be",
+    "median": "median of {of}, drawn: values near it in rank more often than others",
+    "quantile": "quantile of {of}, drawn: values near it in rank more often than others",
+    "minimum": "smallest value of {of}, drawn: values near it in rank more often than others",
+    "maximum": "largest value of {of}, drawn: values near it in rank more often than others",
+    "second_maximum": "second largest value of {of}, drawn: values near it in rank more often than others",
+}
+_SECRET = {
+    "sum": "total of {of}, with noise of a secret size",
+    "mean": "mean of {of}, with noise of a secret size, cut off at the bounds of the domain",
+    "variance": "variance of {of} (divided by n), with noise of a secret size, cut off where no variance can be",
+    "median": "median of {of}, with noise of a secret size, cut off at the bounds of the domain",
+    "quantile": "quantile of {of}, with noise of a secret size, cut off at the bounds of the domain",
+    "minimum": "smallest value of {of}, with noise of a secret size, cut off at the bounds of the domain",
+    "maximum": "largest value of {of}, with noise of a secret size, cut off at the bounds of the domain",
+    "second_maximum": "second largest value of {of}, with noise of a secret size, cut off at the bounds of the domain",
+}
+_ADVICE = {
+    "dp": (
+        "Standard errors cover the noise of protection only, no sampling error. They are exact for counts and sums, "
+        "approximate for means and variances, and empty where none is known.",
+        "Negative counts are noise, not errors. Means and variances of small groups are unreliable.",
+        "A figure of a group without records is noise. Figures were drawn one by one, so a mean need not be the "
+        "quotient of sum and count, nor a minimum below a median.",
+        "Any further processing is allowed.",
+    ),
+    "idp": (
+        "The size of the noise is secret, because it follows the data; no standard error can be given.",
+        "Do not infer that a difference between two figures is real because it is large.",
+        "Figures were drawn one by one, so a minimum need not lie below a median.",
+    ),
+}
+
+
+def treatments(params: Params, declared: Declared) -> dict[str, str]:
+    """For each column of the table, what it is; standard errors go without saying."""
+    drawn = layout(params, declared)
+    told = dict.fromkeys(drawn.dimensions, "category of the group")
+    kinds = _DRAWN if params.model == "dp" else _SECRET
+    may_be = clamped(params, declared)
+    for figure in drawn.figures:
+        of = f"{figure.column} (values clamped to their bounds)" if figure.column in may_be else figure.column
+        told[figure.name] = kinds[figure.statistic].format(of=of)
+    return told
+
+
+def advice(params: Params, declared: Declared) -> tuple[str, ...]:
+    """How to use the statistics."""
+    may_be = clamped(params, declared)
+    unbiased = ("Counts and sums are unbiased.",) if params.model == "dp" and not may_be else ()
+    pulled = clamping.advised(may_be, declared, "figures", errors=params.model == "dp")
+    return (*_ADVICE[params.model], *unbiased, *pulled)

@@ -1,0 +1,145 @@
+"""Figures of every group with individual differential privacy: the exact figure and noise that follows the data.
+
+    released = f(D) + N,   N discrete Laplace of scale LS_f(D) / epsilon                             (1)
+
+LS_f(D) is how far f moves when one record of the group is replaced by any other (local.py); the group keeps its size,
+which is public. f is a whole number of public units:
+
+    sum                        steps of the grid
+    mean                       the sum in steps, divided by n after the noise
+    median                     half steps
+    minimum, maximum, ...      steps; a quantile of share p/q is the value of rank ceil(p n / q)
+    variance (population's)    q(V) = floor(V / d + 1/2),   |q(V) - q(W)| <= ceil(|V - W| / d)       (2)
+
+d is a power of two, about a millionth of R^2 / n, the most that one of n values between 0 and R can move the variance.
+By (2) rounding costs nothing but the rounding up of LS / d. Everything is clamped to an interval that is known from the
+declared domain and n, which does not look at the data.
+
+A scale of 0 would release the exact figure, so it is refused. Scales are as secret as the data: the median's is a gap
+between two records.
+
+Source: Soria-Comas, Domingo-Ferrer, Sánchez & Megías 2017, section 6, with scale LS / epsilon, where Proposition 1
+prints its inverse; (2) and the variance are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.mechanisms.noise.totals import LARGEST_TOTAL
+from penstock.mechanisms.numbers.grid import Grid
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refusal import ScaleZero
+from penstock.mechanisms.statistics import _local as local
+from penstock.mechanisms.statistics._groups import SortedGroups
+from penstock.mechanisms.statistics._moments import totals_in_units
+from penstock.mechanisms.statistics._quantiles import MEDIAN
+from penstock.mechanisms.statistics._settings import Statistic
+from penstock.mechanisms.table.noise import cell_noise
+from penstock.mechanisms.table.scales import Scales
+
+__all__ = ["Exact", "exact_figure", "released"]
+
+Steps = NDArray[np.int64]
+
+# About so many binary digits lie between d and the most that one record moves a variance.
+_DIGITS = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exact:
+    """f of every group, how far one record moves it, the public interval it lies in, and what a unit of it is worth.
+
+    lattice: d of a variance is 2^lattice squared steps; None for other figures.
+    """
+
+    values: Steps
+    steps: Steps
+    lowest: Steps
+    highest: Steps
+    in_units: Callable[[Steps], NDArray[Any]]
+    lattice: Steps | None = None
+
+
+def exact_figure(figure: Statistic, grid: Grid, groups: SortedGroups) -> Exact:
+    """The figure of groups that hold its column on its grid; refused where a group is too small."""
+    if figure.statistic == "variance":
+        return _variance(grid, groups)
+    bounds = {"low": 0, "high": grid.steps}
+    if figure.statistic in ("sum", "mean"):
+        steps = local.sum_of_values(groups, **bounds)
+        if figure.statistic == "sum":
+            largest = np.full(len(groups), LARGEST_TOTAL)
+            exact = groups.totals(groups.values + grid.first)
+            return Exact(exact, steps, -largest, largest, lambda found: totals_in_units(found, grid))
+        return _between(groups.totals(groups.values), steps, groups.sizes, grid)
+    if figure.statistic == "median":
+        steps = local.median_in_half_steps(groups, **bounds)
+        lower, upper = (groups.at_ranks(ranks) for ranks in ((groups.sizes + 1) // 2, groups.sizes // 2 + 1))
+        return _between(lower + upper, steps, np.full(len(groups), 2), grid)
+    ranks = _ranks(figure, groups.sizes)
+    steps = local.order_statistics(groups, ranks, **bounds)
+    return _between(groups.at_ranks(ranks), steps, np.ones(len(groups), np.int64), grid)
+
+
+def released(exact: Exact, name: str, epsilon: Fraction, randomness: Randomness) -> NDArray[Any]:
+    """(1) in the unit of the figure, clamped to its public interval."""
+    if local.without_noise(exact.steps).any():
+        raise ScaleZero.at(
+            name,
+            rule="in a group no single record moves the figure, so it would be printed exactly",
+            remedy="Merge groups, choose another figure, or use model: dp.",
+        )
+    # Of each group by itself the promise is that of from_D.
+    noise = cell_noise(Scales("from_D", epsilon, exact.steps), randomness)
+    return exact.in_units(exact.values + np.clip(noise, exact.lowest - exact.values, exact.highest - exact.values))
+
+
+def _ranks(figure: Statistic, sizes: Steps) -> Steps:
+    if figure.statistic == "minimum":
+        return np.ones_like(sizes)
+    if figure.statistic == "maximum":
+        return sizes
+    if figure.statistic == "second_maximum":
+        return sizes - 1
+    share = figure.share or MEDIAN
+    return -(-sizes * int(share.numerator) // int(share.denominator))
+
+
+def _between(values: Steps, steps: Steps, parts: Steps, grid: Grid) -> Exact:
+    """A figure that lies on the grid, in so many parts of a step."""
+
+    def in_units(found: Steps) -> NDArray[np.float64]:
+        points = np.ldexp(found / parts + grid.first, grid.exponent)
+        return np.clip(points, grid.low, grid.high)
+
+    return Exact(values, steps, np.zeros_like(values), grid.steps * parts, in_units)
+
+
+def _variance(grid: Grid, groups: SortedGroups) -> Exact:
+    moves = local.population_variance(groups, low=0, high=grid.steps)
+    u = groups.values - grid.steps // 2
+    sizes, sums, squares = (each.tolist() for each in (groups.sizes, groups.totals(u), groups.totals(u * u)))
+    values, steps, highest, exponents = [], [], [], []
+    for n, total, square, move in zip(sizes, sums, squares, moves, strict=True):
+        exponent = (grid.steps**2).bit_length() - n.bit_length() - _DIGITS
+        d = Fraction(2) ** exponent
+        values.append(floor(Fraction(n * square - total**2, n**2) / d + Fraction(1, 2)))
+        steps.append(ceil(move / d))
+        highest.append(ceil(Fraction(grid.steps**2, 4) / d))
+        exponents.append(exponent)
+    lattice = np.array(exponents, np.int64)
+
+    def in_units(found: Steps) -> NDArray[np.float64]:
+        squared = np.ldexp(found.astype(np.float64), lattice + 2 * grid.exponent)
+        return np.clip(squared, 0, (grid.high - grid.low) ** 2 / 4)
+
+    found, moved, most = (np.array(each, np.int64) for each in (values, steps, highest))
+    return Exact(found, moved, np.zeros_like(found), most, in_units, lattice)

@@ -1,0 +1,214 @@
+"""Local sensitivities: how far a statistic of the actual data moves when one record is replaced by any other.
+
+With x_(1) <= ... <= x_(n), public bounds [a, b], x_(0) = a, x_(n+1) = b, in steps of the grid:
+
+    k-th smallest      max(x_(k+1) - x_(k), x_(k) - x_(k-1))                                                    (1)
+    median, n odd      (1) with k = (n + 1) / 2                                                                 (2)
+    median, n even     max(x_(m+2) - x_(m), x_(m+1) - x_(m-1)) / 2,   m = n / 2                                 (3)
+    maximum            (1) with k = n;   second maximum: k = n - 1;   minimum: k = 1                            (4)
+    count              1                                                                                        (5)
+    sum                max(b - x_(1), x_(n) - a);   mean: the same, divided by n                                (6)
+    variance           f max_i max(F_i - (x_i - m_i)^2, (x_i - m_i)^2),   F_i = max((a - m_i)^2, (b - m_i)^2)   (7)
+                       m_i the mean of the others; f = (n-1) / n^2 for the population's, 1 / n for the sample's
+
+A bound is needed only where x_(0) or x_(n+1) is met: (1) at k = 1 and k = n, (3) at n = 2, and in (6) and (7).
+On a `Grid` the bounds are 0 and its number of steps.
+
+(7) takes the maximum over six records at most. (x - m_i)^2 is largest at x_(1) or x_(n). With S the sum of all,
+(a - m_i)^2 - (x - m_i)^2 = (a - x) (a + x - 2 (S - x) / (n - 1)) is concave in x with its top at (S + a) / (n + 1), so
+it is largest at a neighbour of that place; the same with b. The replacement that gives (x_i - m_i)^2 is m_i itself,
+which need not be on the grid: there (7) may be a little more than is needed, never less.
+
+Source: individual differential privacy (Soria-Comas, Domingo-Ferrer, Sánchez & Megías 2017), sections 6.1.3 and 6.2.3,
+for n odd, the maximum and the second maximum; the others are ours.
+
+Adjacency: `replace`, n public. Limits: all of these depend on the data and are secret: the median's is a gap between
+records, the sum's is b - x_(1) or x_(n) - a. A sensitivity of 0 would release the exact answer, and even a secret one
+shows as an answer that repeats itself: see `without_noise`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.mechanisms.refusal import SettingRefused, TooFewRecords
+from penstock.mechanisms.statistics._groups import SortedGroups
+
+__all__ = [
+    "count",
+    "maximum",
+    "mean",
+    "median_in_half_steps",
+    "minimum",
+    "order_statistic",
+    "order_statistics",
+    "population_variance",
+    "sample_variance",
+    "second_maximum",
+    "sum_of_values",
+    "without_noise",
+]
+
+Steps = NDArray[np.int64]
+
+
+def order_statistic(groups: SortedGroups, k: int, *, low: int | None = None, high: int | None = None) -> Steps:
+    """(1), one for each group."""
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise SettingRefused.at("k", rule="a whole number from 1 on", got=k, remedy="1 asks for the smallest value.")
+    _require_records(groups, max(k, 2))
+    return _largest_gap(groups, np.full(len(groups), k), low, high)
+
+
+def order_statistics(groups: SortedGroups, ranks: Steps, *, low: int | None = None, high: int | None = None) -> Steps:
+    """(1), each group at a rank of its own, from 1 to its size."""
+    _require_records(groups, 2)
+    if not bool(((ranks >= 1) & (ranks <= groups.sizes)).all()):
+        raise ValueError("ranks go from 1 to the size of the group")
+    return _largest_gap(groups, ranks, low, high)
+
+
+def median_in_half_steps(groups: SortedGroups, *, low: int | None = None, high: int | None = None) -> Steps:
+    """Twice (2) or (3), a whole number, for the median counted in half steps of the grid."""
+    _require_records(groups, 2)
+    sizes = groups.sizes
+    lower, upper = (sizes + 1) // 2, sizes // 2 + 1  # the same rank where n is odd
+    below, above = (_at_rank(groups, ranks, low, high) for ranks in (lower - 1, upper + 1))
+    at_lower, at_upper = (_at_rank(groups, ranks, low, high) for ranks in (lower, upper))
+    gap: Steps = np.maximum(above - at_lower, at_upper - below)
+    return gap * (1 + sizes % 2)
+
+
+def maximum(groups: SortedGroups, *, high: int | None) -> Steps:
+    """(4)."""
+    _require_records(groups, 2)
+    return _largest_gap(groups, groups.sizes, None, high)
+
+
+def second_maximum(groups: SortedGroups, *, low: int | None = None) -> Steps:
+    """(4); the bound is needed only in groups of two, where this is the minimum."""
+    _require_records(groups, 2)
+    return _largest_gap(groups, groups.sizes - 1, low, None)
+
+
+def minimum(groups: SortedGroups, *, low: int | None) -> Steps:
+    """(4)."""
+    _require_records(groups, 2)
+    return _largest_gap(groups, np.ones_like(groups.sizes), low, None)
+
+
+def count(groups: SortedGroups) -> Steps:
+    """(5), for a count of those records of a group that satisfy a condition."""
+    return np.ones_like(groups.sizes)
+
+
+def sum_of_values(groups: SortedGroups, *, low: int | None, high: int | None) -> Steps:
+    """(6)."""
+    a, b = _require_bounds(groups, low, high)
+    _require_records(groups, 1)
+    reach: Steps = np.maximum(b - groups.values[groups.starts[:-1]], groups.values[groups.starts[1:] - 1] - a)
+    return reach
+
+
+def mean(groups: SortedGroups, *, low: int | None, high: int | None) -> list[Fraction]:
+    """(6)."""
+    steps = sum_of_values(groups, low=low, high=high)
+    return [Fraction(step, size) for step, size in zip(steps.tolist(), groups.sizes.tolist(), strict=True)]
+
+
+def population_variance(groups: SortedGroups, *, low: int | None, high: int | None) -> list[Fraction]:
+    """(7), in squared steps."""
+    return [
+        square * (size - 1) / size**2
+        for square, size in zip(_largest_change(groups, low, high), groups.sizes.tolist(), strict=True)
+    ]
+
+
+def sample_variance(groups: SortedGroups, *, low: int | None, high: int | None) -> list[Fraction]:
+    """(7), in squared steps."""
+    return [
+        square / size for square, size in zip(_largest_change(groups, low, high), groups.sizes.tolist(), strict=True)
+    ]
+
+
+def without_noise(sensitivities: Steps | list[Fraction]) -> NDArray[np.bool_]:
+    """Which groups would be released exactly, because no single record moves their statistic (ties).
+
+    The caller refuses them, unless exact answers were allowed in so many words.
+    """
+    return np.array([sensitivity == 0 for sensitivity in sensitivities], dtype=np.bool_)
+
+
+def _largest_gap(groups: SortedGroups, ranks: Steps, low: int | None, high: int | None) -> Steps:
+    """(1) at one rank for each group."""
+    below, at, above = (_at_rank(groups, ranks + shift, low, high) for shift in (-1, 0, 1))
+    gap: Steps = np.maximum(above - at, at - below)
+    return gap
+
+
+def _at_rank(groups: SortedGroups, ranks: Steps, low: int | None, high: int | None) -> Steps:
+    """x_(rank) of each group; x_(0) = low and x_(n+1) = high."""
+    under, over = ranks < 1, ranks > groups.sizes
+    padding = np.zeros_like(ranks)
+    for outside, bound, side in ((under, low, "low"), (over, high, "high")):
+        if outside.any():
+            padding[outside] = _bound(groups, bound, side)
+    inside = ~(under | over)
+    places = np.where(inside, groups.starts[:-1] + ranks - 1, 0)
+    return np.where(inside, groups.values[places], padding)
+
+
+def _bound(groups: SortedGroups, bound: int | None, side: str) -> int:
+    if bound is None:
+        raise SettingRefused.at(
+            side,
+            rule="this sensitivity depends on the bound of the column, and none is declared",
+            remedy="Declare the domain from public knowledge, or ask for a statistic further inside.",
+        )
+    outermost = groups.values.min(initial=bound) if side == "low" else groups.values.max(initial=bound)
+    if outermost != bound or abs(bound) > 2**61:
+        raise ValueError("values are clamped first, to bounds of at most 2^61 in size")
+    return bound
+
+
+def _require_bounds(groups: SortedGroups, low: int | None, high: int | None) -> tuple[int, int]:
+    return _bound(groups, low, "low"), _bound(groups, high, "high")
+
+
+def _require_records(groups: SortedGroups, least: int) -> None:
+    if len(groups) and groups.sizes.min() < least:
+        raise TooFewRecords.at(
+            "groups",
+            rule=f"the statistic needs at least {least} record{'s' if least > 1 else ''} in every group",
+            remedy="Merge the groups, or leave out those that are publicly known to be smaller.",
+        )
+
+
+def _largest_change(groups: SortedGroups, low: int | None, high: int | None) -> list[Fraction]:
+    """The maximum of (7), without f."""
+    a, b = _require_bounds(groups, low, high)
+    _require_records(groups, 2)
+    return [_change_of_one(groups[group], a, b) for group in range(len(groups))]
+
+
+def _change_of_one(values: Steps, a: int, b: int) -> Fraction:
+    n, total = len(values), _exact_sum(values, a, b)
+    candidates = {0, n - 1}
+    for bound in (a, b):
+        after = int(np.searchsorted(values, (total + bound) // (n + 1), side="right"))
+        candidates |= {max(after - 1, 0), min(after, n - 1)}
+    largest = 0
+    for x in values[sorted(candidates)].tolist():
+        # (n - 1) (y - m_i) for the record itself and for both bounds, in whole numbers.
+        own, lowest, highest = ((n - 1) * y - (total - x) for y in (x, a, b))
+        largest = max(largest, own**2, max(lowest**2, highest**2) - own**2)
+    return Fraction(largest, (n - 1) ** 2)
+
+
+def _exact_sum(values: Steps, a: int, b: int) -> int:
+    if (b - a) * len(values) >= 2**63:
+        raise ValueError("the grid is too fine for a sum of so many values in 64 bits")
+    return int((values - a).sum()) + a * len(values)

@@ -1,0 +1,171 @@
+"""Statistics of groups of records: counts, sums, means, variances, medians, quantiles, extremes.
+
+    1  clamp every value to its declared domain and put it on the public grid (penstock.mechanisms.numbers.grid)
+    2  put every record into one of G declared groups; groups without records exist too
+    3  draw every figure of every group, independently
+
+Differential privacy (model: dp). Figure f has the share w_f of epsilon, sum w_f = 1, and is drawn in every group with
+
+    epsilon_f = w_f epsilon / t,   t = 2 under `replace` with several groups, else 1                 (1)
+
+such that one record that comes or goes changes the law of its group's figure by a factor of at most e^(epsilon_f);
+where all records are one group under `replace`, the same for one record that is replaced (summaries.private).
+
+Theorem. The output is epsilon-differentially private.
+Proof. Groups and figures are drawn independently, so losses add up. Under `add_remove` the record belongs to one group:
+sum of w_f epsilon. Under `replace` with one group it is replaced there: the same. With several groups it leaves one and
+enters another, or leaves and enters the same: in each case two changes of epsilon_f for every figure, 2 sum of
+w_f epsilon / 2. The size of a group is never used without noise, except n under `replace`, which is public and the same
+in both data sets. Rounding, clamping, division and standard errors do not look at the data again.
+
+The largest epsilon of any group would not do under `replace`, although each record is in one group only: a record that
+moves shows in two.
+
+Individual differential privacy (model: idp). Noise of scale LS_f / (w_f epsilon), LS_f from the actual data
+(summaries.individual), which is secret. It is proven where a record is replaced by another of the same group
+(`from_D_within_cell`; `from_D` where there is one group): the formulas take the size of the group as fixed. A change
+touches one group, so there t = 1. It is no promise about what the scale itself reveals; promises.py says so.
+
+Sources: McSherry & Talwar 2007; Soria-Comas 2013 (thesis), section 4.5; Soria-Comas et al. 2017; proofs ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.mechanisms.columns import Columns, Declared
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.layout import Layout, error_of
+from penstock.mechanisms.numbers.grid import Grid
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refusal import SettingRefused
+from penstock.mechanisms.sound import require_sound
+from penstock.mechanisms.statistics import _settings as settings
+from penstock.mechanisms.statistics._groups import SortedGroups, sorted_groups
+from penstock.mechanisms.statistics._individual import exact_figure, released
+from penstock.mechanisms.statistics._private import Total, questions
+from penstock.mechanisms.statistics._promise import promise_of
+from penstock.mechanisms.statistics._settings import (
+    MOST_RECORDS,
+    Params,
+    Statistic,
+    clamped,
+    epsilons,
+    faults,
+    figure_grid,
+)
+
+__all__ = [
+    "Params",
+    "Statistic",
+    "faults",
+    "layout",
+    "promise",
+    "protect",
+    "settled_facts",
+    "takes_units",
+]
+
+
+def takes_units(params: Params) -> bool:
+    """Return whether a unit may have several records: proven for differential privacy only."""
+    return params.model == "dp"
+
+
+def promise(params: Params, declared: Declared) -> Guarantee:
+    """What a release with these settings promises, and what it does not."""
+    SettingRefused.raise_for(faults(params, declared))
+    return promise_of(params, clamped(params, declared))
+
+
+def layout(params: Params, declared: Declared) -> Layout:
+    """The rows and columns of the table, known before any record is read."""
+    SettingRefused.raise_for(faults(params, declared))
+    return settings.layout(params, declared)
+
+
+def settled_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
+    """What `protect` will state as settled. It does not depend on the number of records, which may be secret.
+
+    measured: of each figure its kind of noise, and the epsilon that it spends in every group that a change touches.
+    figures: errors that are the same in every group, as far as they are public.
+    """
+    table = layout(params, declared)
+    spent = epsilons(params)
+    facts: dict[str, Any] = {"table": params.table, "groups": table.rows, "epsilon": str(params.epsilon)}
+    if params.model == "dp":
+        asked = questions(params, declared)
+        noise = {name: question.facts() for name, question in asked.items()}
+        totals = {name: question for name, question in asked.items() if isinstance(question, Total)}
+        facts["figures"] = {name: total.stated_errors() for name, total in totals.items()}
+    else:
+        noise = {
+            figure.name: {"noise": "laplace", "grid": str(figure_grid(figure, declared).eta)}
+            for figure in params.figures
+        }
+    facts["measured"] = [{"figure": name, "epsilon": str(spent[name]), **noise[name]} for name in noise]
+    return facts
+
+
+def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
+    """The table under `promise(params, declared)`, in the rows and columns of `layout(params, declared)`."""
+    guarantee = promise(params, declared)
+    records = require_sound(columns, declared, clamped=True)
+    if records > MOST_RECORDS:
+        raise SettingRefused.at("source", rule="fewer than 2^32 records", remedy="Release them in parts.")
+    table = settings.layout(params, declared)
+    groups = _groups(columns, records, declared, params, table)
+    figures, hidden = (_private if params.model == "dp" else _individual)(groups, declared, params, randomness)
+    return Protected(
+        {**table.codes(), **figures}, guarantee, settled=settled_facts(params, declared, records), hidden=hidden
+    )
+
+
+def _groups(
+    columns: Columns, records: int, declared: Declared, params: Params, table: Layout
+) -> dict[str, SortedGroups]:
+    """For each figure its column on its grid, by group; figures of one column and grid share them."""
+    codes = [declared[name].codes(columns[name], name) for name in params.groups]
+    labels = np.ravel_multi_index(tuple(codes), table.shape(params.groups)) if codes else np.zeros(records, np.int64)
+
+    @cache
+    def sorted_on(name: str | None, grid: Grid | None) -> SortedGroups:
+        # A count asks for sizes alone.
+        values = np.zeros(records, np.int64) if name is None or grid is None else grid.index(columns[name])
+        return sorted_groups(values, labels, table.rows)
+
+    return {
+        figure.name: sorted_on(figure.of, None if figure.of is None else figure_grid(figure, declared))
+        for figure in params.figures
+    }
+
+
+def _private(
+    groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
+    """Every figure with its standard errors; nothing secret is needed to check them."""
+    figures: dict[str, NDArray[Any]] = {}
+    for name, question in questions(params, declared).items():
+        drawn = question.draw(groups[name], randomness)
+        figures |= {name: drawn.values, error_of(name): drawn.errors}
+    return figures, {}
+
+
+def _individual(
+    groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
+    """Every figure; and, secret, by how many units one record moves it, and the unit of a variance."""
+    spent = epsilons(params)
+    exact = {
+        figure.name: exact_figure(figure, figure_grid(figure, declared), groups[figure.name])
+        for figure in params.figures
+    }
+    hidden = {f"steps {name}": figure.steps for name, figure in exact.items()}
+    hidden |= {f"lattice {name}": figure.lattice for name, figure in exact.items() if figure.lattice is not None}
+    return {name: released(figure, name, spent[name], randomness) for name, figure in exact.items()}, hidden

@@ -1,0 +1,122 @@
+"""Means and variances with differential privacy: counts and sums with noise drawn together, then divided.
+
+On the grid 0..R of a column, with middle m = floor(R/2), u = x - m, h = R - m >= |u| and c = floor(h^2/2):
+
+    N = number of records,   S = sum of u,   T = sum of (u^2 - c)          in one group              (1)
+    mean = m + S / N,   variance = T / N + c - (S / N)^2                   in steps of the grid      (2)
+
+Where the size of the group is secret, a record that comes or goes moves (N, S, T) by at most (1, h, h^2 - c) in each
+place. Where all records are one group and n is public, N is not drawn, and a record that is replaced moves S by R
+and T by h^2 at most: u is between -m and h, u^2 between 0 and h^2. Box noise with these half-widths keeps epsilon for
+all of them together (mechanisms.noise.box), and (2), clamped to what is possible, does not look at the data again.
+
+Standard errors by the delta method, in the noisy values, with a = S / N and the variances v of the noise:
+
+    mean        sqrt(v_S + a^2 v_N) / N                                                              (3)
+    variance    sqrt(v_T + 4 a^2 v_S + (T / N - 2 a^2)^2 v_N) / N                                    (4)
+
+because the parts of box noise have no covariance: it is symmetric in each of them. N is taken as 1 where it is smaller;
+where it is not clearly larger than its own noise (three standard errors) no error is stated.
+
+Source: ours. Subtracting m and c halves S and T and so the noise; Soria-Comas 2013 (thesis), section 4.5, for the
+noise. Floats occur only after the noise was added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.mechanisms.noise.scale import require_epsilon
+from penstock.mechanisms.noise.totals import noisy
+from penstock.mechanisms.numbers.grid import Grid
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.statistics._groups import SortedGroups
+from penstock.mechanisms.table.draws import Noise, noise_of
+
+__all__ = ["Moments", "moments_of", "totals_in_units"]
+
+Floats = NDArray[np.float64]
+
+_CLEARLY = 3
+
+
+def totals_in_units(steps: NDArray[np.int64], grid: Grid | None) -> NDArray[Any]:
+    """Sums in the unit of their column, whole numbers where its values are steps; counts have no grid."""
+    if grid is None or (grid.whole and grid.exponent == 0):
+        return steps
+    return np.ldexp(steps.astype(np.float64), grid.exponent)
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """The mean or the variance of every group. size_public: all records are one group, and their number is known."""
+
+    grid: Grid
+    squared: bool
+    size_public: bool
+    noise: Noise
+
+    def draw(self, groups: SortedGroups, randomness: Randomness) -> tuple[Floats, Floats]:
+        """The figures, and their standard errors as far as they are known."""
+        middle, _, centre = _centres(self.grid)
+        u = groups.values - middle
+        exact = [] if self.size_public else [groups.sizes]
+        exact.append(groups.totals(u))
+        if self.squared:
+            exact.append(groups.totals(u * u - centre))
+        drawn = self.noise.draw(len(groups), randomness)
+        found = [noisy(total, drawn[:, place]).astype(np.float64) for place, total in enumerate(exact)]
+        spread = list(self.noise.variances)
+        count, of_count = (groups.sizes.astype(np.float64), 0.0) if self.size_public else (found.pop(0), spread.pop(0))
+        n = np.maximum(count, 1)
+        means = found[0] / n
+        if self.squared:
+            squares = found[1] / n
+            values = self._as_variances(squares + centre - means**2)
+            slope = squares - 2 * means**2
+            errors = np.sqrt(spread[1] + 4 * means**2 * spread[0] + slope**2 * of_count) / n * float(self.grid.eta) ** 2
+        else:
+            values = self._as_means(means + middle)
+            errors = np.sqrt(spread[0] + means**2 * of_count) / n * float(self.grid.eta)
+        return values, np.where(count > _CLEARLY * sqrt(of_count), errors, np.nan)
+
+    def worst_error(self) -> float:
+        """The standard error of a group, times its size, if its mean or spread are as unlucky as can be."""
+        _, reach, centre = _centres(self.grid)
+        spread = list(self.noise.variances)
+        of_count = 0.0 if self.size_public else spread.pop(0)
+        if not self.squared:
+            return sqrt(spread[0] + reach**2 * of_count) * float(self.grid.eta)
+        # |T / N - 2 a^2| with a^2 <= mean square <= h^2: from -c - 2 a^2 + a^2 at least to h^2 - c at most.
+        slope = reach**2 + centre
+        return sqrt(spread[1] + 4 * reach**2 * spread[0] + slope**2 * of_count) * float(self.grid.eta) ** 2
+
+    def _as_means(self, steps: Floats) -> Floats:
+        points = np.ldexp(steps + self.grid.first, self.grid.exponent)
+        return np.clip(points, self.grid.low, self.grid.high)
+
+    def _as_variances(self, squared_steps: Floats) -> Floats:
+        widest = (self.grid.high - self.grid.low) ** 2 / 4
+        return np.clip(np.ldexp(squared_steps, 2 * self.grid.exponent), 0, widest)
+
+
+def moments_of(grid: Grid, epsilon: Fraction, *, squared: bool, size_public: bool) -> Moments:
+    """With the half-widths that follow from the grid, and the best core for them."""
+    _, reach, centre = _centres(grid)
+    widths = [grid.steps, reach**2] if size_public else [1, reach, reach**2 - centre]
+    if not squared:
+        widths.pop()
+    return Moments(grid, squared, size_public, noise_of("box", tuple(widths), require_epsilon(epsilon)))
+
+
+def _centres(grid: Grid) -> tuple[int, int, int]:
+    """m, h and c of (1)."""
+    middle = grid.steps // 2
+    reach = grid.steps - middle
+    return middle, reach, reach**2 // 2

@@ -1,0 +1,134 @@
+"""What statistics promise under each model, and what they do not, in words for who decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.mechanisms import clamping
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.statistics._settings import Params, epsilons
+
+__all__ = ["promise_of"]
+
+_FACTOR = "the probability of every set of outputs changes by a factor of at most e^{exponent}. "
+_STATEMENT = {
+    "dp": "{epsilon}-differential privacy: whichever {unit} is {change}, " + _FACTOR,
+    "idp": "{epsilon}-individual differential privacy: whichever record of the actual data set is {change}, if both "
+    "data sets get noise of the size that the actual one gets, "
+    + _FACTOR
+    + "This holds conditionally on the noise scale; there is no bound on what the scale itself reveals. ",
+}
+_OUTPUT = "The output is one table; every declared group has a row in it, whether it has records or not."
+_CHANGE = {
+    "replace": "replaced by any other that the declared columns allow",
+    "add_remove": "added or removed",
+    "from_D": "replaced by any other that the declared columns allow",
+    "from_D_within_cell": "replaced by any other of the same group that the declared columns allow",
+}
+_INDIVIDUAL = {
+    "replace": "individual's records (all of them together, by equally many others)",
+    "add_remove": "individual's records (all of them together)",
+}
+_LIMITS = {
+    "dp": (
+        "hiding what the whole population has in common, such as a relation that holds without the person too",
+        "accuracy: every figure is noisy; the standard errors of counts, sums, means and variances are stated with "
+        "them, those of medians, quantiles and extremes are not known",
+    ),
+    "idp": (
+        "differential privacy for individuals: two actual worlds may be told apart with certainty. The median of "
+        "(0, 0, 0) moves for no single record and that of (0, 0, 1) does; so the noise of one is 0 and that of the "
+        "other is not",
+        "any bound on what the size of the noise reveals: it follows the data, so it is secret",
+        "anything by its definition alone, which a release of the data themselves would satisfy too; it means "
+        "something only because the mechanism is fixed: each figure plus independent noise of that size, and nothing "
+        "else made from the data",
+        "protection against reconstruction: a small scale shows as answers that repeat themselves, and from many "
+        "answers about the same records the scale can be learnt, which is a gap between two values or the distance of "
+        "one from its bound",
+        "hiding a refusal: figures that no single record moves are refused, which tells that there are such",
+        "accuracy: every figure is noisy, and by how much is secret",
+    ),
+}
+_CHECKS = ("columns_as_declared", "rows_as_declared", "epsilon_spent", "within_bounds")
+
+
+def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
+    """The guarantee of settings without fault; clamped: the columns whose values may count as a bound."""
+    several = params.rows_per_unit is not None
+    epsilon = params.epsilon
+    statement = _STATEMENT[params.model].format(
+        epsilon=epsilon,
+        exponent=epsilon if epsilon.denominator == 1 else f"({epsilon})",
+        unit=_INDIVIDUAL[params.adjacency] if several else "record",
+        change=_CHANGE[params.adjacency],
+    )
+    return Guarantee(
+        model=params.model,
+        parameters=_parameters(params),
+        adjacency=params.adjacency,
+        unit="individual" if several else "row",
+        statement=statement + _OUTPUT,
+        public=_public(params),
+        secret=("random words", "noise that was drawn", "exact figures")
+        if params.model == "dp"
+        else ("random words", "noise that was drawn", "exact figures", "local sensitivity", "size of the noise"),
+        assumptions=_assumptions(params),
+        not_promised=(*_not_promised(params), *clamping.not_promised(clamped, "figures")),
+        postprocessing="any" if params.model == "dp" else "data_independent_only",
+        composes_with=f"{params.model}: epsilons add up"
+        + ("" if params.model == "dp" else ", for the same data set; what the sizes of the noise reveal adds up too"),
+        audit=_CHECKS if params.model == "dp" else (*_CHECKS, "scale_covers_data"),
+    )
+
+
+def _parameters(params: Params) -> dict[str, Any]:
+    """All settings that matter for the promise, as plain data."""
+    told: dict[str, Any] = {
+        "epsilon": str(params.epsilon),
+        "mechanism": "statistics",
+        "groups": list(params.groups),
+        "figures": [figure.model_dump(mode="json", exclude_none=True) for figure in params.figures],
+        "epsilon_by_figure": {name: str(spent) for name, spent in epsilons(params).items()},
+    }
+    if params.rows_per_unit is not None:
+        told["rows_per_unit"] = params.rows_per_unit
+    return told
+
+
+def _public(params: Params) -> tuple[str, ...]:
+    told = ["declared domains and categories", "grid", "groups and figures", "kind of the noise", "shares of epsilon"]
+    if params.model == "dp":
+        told.append("size of the noise")
+    if params.adjacency != "add_remove":
+        told.append("number of records")
+    if params.adjacency == "from_D_within_cell":
+        told.append("group of every record")
+    return tuple(told)
+
+
+def _assumptions(params: Params) -> tuple[str, ...]:
+    told = [
+        "the declared domains and categories come from public knowledge, not from the data",
+        "one record describes one individual"
+        if params.rows_per_unit is None
+        else f"at most {params.rows_per_unit} of the records used describe one individual",
+        "every data set that is compared would have passed validation too",
+        "whether to publish is decided without looking at the confidential data",
+    ]
+    if params.adjacency == "from_D_within_cell":
+        told.append("everybody knows the group of every record")
+    if params.model == "idp":
+        told.append("the size of the noise of the actual data would have been used for all data sets compared")
+    return tuple(told)
+
+
+def _not_promised(params: Params) -> tuple[str, ...]:
+    told = list(_LIMITS[params.model])
+    if params.adjacency != "add_remove":
+        told.append("hiding the number of records, which is public")
+    if params.adjacency == "from_D_within_cell":
+        told.append("hiding who is in which group, or how many: that is taken as public")
+    if params.rows_per_unit is not None and params.adjacency == "replace":
+        told.append(f"hiding how many records an individual has, up to {params.rows_per_unit}")
+    return tuple(told)

@@ -1,0 +1,273 @@
+"""Which statistics may be asked of which columns, and every reason why they cannot be had."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+from penstock.mechanisms.clamping import may_be_clamped
+from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.layout import Figure, Layout
+from penstock.mechanisms.numbers.exact import ExactNumber
+from penstock.mechanisms.numbers.grid import Grid, grid_of
+from penstock.mechanisms.numbers.shares import share_faults
+from penstock.mechanisms.refusal import Fault, SettingRefused
+from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR
+
+__all__ = [
+    "MOST_FIGURES",
+    "MOST_RECORDS",
+    "Kind",
+    "Params",
+    "Statistic",
+    "clamped",
+    "epsilons",
+    "faults",
+    "figure_grid",
+    "layout",
+    "touched",
+]
+
+Kind = Literal["count", "sum", "mean", "variance", "median", "quantile", "minimum", "maximum", "second_maximum"]
+
+# Sums of so many records stay below 2^62: values of at most 2^30 steps, squares of at most 2^15.
+MOST_RECORDS = 2**32 - 1
+_LARGEST_VALUE = 2**30
+_STEPS_OF_SQUARES = 2**16 - 2
+# Each is drawn by itself; nobody reads a longer list.
+MOST_FIGURES = 1000
+_MOST_GROUPS = 2**20
+# Beyond, noise may not fit into 64 bits.
+_SMALLEST_EPSILON = Fraction(1, 2**30)
+_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell")}
+
+
+class Statistic(BaseModel):
+    """One figure of every group."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    statistic: Kind = Field(
+        description="count: the number of records. The others are about a numeric column. variance: of the population, "
+        "so divided by n, not n - 1. quantile: the value below which the given share of the records lies."
+    )
+    of: StrictStr | None = Field(default=None, description="The numeric column; not for count.")
+    share: ExactNumber | None = Field(
+        default=None, description='quantile only: the share of the records below it, exact: "9/10" or "0.9".'
+    )
+
+    @property
+    def name(self) -> str:
+        """The name of the figure: income_median, income_quantile_9_10, count."""
+        parts = [] if self.of is None else [self.of]
+        parts.append(self.statistic)
+        if self.share is not None:
+            parts += [str(self.share.numerator), str(self.share.denominator)]
+        return "_".join(parts)
+
+
+class Params(BaseModel):
+    """Which statistics of which groups of records are published, and how they are protected."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mechanism: Literal["statistics"] = Field(default="statistics", description="The name of this mechanism.")
+    table: str = Field(
+        default="statistics", pattern=r"^[a-z][a-z0-9_]{0,49}$", description="Name of the table and of its files."
+    )
+    groups: tuple[StrictStr, ...] = Field(
+        default=(),
+        description="The columns of categories whose combinations are the groups. Empty groups exist too. None: all "
+        "records are one group.",
+    )
+    figures: tuple[Statistic, ...] = Field(
+        min_length=1, max_length=MOST_FIGURES, description="What is published of every group."
+    )
+    model: Literal["dp", "idp"] = Field(
+        description="dp: differential privacy. idp: individual differential privacy, a relaxation that must be "
+        "acknowledged; its noise follows the data."
+    )
+    epsilon: ExactNumber = Field(gt=0, description='Privacy loss of all figures together, exact: "1" or "1/2".')
+    adjacency: Literal["replace", "add_remove", "from_D", "from_D_within_cell"] = Field(
+        description="In what neighbouring data sets differ. dp: replace (the number of records is public) or "
+        "add_remove. idp: from_D where all records are one group; from_D_within_cell with groups, where everybody's "
+        "group is public."
+    )
+    shares: dict[StrictStr, ExactNumber] = Field(
+        default={},
+        max_length=MOST_FIGURES,
+        description="How epsilon is divided among the figures, by their names (income_median, income_quantile_9_10, "
+        "count); must add up to 1. Equal where not given.",
+    )
+    rows_per_unit: Annotated[StrictInt, Field(ge=1)] | None = Field(
+        default=None,
+        description="dp only. Where a person or business has several records: the most that are used of each, chosen "
+        "at random. Epsilon then protects all of them together.",
+    )
+    acknowledges: tuple[Literal["idp"], ...] = Field(
+        default=(), description="The relaxation of differential privacy that is used, by name, if one is."
+    )
+
+
+def figure_grid(figure: Statistic, declared: Declared) -> Grid:
+    """The public grid of a figure of a column: coarser for a variance, so that sums of squares fit into 62 bits."""
+    name = str(figure.of)
+    return grid_of(declared[name], name, finest=_STEPS_OF_SQUARES if figure.statistic == "variance" else None)
+
+
+def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
+    """The columns whose values may count as a bound."""
+    return may_be_clamped(declared, (figure.of for figure in params.figures if figure.of is not None))
+
+
+def touched(params: Params) -> int:
+    """How many groups one change can touch: a replaced record may leave one and enter another."""
+    return 2 if params.adjacency == "replace" and params.groups else 1
+
+
+def epsilons(params: Params) -> dict[str, Fraction]:
+    """What each figure spends in every group that a change touches."""
+    # Group privacy: what protects one record protects c of them at c times the loss.
+    loss = params.epsilon / ((params.rows_per_unit or 1) * touched(params))
+    equal = Fraction(1, len(params.figures))
+    return {figure.name: loss * params.shares.get(figure.name, equal) for figure in params.figures}
+
+
+def layout(params: Params, declared: Declared) -> Layout:
+    """The rows and columns of the table; settings must be without fault."""
+    return Layout(
+        name=params.table,
+        dimensions={name: tuple(map(str, declared[name].categories or ())) for name in params.groups},
+        levels=(params.groups,),
+        figures=tuple(
+            Figure(figure.name, figure.statistic, figure.of, _is_whole(figure, declared)) for figure in params.figures
+        ),
+        errors=params.model == "dp",
+    )
+
+
+def _is_whole(figure: Statistic, declared: Declared) -> bool:
+    if figure.statistic != "sum" or figure.of is None:
+        return figure.statistic == "count"
+    grid = figure_grid(figure, declared)
+    return grid.whole and grid.exponent == 0
+
+
+def faults(params: Params, declared: Declared) -> list[Fault]:
+    """Every reason why these settings do not fit each other or these columns, found before any row is read."""
+    found = [
+        *_group_faults(params, declared),
+        *_model_faults(params),
+        *share_faults(params.shares, [figure.name for figure in params.figures], "figure"),
+    ]
+    for place, figure in enumerate(params.figures):
+        found += _figure_faults(figure, params, declared, f"figures.{place}")
+    if 0 < min(epsilons(params).values()) < _SMALLEST_EPSILON:
+        rule = "at least 2^-30 for every figure, after shares and groups have divided it"
+        found.append(Fault("epsilon", rule, "Raise it, or ask for fewer figures.", str(params.epsilon)))
+    for name, column in declared.items():
+        if column.role == "weight":
+            rule = "a weight has no declared bounds, so nothing can be promised about weighted statistics"
+            remedy = "Declare it confidential and continuous with a domain, or leave it out."
+            found.append(Fault(f"columns.{name}.role", rule, remedy, "weight"))
+    return found or [*_layout_faults(layout(params, declared))]
+
+
+def _group_faults(params: Params, declared: Declared) -> Iterator[Fault]:
+    if len(set(params.groups)) < len(params.groups):
+        yield Fault("groups", "no column twice", "Remove the repetition.", ", ".join(params.groups))
+    for name in params.groups:
+        column = declared.get(name)
+        if column is None or column.role not in ("quasi_identifier", "confidential"):
+            remedy = "Declare it as quasi_identifier or confidential."
+            yield Fault("groups", "must be a declared column that is not an identifier or weight", remedy, repr(name))
+        elif column.categories is None:
+            yield Fault("groups", "a group is one of declared categories", "Declare bands as ordinal.", repr(name))
+        elif column.missing != "refuse":
+            rule = "must be refuse: a record without a category belongs to no group"
+            yield Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing)
+        elif params.adjacency == "from_D_within_cell" and column.role == "confidential":
+            rule = "from_D_within_cell takes everybody's group as public, and this column is confidential"
+            yield Fault("groups", rule, "Use model: dp, or declare what outsiders know.", repr(name))
+
+
+def _model_faults(params: Params) -> Iterator[Fault]:
+    allowed = _ADJACENCIES[params.model]
+    if params.adjacency not in allowed:
+        yield Fault("adjacency", f"under {params.model} one of {', '.join(allowed)}", "Choose one.", params.adjacency)
+    elif params.adjacency == "from_D" and params.groups:
+        rule = "takes the size of a group as fixed, and a record that moves would change two of them"
+        remedy = "Use from_D_within_cell if everybody's group is public, else model: dp."
+        yield Fault("adjacency", rule, remedy, params.adjacency)
+    elif params.adjacency == "from_D_within_cell" and not params.groups:
+        yield Fault("adjacency", "needs groups; all records are one", "Use from_D.", params.adjacency)
+    if params.model == "idp" and "idp" not in params.acknowledges:
+        rule = (
+            "individual differential privacy compares only with the actual data set, and its noise follows the data: "
+            "it bounds nothing of what the size of the noise reveals, and two actual worlds may differ without bound; "
+            "whoever uses it says so"
+        )
+        yield Fault("acknowledges", rule, "Add [idp], or use model: dp.", str(list(params.acknowledges)))
+    elif params.model == "dp" and params.acknowledges:
+        yield Fault("acknowledges", "dp relaxes nothing", "Remove it.", str(list(params.acknowledges)))
+    if params.model == "idp" and params.rows_per_unit is not None:
+        remedy = "Prepare one row per unit."
+        yield Fault("rows_per_unit", "not proven under idp", remedy, str(params.rows_per_unit))
+
+
+def _figure_faults(figure: Statistic, params: Params, declared: Declared, field: str) -> Iterator[Fault]:
+    if figure.statistic == "quantile":
+        share = figure.share
+        if share is None or not 0 < share < 1 or share.denominator > LARGEST_DENOMINATOR:
+            rule = "a quantile needs a share above 0 and below 1, with a denominator of at most 1,000,000"
+            yield Fault(f"{field}.share", rule, 'Write it as "9/10".', "" if share is None else str(share))
+    elif figure.share is not None:
+        yield Fault(f"{field}.share", f"not used by {figure.statistic}", "Remove it.", str(figure.share))
+    if figure.statistic == "count":
+        yield from _count_faults(figure, params, field)
+        return
+    column = declared.get(figure.of or "")
+    if column is None or column.role not in ("quasi_identifier", "confidential") or not column.numeric:
+        rule = f"{figure.statistic} needs a declared numeric column that is not an identifier or weight"
+        yield Fault(f"{field}.of", rule, "Name one.", "" if figure.of is None else repr(figure.of))
+    elif column.missing != "refuse":
+        rule = "must be refuse: a missing value can neither be ranked nor added up"
+        yield Fault(f"columns.{figure.of}.missing", rule, "Complete the data first.", column.missing)
+    else:
+        yield from _grid_faults(figure, declared)
+
+
+def _count_faults(figure: Statistic, params: Params, field: str) -> Iterator[Fault]:
+    if figure.of is not None:
+        yield Fault(f"{field}.of", "a count is about records, not about a column", "Remove it.", repr(figure.of))
+    if params.model == "idp":
+        rule = f"the size of every group is public under {params.adjacency}"
+        yield Fault(f"{field}.statistic", rule, "Publish it as it is, or use model: dp.", "count")
+    elif params.adjacency == "replace" and not params.groups:
+        rule = "the number of all records is public under replace"
+        yield Fault(f"{field}.statistic", rule, "Publish it as it is, or count groups.", "count")
+
+
+def _grid_faults(figure: Statistic, declared: Declared) -> Iterator[Fault]:
+    try:
+        grid = figure_grid(figure, declared)
+    except SettingRefused as refused:
+        yield from refused.faults
+        return
+    if figure.statistic == "sum" and max(abs(grid.first), abs(grid.first + grid.steps)) > _LARGEST_VALUE:
+        rule = "too far from 0 for its width: sums of many values would not fit into 62 bits"
+        remedy = "Widen it, or release the difference from a public constant."
+        yield Fault(f"columns.{figure.of}.domain", rule, remedy, str(declared[str(figure.of)].domain))
+
+
+def _layout_faults(drawn: Layout) -> Iterator[Fault]:
+    repeated = [name for name, times in Counter(drawn.columns).items() if times > 1]
+    if repeated:
+        rule = "two columns of the table would have the same name"
+        yield Fault("figures", rule, "Ask for each figure once, or rename the column.", ", ".join(repeated))
+    if drawn.rows > _MOST_GROUPS:
+        yield Fault("groups", "at most 2^20 groups", "Take fewer or coarser columns.", f"{drawn.rows:,} groups")

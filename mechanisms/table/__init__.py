@@ -1,0 +1,81 @@
+"""Tables of counts, totals and means by declared dimensions, with noise by model or exact.
+
+    settings      what may be asked, and every reason why it cannot be had
+    _mechanism    `protect`: cells counted, noise drawn, figures made
+    cells         counts and, for each measure, sums and extremes of every declared cell, the empty ones included
+    merging       cells of parts of the records, put together
+    _chosen       who spends what of epsilon, and with which noise: public facts
+    _bounds       public bounds of a measure in every cell
+    draws         noise under differential privacy: which kind, how large, drawn
+    _relaxed      how much noise the relaxations need, from the actual records
+    sensitivity   how far one record moves a count, a total or a whole table, adjacency by adjacency
+    scales        the scale of the noise of every cell that follows from it, bound to its adjacency
+    noise         discrete Laplace noise of these scales
+    _figures      from noisy totals to published figures;  _margins: sums, and least squares
+    _promise      what is promised under each model, and what is not
+    _expect       what to expect before any row is read;  _explain: what data users need to know
+    _possible     what measures can come to
+    _kernels      the compiled loops
+
+Cells are numbered 0, 1, ... in the order of the declared categories, the last dimension fastest. Values are signed
+whole numbers on a public grid, so every sum and every sensitivity is exact.
+"""
+
+from __future__ import annotations
+
+from penstock.mechanisms.mechanism import ByCell, Mechanism
+from penstock.mechanisms.table._expect import expect
+from penstock.mechanisms.table._explain import advice, treatments
+from penstock.mechanisms.table._mechanism import (
+    Params,
+    cells_from_columns,
+    count_cells,
+    faults,
+    layout,
+    memory_of_cells,
+    promise,
+    protect,
+    protect_cells,
+    settled_facts,
+    spends,
+    takes_units,
+)
+from penstock.mechanisms.table._possible import possible
+from penstock.mechanisms.table.merging import as_columns, merged
+
+__all__ = [
+    "MECHANISM",
+    "Params",
+    "count_cells",
+    "faults",
+    "layout",
+    "promise",
+    "protect",
+    "protect_cells",
+    "settled_facts",
+]
+
+MECHANISM = Mechanism(
+    name="table",
+    params=Params,
+    kind="cells",
+    faults=faults,
+    promise=promise,
+    protect=protect,
+    expect=expect,
+    treatments=treatments,
+    advice=advice,
+    spends=spends,
+    takes_units=takes_units,
+    possible=possible,
+    layout=layout,
+    chosen=settled_facts,
+    in_parts=ByCell(
+        memory=memory_of_cells,
+        count=count_cells,
+        as_columns=as_columns,
+        from_columns=cells_from_columns,
+        merged=merged,
+        protect_cells=protect_cells,
+    ),
+)

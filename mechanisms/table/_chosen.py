@@ -1,0 +1,201 @@
+"""Who spends what of epsilon in a table, and with which noise: by settings and declared columns alone.
+
+    epsilon_record = epsilon / rows_per_unit                                                                    (1)
+    epsilon of the cells = (1 - margin_share) (1),   of each measured margin = margin_share (1) / their number   (2)
+    epsilon of a measure = its share of (2), or all of (2) for all measures together in box noise                (3)
+
+One record counts in one cell of each level and in each measure, so (3) adds up to (1), and (1), for all the records of
+one unit, to epsilon (group privacy: Dwork & Roth 2014, Theorem 2.2). Everything here is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.table._bounds import Limits, limits_of, table_grid
+from penstock.mechanisms.table.cells import Integers
+from penstock.mechanisms.table.draws import Kind, Noise, best_kind, noise_of, standard_error
+from penstock.mechanisms.table.settings import COUNT, Params, layout, levels, measures, spenders
+
+__all__ = [
+    "Entry",
+    "is_too_wide",
+    "limits_by_measure",
+    "noise_kind",
+    "settle",
+    "settled_facts",
+    "touched",
+    "variances_by_measure",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """Measures of one level that are drawn together, and what they may spend.
+
+    classes: under dp the different noises, and for each cell of the level which of them it has.
+    """
+
+    level: int
+    measures: tuple[str, ...]
+    epsilon: Fraction
+    classes: tuple[Noise, ...] = ()
+    which: Integers | None = None
+
+    def by_cell(self, figures: NDArray[Any]) -> NDArray[Any]:
+        """What belongs to the classes, given to their cells."""
+        return figures[self.which] if self.which is not None else figures[:0]
+
+    def facts(self, level: tuple[str, ...]) -> dict[str, Any]:
+        """As public data."""
+        told: dict[str, Any] = {"level": list(level), "measures": list(self.measures), "epsilon": str(self.epsilon)}
+        if self.which is not None:
+            sizes = np.bincount(self.which, minlength=len(self.classes)).tolist()
+            told["classes"] = [
+                {"cells": cells, **noise.facts()} for cells, noise in zip(sizes, self.classes, strict=True)
+            ]
+        return told
+
+
+def limits_by_measure(params: Params, declared: Declared) -> dict[str, Limits]:
+    """The bounds of every measure in every cell; a record counts 0 or 1."""
+    dimensions = {name: declared[name].categories or () for name in params.dimensions}
+    cells = prod(map(len, dimensions.values()))
+    found = {COUNT: Limits(np.zeros(cells, np.int64), np.ones(cells, np.int64))}
+    for name in measures(params):
+        if name != COUNT:
+            found[name] = limits_of(declared[name], name, params.bounds.get(name, ()), dimensions)
+    return found
+
+
+def noise_kind(params: Params, declared: Declared) -> Kind | None:
+    """The kind of noise that was asked for, or the best one for the cells with the largest bounds; None if none."""
+    if params.epsilon is None:
+        return None
+    if params.model != "dp":
+        return "laplace"
+    if params.noise != "auto":
+        return params.noise
+    limits = limits_by_measure(params, declared)
+    names = measures(params)
+    loss = params.epsilon / (params.rows_per_unit or 1) * (1 - (params.margin_share or 0)) / touched(params)
+    widest = tuple(int(limits[name].largest.max()) for name in names)
+    shares = tuple(_share(params, name) for name in names)
+    # Shares say how exact each measure should be to the others, which a box does not heed.
+    return best_kind(widest, loss, shares, together=not params.shares)
+
+
+def settle(params: Params, declared: Declared) -> tuple[Entry, ...]:
+    """Who spends what, and under dp with which noise; settings must be without fault."""
+    kind = noise_kind(params, declared)
+    if params.epsilon is None or kind is None:
+        return ()
+    entries = _spent(params, params.epsilon, kind)
+    if params.model != "dp":
+        return tuple(entries)
+    limits, drawn = limits_by_measure(params, declared), layout(params, declared)
+    return tuple(_with_noise(entry, kind, params, limits, drawn) for entry in entries)
+
+
+def is_too_wide(params: Params, declared: Declared) -> bool:
+    """Whether totals with noise might not fit into 62 bits: Laplace noise, twice the largest bound, all cells added."""
+    if params.epsilon is None:
+        return False
+    limits = limits_by_measure(params, declared)
+    cells = len(limits[COUNT].largest)
+    # Of a few cells, one noise in e^64 is larger than so many scales.
+    return any(
+        2 * int(limits[name].largest.max()) * (cells + 64) > 2**60 * entry.epsilon
+        for entry in _spent(params, params.epsilon, "laplace")
+        for name in entry.measures
+    )
+
+
+def _spent(params: Params, epsilon: Fraction, kind: Kind) -> list[Entry]:
+    """(1) to (3)."""
+    loss = epsilon / (params.rows_per_unit or 1)
+    together = [measures(params)] if kind == "box" else [(name,) for name in spenders(params)]
+    every, margin_share = levels(params), params.margin_share or Fraction(0)
+    drawn = every if params.margins == "measured" else every[:1]
+    entries = []
+    for place in range(len(drawn)):
+        share = margin_share / (len(drawn) - 1) if place else 1 - margin_share
+        for names in together:
+            part = sum((_share(params, name) for name in names), Fraction(0))
+            entries.append(Entry(place, names, loss * share * part))
+    return entries
+
+
+def settled_facts(params: Params, declared: Declared, records: int | None = None) -> dict[str, Any]:
+    """What `protect` will state as settled; it does not depend on the number of records."""
+    drawn, entries = layout(params, declared), settle(params, declared)
+    told: dict[str, Any] = {
+        "table": params.table,
+        "cells": drawn.starts[1],
+        "noise": noise_kind(params, declared) or "none",
+        "steps": {name: str(table_grid(declared[name], name).eta) for name in measures(params) if name != COUNT},
+        "measured": [entry.facts(drawn.levels[entry.level]) for entry in entries],
+    }
+    if params.epsilon is not None:
+        told["epsilon"] = str(params.epsilon)
+    if params.model == "dp":
+        told["figures"] = {
+            figure.name: _stated_error(figure.column or COUNT, entries, declared)
+            for figure in drawn.figures
+            if figure.statistic != "mean"
+        }
+    return told
+
+
+def variances_by_measure(entries: Sequence[Entry]) -> dict[str, list[NDArray[np.float64]]]:
+    """What was drawn of each measure in each level, in squared steps; empty where the size of the noise is secret."""
+    found: dict[str, list[NDArray[np.float64]]] = {}
+    for entry in entries:
+        if entry.which is not None:
+            by_class = np.array([noise.variances for noise in entry.classes])
+            for place, name in enumerate(entry.measures):
+                found.setdefault(name, []).append(entry.by_cell(by_class)[:, place])
+    return found
+
+
+def _stated_error(measure: str, entries: tuple[Entry, ...], declared: Declared) -> dict[str, float]:
+    """The largest standard error of a cell as it was drawn, and as a share of the most that one record can add."""
+    entry = next(entry for entry in entries if measure in entry.measures)
+    place = entry.measures.index(measure)
+    worst = max(entry.classes, key=lambda noise: noise.variances[place])
+    step = Fraction(1) if measure == COUNT else table_grid(declared[measure], measure).eta
+    error = standard_error(worst.variances[place], step)
+    return {"standard_error": error, "expected_error": error / float(worst.half_widths[place] * step)}
+
+
+def _with_noise(entry: Entry, kind: Kind, params: Params, limits: Mapping[str, Limits], drawn: Layout) -> Entry:
+    shape = drawn.shape(params.dimensions)
+    kept = [params.dimensions.index(name) for name in drawn.levels[entry.level]]
+    gone = tuple(axis for axis in range(len(shape)) if axis not in kept)
+    # A record of a margin cell is in one of its cells, so it adds at most the largest bound of them.
+    bounds = np.stack([limits[name].largest.reshape(shape).max(axis=gone).ravel() for name in entry.measures], axis=1)
+    if params.bounds:
+        different, which = np.unique(bounds, axis=0, return_inverse=True)
+    else:  # sorting a million equal rows takes a second
+        different, which = bounds[:1], np.zeros(len(bounds), np.int64)
+    loss = entry.epsilon / touched(params)
+    classes = tuple(noise_of(kind, tuple(map(int, widths)), loss) for widths in different.tolist())
+    return replace(entry, classes=classes, which=which.ravel())
+
+
+def touched(params: Params) -> int:
+    """How many cells one change touches."""
+    return 2 if params.adjacency == "replace" else 1
+
+
+def _share(params: Params, measure: str) -> Fraction:
+    return params.shares.get(measure, Fraction(1, len(spenders(params))))

@@ -1,0 +1,137 @@
+"""What to expect of a table before any row is read: standard errors, intervals, the largest error of all cells.
+
+    standard error       sqrt(Var N), in the unit of the figure; of a summed margin sqrt(cells) times that        (1)
+    95 % interval        the least w with P(|N| <= w) >= 0.95                                                     (2)
+    all k cells at once  the least w with P(|N| <= w) >= 1 - gamma / k, so that all noises are within it with
+                         probability at least 1 - gamma                                                           (3)
+
+Noise only: what clamping takes away, and what least squares gain, is not in (2) and (3). Under the relaxations the
+size of the noise is secret and not known before; it is at most that of dp with the same bounds.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import sqrt
+
+from penstock.mechanisms import clamping
+from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.table._bounds import table_grid
+from penstock.mechanisms.table._chosen import Entry, limits_by_measure, settle, touched, variances_by_measure
+from penstock.mechanisms.table._margins import reconciled_variances
+from penstock.mechanisms.table._mechanism import Params
+from penstock.mechanisms.table.draws import MOST_IN_A_BOX, Kind, Noise, noise_of
+from penstock.mechanisms.table.settings import COUNT, clamped, layout, measures, spenders
+
+__all__ = ["expect"]
+
+_LEVEL = 0.95
+_GAMMA = 0.05
+
+
+def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
+    """Sentences for a person who decides about the settings; none of them depends on the data."""
+    drawn = layout(params, declared)
+    cells, margins = drawn.starts[1], drawn.rows - drawn.starts[1]
+    sentences = [f"{cells:,} cells and {margins:,} totals and sub-totals; each is published, empty or not."]
+    if params.model == "k_anon":
+        sentences.append("There is no noise. The release is refused if a cell has records, but fewer than k.")
+    elif params.model == "dp":
+        entries = settle(params, declared)
+        for entry in entries:
+            sentences += _expected(entry, drawn.levels[entry.level], cells, declared)
+        if params.margins == "summed" and margins:
+            sentences.append(
+                f"A total of j cells has sqrt(j) times the standard error of one, the grand total {sqrt(cells):.3g} "
+                "times; margins that are measured have less, and the cells more."
+            )
+        elif params.margins == "measured":
+            sentences.append(f"After least squares, standard errors at most: {_fitted(entries, drawn, declared)}.")
+        sentences += _alternatives(params, declared)
+    else:
+        sentences += _at_most(params, declared)
+    sentences += clamping.foreseen(clamped(params, declared), declared, "totals and means")
+    return (*sentences, "Work: one pass over the records for counts and one for each summed column.")
+
+
+def _expected(entry: Entry, level: tuple[str, ...], cells: int, declared: Declared) -> list[str]:
+    number = cells if entry.which is None else len(entry.which)
+    where = f"by {', '.join(level)}" if level else "in total"
+    if len(entry.classes) > 1:
+        where += " where its bound is largest"
+    told = []
+    for place, name in enumerate(entry.measures):
+        noise = max(entry.classes, key=lambda each, place=place: each.half_widths[place])  # type: ignore[misc]
+        step = _step(name, declared)
+        told.append(
+            f"{name} {where}: standard error {_figure(sqrt(noise.variances[place]) * step)}, 95 % interval "
+            f"± {_figure(noise.half_width(place, _LEVEL) * step)}; all {number:,} at once within "
+            f"± {_figure(noise.half_width(place, 1 - _GAMMA / number) * step)} with probability {1 - _GAMMA:g} "
+            f"({noise.kind}, epsilon {entry.epsilon})."
+        )
+    return told
+
+
+def _fitted(entries: tuple[Entry, ...], drawn: Layout, declared: Declared) -> str:
+    """The standard errors of all levels once the figures have been made to add up."""
+    dimensions = list(drawn.dimensions)
+    kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
+    shape = drawn.shape(drawn.levels[0])
+    told = []
+    for name, variances in variances_by_measure(entries).items():
+        each = reconciled_variances(variances, shape, kept)
+        errors = [_figure(sqrt(float(spread.max())) * _step(name, declared)) for spread in each]
+        places = [f"by {', '.join(level)}" if level else "in total" for level in drawn.levels]
+        told.append(f"{name} " + ", ".join(f"{error} {where}" for error, where in zip(errors, places, strict=True)))
+    return "; ".join(told)
+
+
+def _alternatives(params: Params, declared: Declared) -> list[str]:
+    """The standard errors of every kind of noise, so that the choice can be followed."""
+    entries = [entry for entry in settle(params, declared) if entry.level == 0]
+    epsilon = sum((entry.epsilon for entry in entries), Fraction(0)) / touched(params)
+    limits, names = limits_by_measure(params, declared), measures(params)
+    widths = tuple(int(limits[name].largest.max()) for name in names)
+    shares = [params.shares.get(name, Fraction(1, len(names))) for name in names]
+
+    def errors(kind: Kind) -> str:
+        each = [noise_of(kind, (w,), share * epsilon) for w, share in zip(widths, shares, strict=True)]
+        return _errors([sqrt(noise.variances[0]) for noise in each], names, declared)
+
+    told = [f"laplace {errors('laplace')}", f"staircase {errors('staircase')}"]
+    if 1 < len(names) <= MOST_IN_A_BOX:
+        box: Noise = noise_of("box", widths, epsilon)
+        told.append(f"box {_errors([sqrt(variance) for variance in box.variances], names, declared)}")
+    return [f"Standard errors of a cell by kind of noise: {'; '.join(told)}. Used: {entries[0].classes[0].kind}."]
+
+
+def _errors(errors: list[float], names: tuple[str, ...], declared: Declared) -> str:
+    return ", ".join(
+        f"{name} {_figure(error * _step(name, declared))}" for name, error in zip(names, errors, strict=True)
+    )
+
+
+def _at_most(params: Params, declared: Declared) -> list[str]:
+    sentences = ["The size of the noise follows the data: it is secret, and not known before they are read."]
+    limits = limits_by_measure(params, declared)
+    touched = 1 if params.adjacency in ("bootstrap_add_remove", "bootstrap_within_cell") else 2
+    for entry in settle(params, declared):
+        for name in entry.measures:
+            reach = limits[name].largest.max()
+            if params.adjacency == "bootstrap_within_cell":
+                reach = (limits[name].high - limits[name].low).max()
+            scale = float(touched * int(reach) / entry.epsilon) * _step(name, declared)
+            sentences.append(f"{name}: standard error at most {_figure(sqrt(2) * scale)} (laplace, {entry.epsilon}).")
+    if COUNT in measures(params) and COUNT not in spenders(params):
+        sentences.append("Counts are exact, because everybody's cell is public.")
+    return sentences
+
+
+def _step(measure: str, declared: Declared) -> float:
+    return 1.0 if measure == COUNT else float(table_grid(declared[measure], measure).eta)
+
+
+def _figure(number: float) -> str:
+    """Three significant digits."""
+    return f"{float(f'{number:.3g}'):,g}"

@@ -1,0 +1,67 @@
+"""What a data user needs to know about a released table."""
+
+from __future__ import annotations
+
+from penstock.mechanisms import clamping
+from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.table._mechanism import Params
+from penstock.mechanisms.table.settings import clamped, layout
+
+__all__ = ["advice", "treatments"]
+
+_NOISE = {
+    "dp": ", with noise",
+    "bdp": ", with noise of a secret size",
+    "idp": ", with noise of a secret size",
+    "k_anon": "",
+}
+_FIGURE = {
+    "count": "number of records{noise}",
+    "sum": "total of {column}{clamped}{noise}",
+    "mean": "mean of {column}{clamped}: total over count, both as published{noise}",
+}
+_ADVICE = {
+    "dp": (
+        "Every figure has a standard error. It covers the noise of protection only, no sampling error.",
+        "Negative or fractional figures are noise, not errors.",
+    ),
+    "bdp": (
+        "The size of the noise is secret, because it follows the data; no standard error can be given.",
+        "Do not infer that a difference between two figures is real because it is large.",
+    ),
+    "idp": (
+        "The size of the noise is secret, because it follows the data; no standard error can be given.",
+        "Do not infer that a difference between two figures is real because it is large.",
+    ),
+    "k_anon": ("Figures have no noise; cells with few records were not allowed.",),
+}
+_MARGINS = {
+    "none": "There are no totals.",
+    "summed": "Totals are sums of the published cells; their errors add up.",
+    "measured": "Totals were measured themselves, and all figures made to add up; a total is more exact than its sum.",
+}
+
+
+def treatments(params: Params, declared: Declared) -> dict[str, str]:
+    """For each released column, what it is."""
+    drawn = layout(params, declared)
+    told = dict.fromkeys(drawn.dimensions, "category of the cell; _T stands for all")
+    may_be = clamped(params, declared)
+    for figure in drawn.figures:
+        told[figure.name] = _FIGURE[figure.statistic].format(
+            column=figure.column,
+            clamped=", values clamped to their bounds" if figure.column in may_be else "",
+            noise=_NOISE[params.model],
+        )
+    return told
+
+
+def advice(params: Params, declared: Declared) -> tuple[str, ...]:
+    """How to use the table."""
+    may_be = clamped(params, declared)
+    # Least squares keep figures from falling below 0, which moves small ones; a mean is a quotient in any case.
+    straight = params.model == "dp" and params.margins != "measured" and not may_be
+    unbiased = ("Counts and totals are unbiased.",) if straight else ()
+    pulled = clamping.advised(may_be, declared, "totals and means", errors=params.model == "dp")
+    zero = ("Zeros of empty cells are exact.",) if params.empty_cells == "zero" else ()
+    return (*_ADVICE[params.model], *unbiased, *pulled, _MARGINS[params.margins], *zero)

@@ -1,0 +1,94 @@
+"""From noisy totals to published figures: post-processing, which looks at published numbers and public facts only.
+
+    total of a margin = sum of its cells' totals,   variance likewise                                          (1)
+    where margins were measured too: cells by weighted least squares, not below 0 where no value is negative,
+    rounded where whole; margins by (1)                                                                        (2)
+    mean = total / count, clamped to the domain; none where the count is below 1                               (3)
+    Var(mean) ~ (Var(total) + mean^2 Var(count)) / count^2, at most the squared width of the domain        (4)
+
+Source: tables.margins for (2); (4) is the delta method for a quotient of independent noises. Box noise is not
+independent but uncorrelated, which is all that (4) uses. Variances are None where the size of the noise is secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.layout import Layout, error_of
+from penstock.mechanisms.table._bounds import table_grid
+from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
+from penstock.mechanisms.table.cells import Integers
+from penstock.mechanisms.table.settings import COUNT
+
+__all__ = ["Total", "figures", "fitted"]
+
+Floats = NDArray[np.float64]
+
+# Whole numbers below are exact in float64.
+_EXACT = 2.0**53
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Total:
+    """One measure in every row of the table, in steps of its grid; its variances, where they are public."""
+
+    values: NDArray[Any]
+    variances: Floats | None
+
+
+def fitted(
+    noisy: Sequence[Integers], variances: Sequence[Floats] | None, drawn: Layout, *, nonnegative: bool, is_whole: bool
+) -> Total:
+    """(1) or (2): noisy has the totals of the first level, or of every level where margins were measured."""
+    dimensions = list(drawn.dimensions)
+    kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
+    shape = drawn.shape(drawn.levels[0])
+    if len(noisy) == 1 or variances is None:
+        added = None if variances is None else np.concatenate(summed(variances[0], shape, kept))
+        return Total(_margins(noisy[0], shape, kept), added)
+    measured = [values.astype(np.float64) for values in noisy]
+    cells: NDArray[Any] = reconciled(measured, variances, shape, kept, nonnegative=nonnegative)
+    if is_whole:
+        cells = whole(cells) if np.abs(cells).sum() < _EXACT else np.rint(cells).astype(np.int64)
+    spread = np.concatenate(reconciled_variances(variances, shape, kept))
+    # No unbiased fit is better than that of least squares, so neither is the sum of the cells as they were drawn.
+    return Total(_margins(cells, shape, kept), np.minimum(spread, np.concatenate(summed(variances[0], shape, kept))))
+
+
+def _margins(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[int]]) -> NDArray[Any]:
+    """The cells and all margins, row after row; bounds and epsilon are such that no sum overflows (tables.settled)."""
+    return np.concatenate(summed(cells, shape, kept))
+
+
+def figures(totals: Mapping[str, Total], drawn: Layout, declared: Declared) -> dict[str, NDArray[Any]]:
+    """The columns of all figures and, where the layout has them, of their standard errors."""
+    released: dict[str, NDArray[Any]] = {}
+    for figure in drawn.figures:
+        name = figure.column or COUNT
+        step = 1.0 if name == COUNT else float(table_grid(declared[name], name).eta)
+        total = totals[name]
+        if figure.statistic == "mean":
+            values, variances = _means(total, totals[COUNT], step, declared[name].bounds)
+        else:
+            values = total.values if figure.whole else total.values * step
+            variances = None if total.variances is None else total.variances * step**2
+        released[figure.name] = values
+        if drawn.errors and variances is not None:
+            released[error_of(figure.name)] = np.sqrt(variances)
+    return released
+
+
+def _means(total: Total, count: Total, step: float, bounds: tuple[float, float]) -> tuple[Floats, Floats | None]:
+    """(3) and (4), NaN where there is no mean."""
+    records = np.where(count.values >= 1, count.values, np.nan)
+    means = np.clip(total.values * step / records, *bounds)
+    if total.variances is None or count.variances is None:
+        return means, None
+    spread = (total.variances * step**2 + means**2 * count.variances) / records**2
+    return means, np.minimum(spread, (bounds[1] - bounds[0]) ** 2)

@@ -1,0 +1,217 @@
+"""Tables of counts, totals and means by declared dimensions, with noise by model or exact.
+
+    count_i = number of records in cell i,   total_i = sum of their values, clamped, on a public grid            (1)
+    noisy_i = (1) + N_i,   N_i independent between cells, drawn once                                              (2)
+
+    dp       N by public bounds (draws)
+    bdp, idp N by the actual records, its size secret (_relaxed)
+    k_anon   no noise; a table with a cell of fewer than k records, but not of none, is refused
+
+Every declared cell exists before a record is read. What is published is made from (2) and public facts alone
+(_figures), so margins and means cost nothing and reveal nothing more.
+
+Settings: tables.settings. Who spends what: tables.settled. Promise: tables.promises. Sources: named there.
+Limits: a mean of a cell whose noisy count is near 0 means little; its standard error says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from penstock.mechanisms.columns import Columns, Declared
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.noise.totals import noisy as noisy_total
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refusal import Fault, SettingRefused, TooFewRecords
+from penstock.mechanisms.sound import require_sound
+from penstock.mechanisms.table import settings
+from penstock.mechanisms.table._bounds import Limits, table_grid
+from penstock.mechanisms.table._chosen import (
+    Entry,
+    is_too_wide,
+    limits_by_measure,
+    noise_kind,
+    settle,
+    settled_facts,
+    touched,
+    variances_by_measure,
+)
+from penstock.mechanisms.table._figures import figures, fitted
+from penstock.mechanisms.table._margins import summed
+from penstock.mechanisms.table._promise import promise_of
+from penstock.mechanisms.table._relaxed import bootstrap_steps, individual_steps
+from penstock.mechanisms.table.cells import Cells, Integers, build_cells
+from penstock.mechanisms.table.merging import from_columns
+from penstock.mechanisms.table.noise import cell_noise
+from penstock.mechanisms.table.scales import Scales
+from penstock.mechanisms.table.settings import COUNT, Params, clamped, layout, measures
+
+__all__ = [
+    "Params",
+    "cells_from_columns",
+    "count_cells",
+    "faults",
+    "layout",
+    "memory_of_cells",
+    "promise",
+    "protect",
+    "protect_cells",
+    "settled_facts",
+    "spends",
+    "takes_units",
+]
+
+
+# Cells are held several times: by the mechanism, by the re-check, and once more while parts are added.
+_BYTES_A_CELL = 400
+
+
+def faults(params: Params, declared: Declared) -> list[Fault]:
+    """Every reason why these settings do not fit, also those that only the samplers know."""
+    found = settings.faults(params, declared)
+    if not found and (is_too_wide(params, declared) or not _can_be_drawn(params, declared)):
+        rule = "the noise of these bounds and this epsilon cannot be drawn"
+        found.append(Fault("epsilon", rule, "Choose another noise, a larger epsilon or tighter bounds."))
+    return found
+
+
+def _can_be_drawn(params: Params, declared: Declared) -> bool:
+    return all(noise.can_be_drawn for entry in settle(params, declared) for noise in entry.classes)
+
+
+def spends(params: Params) -> bool:
+    """Return whether these settings spend epsilon; an exact table has none."""
+    return params.epsilon is not None
+
+
+def takes_units(params: Params) -> bool:
+    """Return whether a unit may have several records: proven for differential privacy only."""
+    return params.model == "dp"
+
+
+def promise(params: Params, declared: Declared) -> Guarantee:
+    """What a table with these settings promises, and what it does not."""
+    SettingRefused.raise_for(faults(params, declared))
+    return promise_of(params, noise_kind(params, declared) or "none", clamped(params, declared))
+
+
+def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
+    """The table under `promise(params, declared)`; dimensions as codes of `layout(params, declared)`."""
+    promise(params, declared)  # settings are refused before the data are looked at
+    return protect_cells(count_cells(columns, declared, params), declared, params, randomness)
+
+
+def count_cells(columns: Columns, declared: Declared, params: Params) -> Cells:
+    """(1) of these records; of parts of a table, `merging` puts them together."""
+    require_sound(columns, declared, clamped=True)
+    return _build(columns, declared, params, limits_by_measure(params, declared))
+
+
+def cells_from_columns(stored: Columns, declared: Declared, params: Params) -> Cells:
+    """Return the cells of a part that `merging.as_columns` stored."""
+    shape = tuple(len(declared[name].categories or ()) for name in params.dimensions)
+    return from_columns(stored, shape, tuple(name for name in measures(params) if name != COUNT))
+
+
+def memory_of_cells(params: Params, declared: Declared) -> int:
+    """Return the bytes that the cells of a table take, where they are counted in parts."""
+    cells = prod(len(declared[name].categories or ()) for name in params.dimensions if name in declared)
+    return cells * _BYTES_A_CELL * (1 + len({*params.sums, *params.means}))
+
+
+def protect_cells(cells: Cells, declared: Declared, params: Params, randomness: Randomness) -> Protected:
+    """The table of all the records that were counted: the only place where noise is drawn."""
+    guarantee = promise(params, declared)
+    limits = limits_by_measure(params, declared)
+    if params.k is not None and bool(((cells.counts > 0) & (cells.counts < params.k)).any()):
+        raise TooFewRecords.at(
+            "k", rule="a cell that is not empty has fewer records", got=params.k, remedy="Merge categories."
+        )
+    drawn, entries = layout(params, declared), settle(params, declared)
+    noisy, hidden = _measured(cells, drawn, entries, params, limits, randomness)
+    variances = variances_by_measure(entries)
+    totals = {
+        name: fitted(
+            noisy[name],
+            variances.get(name),
+            drawn,
+            nonnegative=bool((limits[name].low >= 0).all()),
+            is_whole=name == COUNT or declared[name].type == "integer",
+        )
+        for name in measures(params)
+    }
+    released = {**drawn.codes(), **figures(totals, drawn, declared)}
+    facts = settled_facts(params, declared)
+    return Protected({name: released[name] for name in drawn.columns}, guarantee, settled=facts, hidden=hidden)
+
+
+def _build(columns: Columns, declared: Declared, params: Params, limits: Mapping[str, Limits]) -> Cells:
+    """(1)."""
+    codes = {
+        name: columns[name] if columns[name].dtype.kind in "iu" else declared[name].codes(columns[name], name)
+        for name in params.dimensions
+    }
+    shape = [len(declared[name].categories or ()) for name in params.dimensions]
+    values = {}
+    for name in measures(params):
+        if name == COUNT:
+            continue
+        grid = table_grid(declared[name], name)
+        values[name] = grid.index(columns[name])
+        values[name] += grid.first
+        if name in params.bounds:
+            places = np.ravel_multi_index(tuple(codes[axis] for axis in params.dimensions), shape)
+            np.clip(values[name], limits[name].low[places], limits[name].high[places], out=values[name])
+    return build_cells(codes, shape, values)
+
+
+def _measured(
+    cells: Cells,
+    drawn: Layout,
+    entries: Sequence[Entry],
+    params: Params,
+    limits: Mapping[str, Limits],
+    randomness: Randomness,
+) -> tuple[dict[str, list[Integers]], dict[str, Integers]]:
+    """(2) by measure and level, and the secret account of it; exact where nothing is drawn."""
+    exact = {COUNT: cells.counts, **{name: cells.measures[name].sums for name in cells.measures}}
+    noisy = {name: [exact[name]] for name in measures(params)}
+    hidden: dict[str, Integers] = {}
+    for entry in entries:
+        level = drawn.levels[entry.level]
+        kept = [[list(drawn.dimensions).index(name) for name in level]]
+        truth = {name: summed(exact[name], cells.shape, kept)[0] for name in entry.measures}
+        noise, steps = _draw(entry, cells, params, limits, randomness)
+        for place, name in enumerate(entry.measures):
+            total = noisy_total(truth[name], noise[:, place])
+            noisy[name][entry.level : entry.level + 1] = [total]
+            hidden[f"noised {entry.level} {name}"] = total
+            hidden[f"steps {entry.level} {name}"] = steps[:, place]
+    return noisy, hidden
+
+
+def _draw(
+    entry: Entry, cells: Cells, params: Params, limits: Mapping[str, Limits], randomness: Randomness
+) -> tuple[Integers, Integers]:
+    """Noise and its steps, one row a cell of the level, one column a measure of the entry."""
+    if entry.which is not None:
+        noise = np.empty((len(entry.which), len(entry.measures)), np.int64)
+        for place, kind in enumerate(entry.classes):
+            rows = entry.which == place if len(entry.classes) > 1 else slice(None)
+            noise[rows] = kind.draw(int(np.count_nonzero(entry.which == place)), randomness)
+        widths = np.array([kind.half_widths for kind in entry.classes], np.int64)
+        return noise, touched(params) * entry.by_cell(widths)
+    (name,) = entry.measures
+    if params.model == "bdp":
+        steps, adjacency = bootstrap_steps(cells, name, params), params.adjacency
+    else:
+        steps, adjacency = individual_steps(cells, name, None if name == COUNT else limits[name]), "from_D"
+    noise = np.zeros((len(steps), 1), np.int64)
+    some = steps > 0
+    noise[some, 0] = cell_noise(Scales(adjacency, entry.epsilon, steps[some]), randomness)  # type: ignore[arg-type]
+    return noise, steps[:, np.newaxis]

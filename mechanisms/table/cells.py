@@ -1,0 +1,143 @@
+"""Records counted and added up by cell, one pass for the counts and one for each measure.
+
+    cell(r) = (.. (c_1 s_2 + c_2) s_3 + ..) s_m + c_m         c_d the record's category of dimension d, 0..s_d - 1  (1)
+    sum of |v| over the records of a cell < 2^62                                                                   (2)
+
+Every declared cell exists before a record is read, so whether a cell is there says nothing about the data. By (2) no
+sum overflows in any order of adding, and neither does twice a value or a difference of two, which sensitivities need;
+and noise is added to sums below 2^62 without overflow (penstock.mechanisms.noise). Everything here is confidential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.mechanisms.columns import Columns
+from penstock.mechanisms.parallel import in_parallel
+from penstock.mechanisms.refusal import SettingRefused, ValueOutsideDomain
+
+__all__ = ["MOST_CELLS", "Cells", "Magnitudes", "build_cells"]
+
+Integers = NDArray[np.int64]
+
+# About a gigabyte a measure; nobody reads a larger table.
+MOST_CELLS = 2**24
+# Records at a time: their places stay in the cache between the loops.
+_CHUNK = 2**14
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Magnitudes:
+    """One measure by cell; all 0 in a cell without records.
+
+    sizes: the sum of |v|. largest_size, second_size: the largest |v| and the largest |v| of the other records.
+    """
+
+    sums: Integers
+    sizes: Integers
+    smallest: Integers
+    largest: Integers
+    largest_size: Integers
+    second_size: Integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """shape: the number of declared categories of each dimension. Arrays have one entry a cell, numbered by (1)."""
+
+    shape: tuple[int, ...]
+    counts: Integers
+    measures: Mapping[str, Magnitudes]
+
+
+def build_cells(codes: Columns, shape: Sequence[int], values: Columns) -> Cells:
+    """The cells of records with these category codes, one column a dimension, and values, one int64 column a measure.
+
+    A missing category has code -1 and belongs to no cell: it is refused, unless it was declared as a category.
+    """
+    cells, records = _number_of_cells(codes, shape), _number_of_records(codes, values)
+    from penstock.mechanisms.table._kernels import tally
+
+    narrow = {name: _as_the_kernels_read(column) for name, column in codes.items()}
+    counts = np.zeros(cells, np.int64)
+    for _, places in _places(narrow, shape, records):
+        tally(counts, places)
+
+    def magnitudes(name: str) -> Magnitudes:
+        return _magnitudes(_places(narrow, shape, records), counts, values[name], name)
+
+    # To find the places again takes less time than two measures lose when they compete for one cache.
+    measures = dict(zip(values, in_parallel(magnitudes, values), strict=True))
+    return Cells(tuple(int(categories) for categories in shape), counts, measures)
+
+
+def _places(codes: Columns, shape: Sequence[int], records: int) -> Iterator[tuple[slice, Integers]]:
+    """Slices of the records, each with their cells (1); the array is used again for the next slice."""
+    from penstock.mechanisms.table._kernels import locate
+
+    buffer = np.empty(min(_CHUNK, records), np.int64)
+    for start in range(0, records, _CHUNK):
+        rows = slice(start, min(start + _CHUNK, records))
+        places = buffer[: rows.stop - start]
+        places.fill(0)
+        for (name, column), categories in zip(codes.items(), shape, strict=True):
+            # Refused before the places are used: outside, they would point beyond the table.
+            if not locate(places, column[rows], categories):
+                raise ValueOutsideDomain.at(
+                    name, rule="every record has a declared category", remedy="Correct the categories or the data."
+                )
+        yield rows, places
+
+
+def _magnitudes(
+    placed: Iterable[tuple[slice, Integers]], counts: Integers, values: NDArray[np.int64], name: str
+) -> Magnitudes:
+    from penstock.mechanisms.table._kernels import COLUMNS, LIMIT, collect
+
+    table = np.tile(np.array([0, 0, LIMIT, -LIMIT, 0, 0], np.int64), (len(counts), 1))
+    contiguous = np.ascontiguousarray(values)
+    for rows, places in placed:
+        if not collect(table, places, contiguous[rows]):
+            raise ValueOutsideDomain.at(
+                name, rule="the values of a cell add up to less than 2^62", remedy="Choose a coarser grid."
+            )
+    table[counts == 0] = 0
+    return Magnitudes(*(np.ascontiguousarray(table[:, place]) for place in range(COLUMNS)))
+
+
+def _number_of_cells(codes: Columns, shape: Sequence[int]) -> int:
+    if not shape or len(codes) != len(shape) or min(shape) < 1:
+        raise ValueError("one column of codes and at least one category for each dimension")
+    cells = prod(int(categories) for categories in shape)
+    if cells > MOST_CELLS:
+        raise SettingRefused.at(
+            "dimensions",
+            rule="a table has at most 2^24 cells",
+            got=" x ".join(str(categories) for categories in shape),
+            remedy="Take fewer dimensions or coarser categories.",
+        )
+    return cells
+
+
+def _number_of_records(codes: Columns, values: Columns) -> int:
+    columns = [*codes.values(), *values.values()]
+    records = columns[0].size
+    if any(column.shape != (records,) for column in columns):
+        raise ValueError("one code and one value a record in every column")
+    if any(column.dtype.kind not in "iu" for column in codes.values()):
+        raise ValueError("categories are whole numbers, the codes")
+    if any(column.dtype != np.int64 for column in values.values()):
+        raise ValueError("values are int64, whole numbers on a grid")
+    return records
+
+
+def _as_the_kernels_read(codes: NDArray[np.integer]) -> NDArray[np.integer]:
+    if codes.dtype == np.uint64:  # beyond the signed range it would turn negative, and then be refused all the same
+        return codes.astype(np.int64)
+    narrow = np.int32 if codes.dtype.itemsize <= 4 and codes.dtype != np.uint32 else np.int64
+    return np.ascontiguousarray(codes, dtype=narrow)

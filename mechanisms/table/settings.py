@@ -1,0 +1,363 @@
+"""What may be asked of a table, and every reason why it cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import prod
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+from penstock.mechanisms.clamping import may_be_clamped
+from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.layout import TOTAL, Figure, Layout, error_of
+from penstock.mechanisms.numbers.exact import ExactNumber
+from penstock.mechanisms.numbers.shares import share_faults
+from penstock.mechanisms.refusal import Fault
+from penstock.mechanisms.table._bounds import CellBounds, bound_faults, table_grid
+from penstock.mechanisms.table.cells import MOST_CELLS
+
+__all__ = [
+    "COUNT",
+    "MOST_MARGINS",
+    "MOST_RECONCILED",
+    "Params",
+    "TableModel",
+    "clamped",
+    "faults",
+    "layout",
+    "levels",
+    "measures",
+]
+
+TableModel = Literal["dp", "bdp", "idp", "k_anon"]
+COUNT = "count"
+MOST_MARGINS = 2**15
+# Variances of measured margins are made of those of every set of dimensions in every margin: seconds of work.
+MOST_RECONCILED = 2**20
+
+ADJACENCIES: dict[str, tuple[str, ...]] = {
+    "dp": ("replace", "add_remove"),
+    "bdp": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
+    "idp": ("from_D",),
+}
+# What each relaxation leaves open, for who must acknowledge it.
+WEAKER = {
+    "bdp": "bootstrap differential privacy compares only data sets made of the actual records, and its noise follows "
+    "their extremes",
+    "idp": "individual differential privacy compares only with the actual data set, and its noise follows the data",
+}
+
+
+class Params(BaseModel):
+    """What the table counts and adds up, and how it is protected."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mechanism: Literal["table"] = Field(default="table", description="The name of this mechanism.")
+    table: str = Field(
+        default="table", pattern=r"^[a-z][a-z0-9_]{0,49}$", description="Name of the table and of its files."
+    )
+    dimensions: tuple[StrictStr, ...] = Field(
+        min_length=1, description="The columns of categories whose combinations are the cells. Empty cells exist too."
+    )
+    count: bool = Field(default=True, description="Publish the number of records of every cell.")
+    sums: tuple[StrictStr, ...] = Field(default=(), description="Numeric columns whose totals are published.")
+    means: tuple[StrictStr, ...] = Field(
+        default=(),
+        description="Numeric columns whose means are published: protected total over protected count. Both are drawn, "
+        "whether they are published or not.",
+    )
+    model: TableModel = Field(
+        description="dp: differential privacy. bdp, idp: bootstrap and individual differential privacy, two "
+        "relaxations that must be acknowledged. k_anon: no noise; every cell that is not empty has at "
+        "least k records, and gates should look at dominance."
+    )
+    epsilon: ExactNumber | None = Field(
+        default=None, description='Privacy loss of the whole table, exact: "1" or "1/2". Not for k_anon.'
+    )
+    adjacency: (
+        Literal[
+            "replace",
+            "add_remove",
+            "bootstrap_replace",
+            "bootstrap_add_remove",
+            "bootstrap_within_cell",
+            "from_D",
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="In what neighbouring data sets differ. dp: replace (the number of records is public) or "
+        "add_remove. bdp: bootstrap_replace, bootstrap_add_remove or bootstrap_within_cell (everybody's cell is "
+        "public). idp: from_D. Not for k_anon.",
+    )
+    k: Annotated[StrictInt, Field(ge=2)] | None = Field(
+        default=None, description="k_anon only: the fewest records that a cell may have, if it has any."
+    )
+    noise: Literal["auto", "laplace", "staircase", "box"] = Field(
+        default="auto",
+        description="laplace, staircase: each measure spends a share of epsilon. box (dp only): all measures of a cell "
+        "are drawn together. auto: the one with the smallest error, from public facts.",
+    )
+    scale: Literal["one", "per_cell", "public_membership"] | None = Field(
+        default=None,
+        description="bdp only. one: every cell has the noise of the most sensitive one. per_cell: every cell its own. "
+        "public_membership: by the spread of each cell, where everybody's cell is public.",
+    )
+    empty_cells: Literal["noise", "zero"] | None = Field(
+        default=None,
+        description="bdp only. noise: cells without records look like others. zero: they are printed as exact zeros, "
+        "which tells that they are empty.",
+    )
+    bounds: dict[StrictStr, tuple[CellBounds, ...]] = Field(
+        default={},
+        description="Tighter public bounds of a summed column in some cells; values beyond are counted as the nearest "
+        "bound. The first entry that a cell fits counts, else the domain of the column.",
+    )
+    shares: dict[StrictStr, ExactNumber] = Field(
+        default={},
+        description="How epsilon is divided among count and the summed columns; must add up to 1. Equal where not "
+        "given. Not for box noise, which need not divide it.",
+    )
+    margins: Literal["none", "summed", "measured"] = Field(
+        default="summed",
+        description="Totals and sub-totals. summed: the sums of the protected cells. measured (dp only): drawn with a "
+        "share of epsilon of their own, then all figures are made to add up by weighted least squares.",
+    )
+    margin_share: ExactNumber | None = Field(
+        default=None, description="measured only: the part of epsilon that the margins spend, equally."
+    )
+    totals: tuple[tuple[StrictStr, ...], ...] | None = Field(
+        default=None,
+        description="Which margins, each by the dimensions that it keeps; [] is the grand total. All where not given.",
+    )
+    rows_per_unit: Annotated[StrictInt, Field(ge=1)] | None = Field(
+        default=None,
+        description="dp only. Where a person or business has several records: the most that are used of each, chosen "
+        "at random. Epsilon then protects all of them together.",
+    )
+    acknowledges: tuple[Literal["bdp", "idp"], ...] = Field(
+        default=(), description="The relaxation of differential privacy that is used, by name, if one is."
+    )
+
+
+def measures(params: Params) -> tuple[str, ...]:
+    """What is counted and added up: the figures are made from these."""
+    summed = tuple(dict.fromkeys((*params.sums, *params.means)))
+    return (COUNT, *summed) if params.count or params.means else summed
+
+
+def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
+    """The columns whose values may count as a bound."""
+    return may_be_clamped(declared, (*params.sums, *params.means), params.bounds)
+
+
+def levels(params: Params) -> tuple[tuple[str, ...], ...]:
+    """The dimensions of the cells, then of each margin in the order of the dimensions, large margins first."""
+    places = range(len(params.dimensions))
+    if params.margins == "none":
+        kept: list[tuple[int, ...]] = []
+    elif params.totals is None:
+        kept = [margin for size in reversed(places) for margin in combinations(places, size)]
+    else:
+        kept = [tuple(place for place in places if params.dimensions[place] in margin) for margin in params.totals]
+        kept.sort(key=lambda margin: (-len(margin), margin))
+    return (params.dimensions, *(tuple(params.dimensions[place] for place in margin) for margin in kept))
+
+
+def layout(params: Params, declared: Declared) -> Layout:
+    """The rows and columns of the table; settings must be without fault."""
+    figures = [Figure(COUNT, "count", None, True)] if params.count else []
+    figures += [Figure(f"{name}_sum", "sum", name, _is_whole(declared, name)) for name in params.sums]
+    figures += [Figure(f"{name}_mean", "mean", name, False) for name in params.means]
+    return Layout(
+        name=params.table,
+        dimensions={name: tuple(map(str, declared[name].categories or ())) for name in params.dimensions},
+        levels=levels(params),
+        figures=tuple(figures),
+        errors=params.model == "dp",
+    )
+
+
+def _is_whole(declared: Declared, name: str) -> bool:
+    return declared[name].type == "integer" and table_grid(declared[name], name).eta == 1
+
+
+def faults(params: Params, declared: Declared) -> list[Fault]:
+    """Every reason why these settings do not fit each other or these columns, found before any row is read."""
+    found = [*_column_faults(params, declared), *_model_faults(params), *_share_faults(params), *_margin_faults(params)]
+    if not found:
+        found += [*_size_faults(params, declared)]
+    if not found:
+        found += [*bound_faults(params.bounds, params.dimensions, (*params.sums, *params.means), declared)]
+        found += [*_layout_faults(layout(params, declared))]
+    return found
+
+
+def _column_faults(params: Params, declared: Declared) -> Iterator[Fault]:
+    if not (params.count or params.sums or params.means):
+        yield Fault("count", "a table has at least one figure", "Count records, or name sums or means.", "False")
+    for field in ("dimensions", "sums", "means"):
+        names = getattr(params, field)
+        if len(set(names)) < len(names):
+            yield Fault(field, "no column twice", "Remove the repetition.", ", ".join(names))
+        for name in names:
+            column = declared.get(name)
+            if column is None or column.role not in ("quasi_identifier", "confidential"):
+                remedy = "Declare it as quasi_identifier or confidential."
+                yield Fault(field, "must be a declared column that is not an identifier or weight", remedy, repr(name))
+            elif field == "dimensions" and column.categories is None:
+                yield Fault(field, "a dimension has categories", "Declare bands as ordinal categories.", repr(name))
+            elif field != "dimensions" and not column.numeric:
+                yield Fault(field, "only numbers can be added up", "Count it as a dimension.", repr(name))
+            elif field != "dimensions" and name == COUNT:
+                yield Fault(field, f"{COUNT} stands for the number of records", "Rename the column.", repr(name))
+            elif (
+                field == "dimensions" and params.adjacency == "bootstrap_within_cell" and column.role == "confidential"
+            ):
+                rule = "everybody's cell is public under bootstrap_within_cell, so it cannot follow from what is secret"
+                yield Fault(field, rule, "Take quasi-identifiers, or another adjacency.", repr(name))
+            elif column.missing != "refuse":
+                rule = "must be refuse: a missing value belongs to no cell and adds nothing"
+                yield Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing)
+    for name, column in declared.items():
+        if column.role == "weight":
+            rule = "a weight has no declared bounds, so nothing can be promised about a weighted table"
+            yield Fault(f"columns.{name}.role", rule, "Multiply values by weights first, with a domain.", "weight")
+
+
+def _model_faults(params: Params) -> Iterator[Fault]:
+    model = params.model
+    exact = model == "k_anon"
+    for field, value, wanted in (
+        ("epsilon", params.epsilon, not exact),
+        ("adjacency", params.adjacency, not exact),
+        ("k", params.k, exact),
+        ("scale", params.scale, model == "bdp"),
+        ("empty_cells", params.empty_cells, model == "bdp"),
+    ):
+        if wanted and value is None:
+            yield Fault(field, f"needed under {model}", "Add it; `penstock schema` describes it.")
+        elif not wanted and value is not None:
+            yield Fault(field, f"not used under {model}", "Remove it.", str(value))
+    if params.epsilon is not None and params.epsilon <= 0:
+        yield Fault("epsilon", "must be above 0", "Say how much may be learnt.", str(params.epsilon))
+    allowed = ADJACENCIES.get(model, ())
+    if params.adjacency is not None and allowed and params.adjacency not in allowed:
+        yield Fault("adjacency", f"under {model} one of {', '.join(allowed)}", "Choose one.", params.adjacency)
+    if model in WEAKER and params.acknowledges != (model,):
+        rule = f"{WEAKER[model]}; whoever uses it says so"
+        yield Fault("acknowledges", rule, f"Add [{model}], or use model: dp.", str(list(params.acknowledges)))
+    elif model not in WEAKER and params.acknowledges:
+        yield Fault("acknowledges", f"{model} relaxes nothing", "Remove it.", str(list(params.acknowledges)))
+    if model == "bdp":
+        yield from _bootstrap_faults(params)
+    if exact and params.noise != "auto":
+        yield Fault("noise", "exact figures have none", "Remove it.", params.noise)
+    if model != "dp":
+        if not exact and params.noise not in ("auto", "laplace"):
+            yield Fault("noise", f"not proven under {model}", "Remove it.", params.noise)
+        if params.rows_per_unit is not None:
+            remedy = "Prepare one row per unit."
+            yield Fault("rows_per_unit", f"not proven under {model}", remedy, str(params.rows_per_unit))
+    elif params.noise == "box" and params.shares:
+        yield Fault("shares", "box noise draws all measures together", "Remove them.")
+    if model == "k_anon" and params.bounds:
+        yield Fault("bounds", "bounds of cells limit noise, and exact figures have none", "Remove them.")
+
+
+def _bootstrap_faults(params: Params) -> Iterator[Fault]:
+    public = params.adjacency == "bootstrap_within_cell"
+    if params.scale == "public_membership" and not public:
+        rule = "the spread of a cell is enough only where no record may change its cell"
+        yield Fault("scale", rule, "Use adjacency: bootstrap_within_cell, or another scale.", params.scale)
+    elif params.scale == "per_cell" and public:
+        rule = "where no record may change its cell, the spread of a cell is its own scale"
+        yield Fault("scale", rule, "Use public_membership.", params.scale)
+    if public and not (params.sums or params.means):
+        rule = "where everybody's cell is public, so are all counts"
+        yield Fault("sums", rule, "Name a column to add up, or choose another adjacency.")
+
+
+def _share_faults(params: Params) -> Iterator[Fault]:
+    if params.model == "k_anon" and params.shares:
+        yield Fault("shares", "exact figures spend nothing", "Remove them.")
+    else:
+        yield from share_faults(params.shares, spenders(params), "figure")
+
+
+def spenders(params: Params) -> tuple[str, ...]:
+    """The measures that spend epsilon: where everybody's cell is public, counts do not."""
+    free = params.adjacency == "bootstrap_within_cell"
+    return tuple(name for name in measures(params) if not (free and name == COUNT))
+
+
+def _margin_faults(params: Params) -> Iterator[Fault]:
+    if params.margins == "measured":
+        if params.model != "dp":
+            rule = "weights of least squares would show the size of the noise, which is secret"
+            remedy = "Use summed." if params.model != "k_anon" else "Use summed: exact cells add up to exact margins."
+            yield Fault("margins", rule, remedy, "measured")
+        if params.margin_share is None or not 0 < params.margin_share < 1:
+            got = "" if params.margin_share is None else str(params.margin_share)
+            yield Fault("margin_share", "needed where margins are measured, above 0 and below 1", 'Try "1/2".', got)
+        if params.totals == ():
+            yield Fault("totals", "measured margins need one at least", "Name one, or remove totals.")
+    elif params.margin_share is not None:
+        yield Fault("margin_share", "used only where margins are measured", "Remove it.", str(params.margin_share))
+    if params.totals is None:
+        return
+    if params.margins == "none":
+        yield Fault("totals", "not used where there are no margins", "Remove it.")
+    kept = [frozenset(margin) for margin in params.totals]
+    if len(set(kept)) < len(kept):
+        yield Fault("totals", "no margin twice", "Remove the repetition.")
+    if any(not margin < set(params.dimensions) for margin in kept):
+        yield Fault("totals", "each keeps some of the dimensions, not all", "Name dimensions of this table.")
+
+
+def _size_faults(params: Params, declared: Declared) -> Iterator[Fault]:
+    """Before any margin is listed, of which there may be billions."""
+    sizes = {name: len(declared[name].categories or ()) for name in params.dimensions}
+    cells = rows = prod(sizes.values())
+    if params.margins != "none" and params.totals is None:
+        rows = prod(size + 1 for size in sizes.values())
+    elif params.margins != "none":
+        rows += sum(prod(sizes[name] for name in set(margin)) for margin in params.totals or ())
+    if cells > MOST_CELLS:
+        yield Fault("dimensions", "a table has at most 2^24 cells", "Take fewer or coarser ones.", f"{cells:,} cells")
+    elif rows > MOST_CELLS:
+        rule = "a table has at most 2^24 rows, totals and sub-totals included"
+        yield Fault("totals", rule, "Name the margins that are needed, or choose margins: none.", f"{rows:,} rows")
+    else:
+        yield from _margin_size_faults(params)
+
+
+def _margin_size_faults(params: Params) -> Iterator[Fault]:
+    """Every margin is looked at by itself, and measured ones beside every set of dimensions, for each measure."""
+    if params.margins == "none":
+        return
+    sets = 2 ** len(params.dimensions)
+    margins = sets - 1 if params.totals is None else len(params.totals)
+    if margins > MOST_MARGINS:
+        rule = f"a table has at most {MOST_MARGINS:,} margins"
+        yield Fault("totals", rule, "Name those that are needed, or choose margins: none.", f"{margins:,} margins")
+    elif params.margins == "measured" and sets * (1 + margins) * len(measures(params)) > MOST_RECONCILED:
+        rule = (
+            f"sets of dimensions, levels and measures multiply to at most {MOST_RECONCILED:,} if margins are measured"
+        )
+        remedy = "Name fewer totals, take fewer dimensions or sums, or choose margins: summed."
+        yield Fault("totals", rule, remedy, f"{sets:,} x {1 + margins:,} x {len(measures(params)):,}")
+
+
+def _layout_faults(drawn: Layout) -> Iterator[Fault]:
+    for name, categories in drawn.dimensions.items():
+        if TOTAL in categories:
+            yield Fault(f"columns.{name}.categories", f"{TOTAL} stands for a total", "Rename the category.", TOTAL)
+        if len(set(categories)) < len(categories):
+            yield Fault(f"columns.{name}.categories", "differ as text", "Rename one of them.")
+    taken = [*drawn.dimensions, *(n for f in drawn.figures for n in (f.name, error_of(f.name)))]
+    for name in dict.fromkeys(name for name in taken if taken.count(name) > 1):
+        yield Fault("dimensions", "a figure would have the name of another column", "Rename the column.", repr(name))

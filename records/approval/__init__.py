@@ -1,0 +1,6 @@
+"""Named people approve what they reviewed, and nothing else.
+
+approval   named people approve what they reviewed, and nothing else
+decision   A reviewer's decision: one signature over one bundle, one word and one reason
+state      where the approval of a run stands, folded from its events in the audit log
+"""

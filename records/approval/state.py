@@ -1,0 +1,166 @@
+"""Where the approval of a run stands, folded from its events in the audit log.
+
+    WAITING                content, reviewers, allowed, until, started_by
+    APPROVED, DECLINED     content, reviewer, key_id, public_key, signature, reason
+
+The last WAITING voids every decision before it. With the decisions after it, at the moment t:
+
+    declined   somebody refused
+    approved   as many approved as are required; this stays so after the deadline
+    none       the run ended before, or nothing ever waited
+    expired    t > until
+    waiting    otherwise
+
+t is the moment asked about, or the end of the run if that came first. An approval still counts when
+the key that signed it is withdrawn later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.records.approval.decision import APPROVE, REFUSE, verify_decision
+from penstock.records.log.log import Action, Event, EventRefused, Log, Page
+from penstock.records.people.trusted_keys import is_name
+
+__all__ = ["Decided", "NotApproved", "Rule", "RuleRefused", "Standing", "State", "approval_record", "standing"]
+
+State = Literal["none", "waiting", "approved", "declined", "expired"]
+
+_WORDS = {Action.APPROVED: APPROVE, Action.DECLINED: REFUSE}
+_ENDS = (Action.PUBLISHED, Action.REFUSED)
+_LONGEST_WAIT = timedelta(days=3650)
+
+
+class RuleRefused(Refusal):
+    """The approval that is asked for can never be given, or never be missed."""
+
+    code = "approval-rule-refused"
+    kind = "spec"
+
+
+class NotApproved(Refusal):
+    """The run is not approved in full."""
+
+    code = "not-approved"
+    kind = "approval"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How many of the allowed must approve, and within what time."""
+
+    reviewers: int
+    allowed: tuple[str, ...]
+    within: timedelta
+
+    def __post_init__(self) -> None:
+        faults = []
+        if self.reviewers not in (1, 2):
+            faults.append(Fault("reviewers", "must be 1 or 2", "Correct the spec.", repr(self.reviewers)))
+        if not all(is_name(name) for name in self.allowed):
+            faults.append(Fault("allowed", "must be names of people", "Write them as trusted.", repr(self.allowed)))
+        if len({name.casefold() for name in self.allowed}) < max(len(self.allowed), self.reviewers):
+            rule = "must be different people, at least as many as must approve"
+            faults.append(Fault("allowed", rule, "Name more reviewers, each once.", repr(self.allowed)))
+        if not timedelta(0) < self.within <= _LONGEST_WAIT:
+            rule = f"must be more than nothing and at most {_LONGEST_WAIT.days} days"
+            faults.append(Fault("within", rule, "Correct the spec.", str(self.within)))
+        RuleRefused.raise_for(faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision on record; the public key is in hexadecimal."""
+
+    reviewer: str
+    key_id: str
+    public_key: str
+    signature: str
+    reason: str
+    decision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an approval stands. `missing` is how many approvals it still needs; without any WAITING all is empty."""
+
+    state: State
+    content: str = ""
+    until: datetime | None = None
+    required: int = 0
+    missing: int = 0
+    decisions: tuple[Decided, ...] = ()
+    allowed: tuple[str, ...] = ()
+    started_by: tuple[str, ...] = ()
+
+
+def standing(log: Log | Page, run: str, now: datetime) -> Standing:
+    """Where the approval of `run` stands at the moment `now`."""
+    if now.tzinfo is None:
+        raise EventRefused.at("now", rule="must carry its time zone", remedy="Pass datetime.now(UTC).")
+    events = log.events(run)
+    starts = [index for index, event in enumerate(events) if event.action is Action.WAITING]
+    if not starts:
+        return Standing("none")
+    waiting, later = events[starts[-1]].facts, events[starts[-1] + 1 :]
+    decisions = tuple(_decided(event) for event in later if event.action in _WORDS)
+    missing = max(0, waiting["reviewers"] - sum(each.decision == APPROVE for each in decisions))
+    until = datetime.fromisoformat(waiting["until"])
+    return Standing(
+        state=_state(decisions, missing, until, _end(later), now.astimezone(UTC)),
+        content=waiting["content"],
+        until=until,
+        required=waiting["reviewers"],
+        missing=missing,
+        decisions=decisions,
+        allowed=tuple(waiting["allowed"]),
+        started_by=tuple(waiting["started_by"]),
+    )
+
+
+def approval_record(approved: Standing) -> dict[str, Any]:
+    """What the manifest says of an approval, once every signature was checked again as its readers will."""
+    if approved.state != "approved":
+        raise NotApproved.at(
+            "approval", rule="must be given in full", got=approved.state, remedy="Wait for the reviewers, or run again."
+        )
+    for given in approved.decisions:
+        verify_decision(
+            Ed25519PublicKey.from_public_bytes(bytes.fromhex(given.public_key)),
+            content=approved.content,
+            decision=APPROVE,
+            reason=given.reason,
+            signature=given.signature,
+        )
+    fields = ("key_id", "public_key", "signature", "reason")
+    return {
+        "required": approved.required,
+        "decisions": [{name: getattr(given, name) for name in fields} for given in approved.decisions],
+    }
+
+
+def _decided(event: Event) -> Decided:
+    fields = {name: event.facts[name] for name in ("reviewer", "key_id", "public_key", "signature", "reason")}
+    return Decided(**fields, decision=_WORDS[event.action])
+
+
+def _end(events: Sequence[Event]) -> datetime | None:
+    moments = [datetime.fromisoformat(event.occurred) for event in events if event.action in _ENDS]
+    return moments[0] if moments else None
+
+
+def _state(decisions: Sequence[Decided], missing: int, until: datetime, end: datetime | None, now: datetime) -> State:
+    if any(each.decision == REFUSE for each in decisions):
+        return "declined"
+    if missing == 0:
+        return "approved"
+    if (now if end is None else min(now, end)) > until:
+        return "expired"
+    return "waiting" if end is None else "none"

@@ -1,0 +1,126 @@
+"""The events of the ledger, found quickly and none left out.
+
+The truth of the ledger is the audit log. Two small tables only find the events of a data set quickly:
+
+    entries: subject -> numbers of its events        tails: subject -> number of its last event
+    each ledger event names, for each subject, the event before it (0 for none)           (1)
+    L = keyed(K, "ledger", canonical(tails)), sealed into the head of the log              (2)
+
+By (2) the tails cannot be changed or put back without the head, by (1) no event between can be left
+out; so a reservation sees every earlier one or refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Column, Integer, Table, Text, delete, insert, select
+
+from penstock.records.files.digest import NotCanonical, canonical, keyed
+from penstock.records.ledger.accounts import Book, Cost, LedgerAltered, read_book, source_subject
+from penstock.records.log.log import Action, Event, Page, Pen
+from penstock.records.store.database import SCHEMA
+
+__all__ = ["Sheet", "WritingSheet"]
+
+_ENTRIES = Table(
+    "ledger_entries",
+    SCHEMA,
+    Column("subject", Text, primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+)
+_TAILS = Table(
+    "ledger_tails",
+    SCHEMA,
+    Column("subject", Text, primary_key=True),
+    Column("seq", Integer, nullable=False),
+)
+
+
+class Sheet:
+    """The ledger as one transaction sees it; its tails were checked against the head of the log."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._read: dict[int, Event] = {}
+        page.require_seen()
+        self.tails = {row.subject: row.seq for row in page.connection.execute(select(_TAILS))}
+        try:
+            holds = page.head().ledger == _standing(page.key, self.tails)
+        except NotCanonical:  # SQLite keeps any type in any column
+            holds = False
+        if not holds:
+            raise LedgerAltered.where("ledger_tails", "it is not as the head of the log says")
+
+    def events(self, subject: str) -> list[Event]:
+        """The events of one subject; refused if any of them is missing or was altered."""
+        query = select(_ENTRIES.c.seq).where(_ENTRIES.c.subject == subject).order_by(_ENTRIES.c.seq)
+        numbers = self._page.connection.execute(query).scalars().all()
+        # Most events stand under two subjects, and checking one costs more than finding it.
+        # SQLite keeps any type in any column; what is no number is no event.
+        unread = [number for number in numbers if isinstance(number, int) and number not in self._read]
+        self._read.update({event.seq: event for event in self._page.numbered(unread)})
+        events = [self._read[number] for number in numbers if number in self._read]
+        before = 0
+        for event in events:
+            if event.facts.get("subjects", {}).get(subject) != before:
+                raise LedgerAltered.where("ledger_entries", "an event is missing, or does not belong to its data set")
+            before = event.seq
+        if before != self.tails.get(subject, 0) or len(events) != len(numbers):
+            raise LedgerAltered.where("ledger_entries", "the last event of a data set is missing, or was never written")
+        return events
+
+    def book(self, subject: str) -> Book:
+        """Accounts and costs of one subject."""
+        return read_book(self.events(subject))
+
+    def costs_of(self, run: str) -> tuple[Cost, ...]:
+        """What one run was charged, read under its sources: there an event that was taken out is noticed."""
+        named = {subject for event in self._page.events(run) for subject in event.facts.get("subjects", {})}
+        sources = [subject for subject in named if subject.startswith(source_subject(""))]
+        found = {event.seq: event for subject in sources for event in self.events(subject) if event.run == run}
+        return read_book(found[seq] for seq in sorted(found)).costs
+
+    def histories(self) -> dict[str, list[Event]]:
+        """The events of every subject; refused if the tables know a subject that the ledger does not."""
+        if set(self._page.connection.execute(select(_ENTRIES.c.subject).distinct()).scalars()) - set(self.tails):
+            raise LedgerAltered.where("ledger_entries", "it holds a data set that is not in the ledger")
+        return {subject: self.events(subject) for subject in self.tails}
+
+
+class WritingSheet(Sheet):
+    """A sheet that can be written on."""
+
+    def __init__(self, pen: Pen, *, actor: str, now: datetime) -> None:
+        super().__init__(pen)
+        self._pen, self._actor, self._now = pen, actor, now
+
+    def write(self, action: Action, *, run: str, facts: Mapping[str, Any], subjects: Iterable[str]) -> Event:
+        """Append a ledger event under its subjects."""
+        linked = {subject: self.tails.get(subject, 0) for subject in subjects}
+
+        def standing(seq: int) -> str:
+            self.tails.update(dict.fromkeys(linked, seq))
+            return _standing(self._pen.key, self.tails)
+
+        event = self._pen.append(
+            action,
+            run=run,
+            actor=self._actor,
+            facts={**facts, "subjects": linked},
+            occurred=self._now,
+            ledger=standing,
+        )
+        connection = self._pen.connection
+        connection.execute(delete(_TAILS).where(_TAILS.c.subject.in_(list(linked))))
+        rows = [{"subject": subject, "seq": event.seq} for subject in linked]
+        connection.execute(insert(_TAILS), rows)
+        connection.execute(insert(_ENTRIES), rows)
+        return event
+
+
+def _standing(key: bytes, tails: Mapping[str, int]) -> str:
+    """(2); empty while nothing is in the ledger."""
+    return keyed(key, "ledger", canonical(dict(tails))) if tails else ""

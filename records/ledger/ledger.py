@@ -1,0 +1,387 @@
+"""The budget ledger: what the releases of each data set may spend, and what they have spent.
+
+Check and reservation are one transaction, alone among all writers: two releases never spend the same
+budget. What was reserved counts, whatever becomes of the run (accounts.py). Its truth is the audit
+log (sheet.py). Composition: mechanisms/composition.py; a filter over pure epsilon is safe for
+adaptive choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Literal
+
+from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.records.approval.state import standing
+from penstock.records.ledger._transactions import Sheet, WritingSheet
+from penstock.records.ledger.accounts import Book, Claim, Cost, LedgerAltered, dataset_subject, source_subject
+from penstock.records.ledger.limits import limit_faults
+from penstock.records.log.log import Action, Log, Page
+from penstock.records.people.trusted_keys import REGISTER
+
+__all__ = [
+    "AccountMissing",
+    "BudgetExceeded",
+    "ClaimRefused",
+    "Ledger",
+    "OtherData",
+    "OtherUnit",
+    "ReservationMissing",
+    "SecondRelease",
+    "SourceElsewhere",
+    "require_countable",
+    "unacknowledged",
+]
+
+
+# Elsewhere the number of records of a part would be taken as public, and a record that moves would show in it.
+_PARTS_APART = ("add_remove", "presence", "bootstrap_add_remove")
+# What reviewers have not approved does not come out before a decision that asks the ledger again (`unacknowledged`).
+_HELD_BACK = ("waiting", "expired", "declined")
+
+
+class ClaimRefused(Refusal):
+    """The claim is not one that the ledger can count."""
+
+    code = "claim-refused"
+    kind = "budget"
+
+
+class AccountMissing(Refusal):
+    """The data set has no account of the model."""
+
+    code = "account-missing"
+    kind = "budget"
+
+
+class BudgetExceeded(Refusal):
+    """The release would spend more than is left."""
+
+    code = "budget-exceeded"
+    kind = "budget"
+
+
+class SecondRelease(Refusal):
+    """The same records were released before, and no theorem says what both releases together promise."""
+
+    code = "second-release"
+    kind = "budget"
+
+
+class SourceElsewhere(Refusal):
+    """The same records are counted under another data set."""
+
+    code = "source-elsewhere"
+    kind = "budget"
+
+
+class OtherData(Refusal):
+    """The account is of a model whose promises are about one actual data set, and these are other data."""
+
+    code = "other-data"
+    kind = "budget"
+
+
+class OtherUnit(Refusal):
+    """The account counts the loss of individuals, and this release says by another column who they are."""
+
+    code = "other-unit"
+    kind = "budget"
+
+
+class ReservationMissing(Refusal):
+    """A draw was to begin that nothing was reserved for."""
+
+    code = "reservation-missing"
+    kind = "failure"
+
+
+class Ledger:
+    """The ledger in the database of the log."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+
+    def reserve(self, claim: Claim, *, run: str, actor: str, now: datetime) -> Cost:
+        """Reserve what the release will cost; when this returns, it is on disk and counts.
+
+        A run that was killed before its draw finds its reservation again. A run whose draw was lost
+        reserves anew: what was drawn is spent.
+        """
+        require_countable(claim)
+        with self._log.transaction() as pen:
+            sheet = WritingSheet(pen, actor=actor, now=now)
+            mine = sheet.costs_of(run)
+            waiting = next((cost for cost in mine if cost.state == "reserved"), None)
+            if waiting is not None and waiting.claim == claim:
+                return waiting
+            if waiting is not None:  # the source changed before anything was drawn
+                facts = {"attempt": waiting.attempt}
+                sheet.write(Action.RETURNED, run=run, facts=facts, subjects=waiting.claim.subjects)
+            related, records = _related(sheet, claim)
+            _require_one_dataset(claim, [cost for cost in related if not records.isdisjoint(cost.claim.known_by)])
+            _require_acknowledged(claim, _not_acknowledged(pen, run, claim, related, records, now))
+            attempt = 1 + max((cost.attempt for cost in mine), default=0)
+            cost = Cost(
+                run=run, attempt=attempt, claim=claim, state="reserved", occurred=now.astimezone(UTC).isoformat()
+            )
+            if claim.dataset is not None and claim.model in ADDS_UP:
+                book = sheet.book(dataset_subject(claim.dataset))
+                _require_one_actual_data_set(book, cost)
+                _require_one_unit(book, claim)
+                _require_budget(book, cost)
+            facts = {**claim.facts(), "attempt": attempt}
+            sheet.write(Action.RESERVED, run=run, facts=facts, subjects=claim.subjects)
+            return cost
+
+    def spend(self, run: str, *, actor: str, now: datetime, draws: bool = True) -> None:
+        """Say that the draw begins, or that what another run drew comes out; from here on nothing is given back."""
+        with self._log.transaction() as pen:
+            sheet = WritingSheet(pen, actor=actor, now=now)
+            reserved = [cost for cost in sheet.costs_of(run) if cost.state == "reserved"]
+            # A repeat costs nothing, so nothing may be drawn for it.
+            if not reserved or (draws and reserved[-1].claim.repeats is not None):
+                raise ReservationMissing.at(
+                    "protect", rule="a draw needs a reservation", got=run, remedy="Reserve before drawing."
+                )
+            facts = {"attempt": reserved[-1].attempt}
+            sheet.write(Action.SPENT, run=run, facts=facts, subjects=reserved[-1].claim.subjects)
+
+    def settle(self, run: str, outcome: Literal["published", "refused"], *, actor: str, now: datetime) -> None:
+        """Say how the run ended. What was drawn stays spent; a reservation without a draw is given back."""
+        with self._log.transaction() as pen:
+            sheet = WritingSheet(pen, actor=actor, now=now)
+            costs = sheet.costs_of(run)
+            drawn = [cost for cost in costs if cost.state == "spent"]
+            for cost in costs:
+                facts: dict[str, int | str] = {"attempt": cost.attempt}
+                if cost.state == "reserved":
+                    sheet.write(Action.RETURNED, run=run, facts=facts, subjects=cost.claim.subjects)
+                elif cost.state == "spent":
+                    # Of several draws of one run the last one was staged; the others were lost in a crash.
+                    facts["outcome"] = outcome if cost is drawn[-1] else "refused"
+                    sheet.write(Action.SETTLED, run=run, facts=facts, subjects=cost.claim.subjects)
+
+    def overlapping(self, claim: Claim, *, run: str) -> tuple[Cost, ...]:
+        """Other releases of the same data set or records, out or under way, that share a column with this one, where
+        one of the two is a table. The table that this one repeats is no other."""
+        with self._log.page() as page:
+            related, records = _related(Sheet(page), claim)
+        return tuple(
+            cost
+            for cost in related
+            if cost.run != run
+            and cost.drawn_by != (claim.repeats or run)
+            and cost.blocks
+            and claim.shares_with(cost.claim)
+            and (claim.may_be_table or cost.claim.may_be_table)
+            and not _are_apart(claim, cost.claim, records)
+        )
+
+    def partition_of(self, claim: Claim) -> str | None:
+        """The partition of the account that a claim is charged to."""
+        account = None if claim.dataset is None else self.book(claim.dataset).accounts.get(claim.model)
+        return None if account is None else account.partition
+
+    def book(self, dataset: str) -> Book:
+        """Accounts and costs of one data set."""
+        with self._log.page() as page:
+            return Sheet(page).book(dataset_subject(dataset))
+
+    def books(self) -> dict[str, Book]:
+        """Every data set by name, and under "" what was released without one."""
+        named, unnamed = dataset_subject(""), dict[tuple[str, int], Cost]()
+        found: dict[str, Book] = {}
+        with self._log.page() as page:
+            sheet = Sheet(page)
+            for subject in sorted(sheet.tails):
+                book = sheet.book(subject)
+                if subject.startswith(named):
+                    found[subject.removeprefix(named)] = book
+                elif subject.startswith(source_subject("")):
+                    unnamed |= {(c.run, c.attempt): c for c in book.costs if c.claim.dataset is None}
+        costs = tuple(sorted(unnamed.values(), key=lambda cost: cost.occurred))
+        return {**found, "": Book({}, costs)} if costs else found
+
+    def verify(self, page: Page | None = None) -> int:
+        """Check every event of the ledger, its signatures, and that no limit is exceeded; return how many events."""
+        if page is None:
+            with self._log.page() as page:
+                return self.verify(page)
+        histories, register = Sheet(page).histories(), page.events(REGISTER)
+        faults = [fault for events in histories.values() for fault in limit_faults(events, register)]
+        LedgerAltered.raise_for(dict.fromkeys(faults))
+        return len({event.seq for events in histories.values() for event in events})
+
+
+def unacknowledged(page: Page, run: str, now: datetime) -> list[str]:
+    """Which other releases of the same records are out, or may be, and are not acknowledged by what this run drew.
+
+    A release that only waits is not among them, so several may wait; whoever approves one asks this, and the approval
+    of the next is refused.
+    """
+    sheet = Sheet(page)
+    missing = set[str]()
+    for claim in [cost.claim for cost in sheet.costs_of(run) if cost.blocks]:
+        missing.update(_not_acknowledged(page, run, claim, *_related(sheet, claim), now))
+    return sorted(missing)
+
+
+def require_countable(claim: Claim) -> None:
+    """Refuse what no account can count, whatever it holds."""
+    if claim.model not in ADDS_UP:
+        if claim.epsilon is not None:
+            raise ClaimRefused.at(
+                "epsilon",
+                rule=f"a release under {claim.model} has none",
+                got=str(claim.epsilon),
+                remedy="Leave it out.",
+            )
+        return
+    if claim.dataset is None:
+        raise ClaimRefused.at(
+            "budget.dataset",
+            rule=f"a release under {claim.model} spends the budget of a data set",
+            remedy="Name the data set.",
+        )
+    if claim.part is not None and claim.adjacency not in _PARTS_APART:
+        raise ClaimRefused.at(
+            "budget.part",
+            rule="parts add up apart only where a record comes or goes: one that moves would change both sizes",
+            got=claim.adjacency,
+            remedy=f"Use one of {', '.join(_PARTS_APART)}, or spend for the whole data set.",
+        )
+    if (claim.unit == "individual") != (claim.whose is not None):
+        raise ClaimRefused.at(
+            "source.unit",
+            rule="a release for individuals names the column that tells whose record it is, and no other release does",
+            got=claim.unit,
+            remedy="Name the column, or row.",
+        )
+    if claim.repeats is not None and claim.epsilon is None:
+        return  # the draw that comes out again was charged
+    if claim.repeats is not None or claim.epsilon is None or claim.epsilon <= 0:
+        raise ClaimRefused.at(
+            "epsilon", rule="must be above 0", got=str(claim.epsilon), remedy="Set it in the mechanism."
+        )
+
+
+def _related(sheet: Sheet, claim: Claim) -> tuple[list[Cost], frozenset[str]]:
+    """What was charged to the data set of a claim or for its records, and by what those records are known.
+
+    A release of the same content with other columns knows the records by other values, and leads further.
+    """
+    found: dict[tuple[str, int], Cost] = {}
+    records, asked = claim.known_by, list(claim.subjects)
+    while asked:
+        found |= {(cost.run, cost.attempt): cost for subject in asked for cost in sheet.book(subject).costs}
+        known = [cost.claim.known_by for cost in found.values()]
+        same = frozenset().union(*(each for each in known if not records.isdisjoint(each)))
+        asked, records = sorted(same - records), records | same
+    return list(found.values()), records
+
+
+def _are_apart(claim: Claim, other: Claim, records: frozenset[str]) -> bool:
+    """Whether nobody is in both; records: by what those of the claim are known."""
+    return claim.is_apart_from(other) and records.isdisjoint(other.known_by)
+
+
+def _require_one_dataset(claim: Claim, of_its_records: Iterable[Cost]) -> None:
+    """What was spent under one name binds the records to it, also if nothing came out."""
+    binding = [cost for cost in of_its_records if cost.blocks or cost.claim.epsilon is not None]
+    names = {cost.claim.dataset for cost in binding} - {None, claim.dataset}
+    if claim.dataset is not None and names:
+        raise SourceElsewhere.at(
+            "budget.dataset",
+            rule=f"these records are counted under {', '.join(sorted(map(str, names)))}",
+            got=claim.dataset,
+            remedy="Use that name: a second name would give the same people a second budget.",
+        )
+
+
+def _not_acknowledged(
+    page: Page, run: str, claim: Claim, related: Iterable[Cost], records: frozenset[str], now: datetime
+) -> list[str]:
+    """Every other release out or under way that no theorem covers together with this one, and that it does not
+    acknowledge; once for each table: a repeat shows what the run that drew it shows, so neither needs the other, and
+    who acknowledges one knows both. What only waits for its reviewers is not under way."""
+    out = [other for other in related if other.blocks and other.run != run]
+    known = {claim.repeats, *(other.drawn_by for other in out if other.run in claim.acknowledges)}
+    return sorted(
+        {
+            other.run
+            for other in out
+            if other.drawn_by not in known
+            and not (other.drawn_by == run and other.claim.source == claim.source)
+            and not {claim.model, other.claim.model} <= ADDS_UP
+            and not _are_apart(claim, other.claim, records)
+            and not (other.state == "spent" and standing(page, other.run, now).state in _HELD_BACK)
+        }
+    )
+
+
+def _require_acknowledged(claim: Claim, missing: Sequence[str]) -> None:
+    if missing:
+        raise SecondRelease.at(
+            "budget.acknowledges",
+            rule="the same records were released before, and no theorem covers both releases",
+            got=list(claim.acknowledges),
+            remedy=f"If you accept that, list the earlier ones: {', '.join(missing)}.",
+        )
+
+
+def _require_one_actual_data_set(book: Book, cost: Cost) -> None:
+    """The theorems of bdp and idp are about one actual data set, so their accounts are too."""
+    account = book.accounts.get(cost.claim.model)
+    if account is not None and not account.is_of_one_data_set([*book.costs, cost]):
+        raise OtherData.at(
+            "budget.dataset",
+            rule=f"the {account.model} account of {account.dataset} is about one actual data set, and these are other "
+            "records or another edition; only parts of the partition that it was opened with may differ",
+            got=account.dataset,
+            remedy="Release from the records of the earlier releases, or open an account under a data set name of "
+            "its own for the other data.",
+        )
+
+
+def _require_one_unit(book: Book, claim: Claim) -> None:
+    """Refuse another unit column: losses of individuals add up only if every release counts the same individuals."""
+    others = book.whose - {claim.whose}
+    if claim.whose is not None and others:
+        raise OtherUnit.at(
+            "source.unit",
+            rule=f"the releases of {claim.dataset} count individuals by {', '.join(sorted(others))}; by another column "
+            "one person may be several, and lose more than is counted",
+            got=claim.whose,
+            remedy="Name that column, or open an account under a data set name of its own for other records.",
+        )
+
+
+def _require_budget(book: Book, cost: Cost) -> None:
+    """The cost must fit into its own account, and a dp cost into the idp and bdp accounts as well."""
+    if cost.claim.epsilon is None:
+        return  # a repeat
+    model = cost.claim.model
+    if model not in book.accounts:
+        raise AccountMissing.at(
+            "budget.dataset",
+            rule=f"has no account of model {model}",
+            got=cost.claim.dataset,
+            remedy=f"Open one: penstock budget open {cost.claim.dataset} --model {model} ...",
+        )
+    faults = []
+    for account in book.accounts.values():
+        if account.model == model or model == "dp":
+            left = account.limit - account.spent(book.costs)
+            if account.spent([*book.costs, cost]) > account.limit:
+                faults.append(
+                    Fault(
+                        "epsilon",
+                        f"the {account.model} account of {account.dataset} has {left} of {account.limit} left",
+                        "Spend less, or have the limit raised.",
+                        str(cost.claim.epsilon),
+                    )
+                )
+    BudgetExceeded.raise_for(faults)

@@ -1,0 +1,190 @@
+"""Who sets a budget says why and signs it: opening an account and raising its limit.
+
+    signature = DSSE over canonical(dataset, model, limit, adjacency, unit, partition, reason, officer)
+
+The limit of looks (looks.py) is signed in the same way; its facts have other names, so that neither passes for the
+other.
+
+The officer is a person with a trusted key (people.py). A limit is only ever raised: what was
+promised to be possible stays so, and lowering it could not take back what was spent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from penstock.mechanisms.composition import Charge
+from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.records.approval.decision import reason_faults
+from penstock.records.files.digest import canonical
+from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger.accounts import Account, dataset_subject, read_book
+from penstock.records.log.log import Action, Event, Log, Pen
+from penstock.records.people.trusted_keys import REGISTER, people, with_keys
+from penstock.records.signing.envelope import opened, sealed
+from penstock.records.signing.signing import SignatureWrong, key_id
+
+__all__ = [
+    "AccountRefused",
+    "Officer",
+    "OfficerNotTrusted",
+    "limit_faults",
+    "open_account",
+    "raise_limit",
+    "write_signed",
+]
+
+_KIND = "application/vnd.penstock.budget+json"
+_CHANGES = (Action.BUDGET_OPENED, Action.BUDGET_RAISED, Action.LOOKS_LIMITED)
+
+
+class AccountRefused(Refusal):
+    """The account cannot be opened or raised as asked."""
+
+    code = "account-refused"
+    kind = "budget"
+
+
+class OfficerNotTrusted(Refusal):
+    """Whoever signs has no trusted key, or another one."""
+
+    code = "officer-not-trusted"
+    kind = "budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Officer:
+    """Who sets the budget: a trusted name, its key, and the reason."""
+
+    name: str
+    key: Ed25519PrivateKey
+    reason: str
+
+
+def open_account(log: Log, account: Account, officer: Officer, *, actor: str, now: datetime) -> None:
+    """Open an account; earlier dp releases count in it at once."""
+    AccountRefused.raise_for([*_account_faults(account), *reason_faults(officer.reason, needed=True)])
+    with log.transaction() as pen:
+        pen.verify()  # or a withdrawal that was taken out of the log would go unseen
+        sheet = WritingSheet(pen, actor=actor, now=now)
+        book = sheet.book(dataset_subject(account.dataset))
+        if account.model in book.accounts:
+            raise _refused("model", "has an account already", account.model, "Raise its limit instead.")
+        if account.spent(book.costs) > account.limit:
+            raise _refused(
+                "epsilon", "is less than the data set has spent already", str(account.limit), "Open it with more."
+            )
+        _write(sheet, pen, Action.BUDGET_OPENED, account, officer)
+
+
+def raise_limit(
+    log: Log, dataset: str, model: str, limit: Fraction, officer: Officer, *, actor: str, now: datetime
+) -> Account:
+    """Raise the limit of an account; return it as it is then."""
+    AccountRefused.raise_for(reason_faults(officer.reason, needed=True))
+    with log.transaction() as pen:
+        pen.verify()
+        sheet = WritingSheet(pen, actor=actor, now=now)
+        accounts = {str(found.model): found for found in sheet.book(dataset_subject(dataset)).accounts.values()}
+        account = accounts.get(model)
+        if account is None:
+            raise _refused("dataset", f"has no account of model {model}", dataset, "Open it.")
+        if limit <= account.limit:
+            raise _refused("epsilon", f"must be above {account.limit}", str(limit), "A limit is only ever raised.")
+        raised = replace(account, limit=limit)
+        _write(sheet, pen, Action.BUDGET_RAISED, raised, officer)
+    return raised
+
+
+def limit_faults(history: Sequence[Event], register: Iterable[Event]) -> Iterator[Fault]:
+    """Account events that no officer signed with the key trusted then, and accounts that are overdrawn."""
+    signed = set(_signed(register))
+    remedy = "Find out who could write to the database, or hold the keys; nothing is spent until then."
+    for event in history:
+        if event.action in _CHANGES and event.seq not in signed:
+            yield Fault(f"event {event.seq}", "the signature of the officer does not hold", remedy)
+    book = read_book(history)
+    for account in book.accounts.values():
+        if account.spent(book.costs) > account.limit:
+            yield Fault(f"{account.model} account of {account.dataset}", "more was spent than its limit", remedy)
+        if not account.is_of_one_data_set(book.costs):
+            rule = "charges of different data, and its promise is about one actual data set"
+            yield Fault(f"{account.model} account of {account.dataset}", rule, remedy)
+        if len(book.whose) > 1:
+            rule = "charges for individuals by different columns, and a sum is the loss of one only by one column"
+            yield Fault(f"{account.model} account of {account.dataset}", rule, remedy)
+
+
+def _write(sheet: WritingSheet, pen: Pen, action: Action, account: Account, officer: Officer) -> None:
+    facts = {
+        "model": account.model,
+        "limit": str(account.limit),
+        "adjacency": account.adjacency,
+        "unit": account.unit,
+        "partition": account.partition,
+    }
+    write_signed(sheet, pen, action, account.dataset, facts, officer)
+
+
+def write_signed(
+    sheet: WritingSheet, pen: Pen, action: Action, dataset: str, setting: Mapping[str, Any], officer: Officer
+) -> None:
+    """Append what the officer sets for a data set, signed; refused if the key is not the one trusted now."""
+    person = people(pen).get(officer.name)
+    public_key = officer.key.public_key()
+    if person is None or person.key_id != key_id(public_key):
+        raise OfficerNotTrusted.at(
+            "officer",
+            rule="must have a trusted key, and sign with it",
+            got=officer.name,
+            remedy="Have the public key trusted: penstock keys trust NAME FILE",
+        )
+    facts = {"dataset": dataset, **setting, "reason": officer.reason, "officer": officer.name}
+    envelope = sealed(canonical(facts), _KIND, officer.key)
+    signed = {
+        **facts,
+        "key_id": person.key_id,
+        "public_key": public_key.public_bytes_raw().hex(),
+        "envelope": canonical(envelope).decode(),
+    }
+    sheet.write(action, run=REGISTER, facts=signed, subjects=[dataset_subject(dataset)])
+
+
+def _signed(register: Iterable[Event]) -> Iterator[int]:
+    """The numbers of the account events that their officer signed, each with the key trusted at its time."""
+    for event, trusted in with_keys(register):
+        if event.action in _CHANGES and _is_signed(event.facts, trusted.get(event.facts["officer"])):
+            yield event.seq
+
+
+def _is_signed(facts: Mapping[str, Any], public_key: str | None) -> bool:
+    if public_key is None:
+        return False
+    signed = {name: facts[name] for name in facts if name not in ("key_id", "public_key", "envelope", "subjects")}
+    key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
+    try:
+        return opened(json.loads(facts["envelope"]), _KIND, key) == canonical(signed)
+    except (SignatureWrong, TypeError, ValueError, RecursionError):
+        return False
+
+
+def _account_faults(account: Account) -> Iterator[Fault]:
+    if not account.dataset.strip() or not account.dataset.isprintable():
+        yield Fault("dataset", "must be a name", "Name the data set.", repr(account.dataset))
+    if account.partition is not None and (not account.partition.strip() or not account.partition.isprintable()):
+        yield Fault("partition", "must be the name of a column", "Name the column.", repr(account.partition))
+    if account.unit not in ("row", "individual"):
+        yield Fault("unit", "must be row or individual", "Say what one unit of privacy is.", repr(account.unit))
+    # A charge of the whole limit refuses what the composition theorems do not know.
+    Charge(model=account.model, epsilon=account.limit, adjacency=account.adjacency, unit=account.unit)
+
+
+def _refused(field: str, rule: str, got: Any, remedy: str) -> AccountRefused:
+    return AccountRefused.at(field, rule=rule, got=got, remedy=remedy)

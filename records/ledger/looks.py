@@ -1,0 +1,185 @@
+"""How many runs had an answer from the data of a data set that nothing else counts, and how many may.
+
+Whoever starts a run learns from how it ends: that a value is missing, that a gate holds. What was published without
+epsilon is bounded by its acknowledgement. What spent epsilon is bounded by its account, if it was not next to nothing,
+but for one thing that no epsilon covers: that it came so far says that every value is as declared. Every other answer
+is counted here, also that of a run that was refused for something else: it came past the checks before; and that of a
+table which came out again: only its gates can have been new. A receipt that came back answered nothing new.
+
+    LOOKED, under all that the records are known by, is on disk before anything that the data answer is told   (1)
+    count = the other runs with (1), but for first publications, receipts, and draws of at least ENOUGH,        (2)
+            the first and the last of these only if, where epsilon is spent, they declared nothing anew
+    a run may look while (2) is below the limit of its data set                                                 (3)
+
+Something is declared anew if no earlier look at these records declared it: of a column that is used, its type,
+categories, bounds and rule for missing values; how many records there must be; and by which column everybody is known.
+
+(2) is over all subjects of the run, so that another name of the spec, or none of the data set, begins no new count;
+and (3) takes the smallest limit of all data sets under whose name the same source was looked at. Check and LOOKED are
+one transaction. A run that was killed, failed or waits for its reviewers counts until it is published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.approval.decision import reason_faults
+from penstock.records.ledger._transactions import Sheet, WritingSheet
+from penstock.records.ledger.accounts import dataset_subject, source_subject
+from penstock.records.ledger.limits import AccountRefused, Officer, write_signed
+from penstock.records.log.log import Action, Event, Log, Page
+
+__all__ = ["ALLOWED", "Looks", "LooksExhausted", "allow_looks", "look", "looks", "looks_of"]
+
+# Where no officer said anything: ten answers of yes or no tell 1,024 cases apart. Where epsilon is spent, the answer
+# that all is as declared is among the ten, the first time that it is declared so; the draw itself its account counts.
+ALLOWED = 10
+ENOUGH = Fraction(1, 100)  # a draw that spends less could be asked for as often as anybody likes
+
+
+class LooksExhausted(Refusal):
+    """Too many runs looked at the data for an answer that nothing else counts."""
+
+    code = "looks-exhausted"
+    kind = "budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The runs that count, oldest first, and how many may. names: of whom the limits are."""
+
+    runs: tuple[str, ...]
+    allowed: int
+    names: str = ""
+
+    @property
+    def in_words(self) -> str:
+        return f"{len(self.runs)} of {self.allowed} allowed"
+
+
+def look(
+    log: Log,
+    *,
+    dataset: str | None,
+    source: str,
+    run: str,
+    actor: str,
+    now: datetime,
+    known_by: Iterable[str] = (),
+    declared: Iterable[str] = (),
+) -> None:
+    """Put on record that a run looks at the data, or refuse; only then may anything be told that the data answer.
+
+    known_by: further subjects under which the same records are found again. declared: where epsilon is spent, keyed
+    digests of all that the data are declared to be.
+    """
+    subjects = _subjects(dataset, source, known_by)
+    with log.transaction() as pen:
+        sheet = WritingSheet(pen, actor=actor, now=now)
+        before = _events(sheet, subjects)
+        if any(e.action is Action.LOOKED and e.run == run and e.facts["source"] == source for e in before):
+            return  # it was killed since, and goes on
+        found = _counted(sheet, pen, before, dataset, run)
+        if len(found.runs) >= found.allowed:
+            raise LooksExhausted.at(
+                "budget.dataset",
+                rule=f"{len(found.runs)} runs have looked at these data and published nothing, or declared them anew, "
+                f"and {found.allowed} may, which is the smallest limit of {found.names}: however a run ends, it "
+                "answers something about the data",
+                remedy="Publish what waits; or let an officer see why the others ended, and allow more for the data "
+                "set that the spec names: penstock budget looks DATASET --most NUMBER ...",
+            )
+        told = sorted(declared)
+        facts = {"dataset": dataset, "source": source, **({"declared": told} if told else {})}
+        sheet.write(Action.LOOKED, run=run, facts=facts, subjects=subjects)
+
+
+def looks(log: Log, *, dataset: str | None, source: str, known_by: Iterable[str] = (), but: str | None = None) -> Looks:
+    """What counts for a run of this source under this name, and under all that its records are known by.
+
+    but: a run that is left out, the one that asks.
+    """
+    with log.page() as page:
+        sheet = Sheet(page)
+        return _counted(sheet, page, _events(sheet, _subjects(dataset, source, known_by)), dataset, but)
+
+
+def looks_of(log: Log, dataset: str) -> Looks:
+    """What counts for a data set, whatever files its runs read."""
+    with log.page() as page:
+        sheet = Sheet(page)
+        return _counted(sheet, page, sheet.events(dataset_subject(dataset)), dataset, None)
+
+
+def allow_looks(log: Log, dataset: str, most: int, officer: Officer, *, actor: str, now: datetime) -> None:
+    """Set how many runs may look at a data set and publish nothing, those before included. Signed, with a reason."""
+    AccountRefused.raise_for(reason_faults(officer.reason, needed=True))
+    if not dataset.strip() or not dataset.isprintable():
+        raise AccountRefused.at("dataset", rule="must be a name", got=dataset, remedy="Name the data set.")
+    if most < 1:
+        raise AccountRefused.at("most", rule="must be at least 1", got=most, remedy="Allow one look, or withdraw keys.")
+    with log.transaction() as pen:
+        pen.verify()  # or a withdrawal that was taken out of the log would go unseen
+        sheet = WritingSheet(pen, actor=actor, now=now)
+        write_signed(sheet, pen, Action.LOOKS_LIMITED, dataset, {"looks": most}, officer)
+
+
+def _subjects(dataset: str | None, source: str, known_by: Iterable[str]) -> tuple[str, ...]:
+    named = () if dataset is None else (dataset_subject(dataset),)
+    return tuple(dict.fromkeys((*named, source_subject(source), *known_by)))
+
+
+def _events(sheet: Sheet, subjects: Iterable[str]) -> list[Event]:
+    found = {event.seq: event for subject in subjects for event in sheet.events(subject)}
+    return [found[seq] for seq in sorted(found)]
+
+
+def _counted(sheet: Sheet, page: Page, events: list[Event], dataset: str | None, but: str | None) -> Looks:
+    """(2) and the limit of (3), from the events of all subjects of a run."""
+    looked: dict[str, None] = {}
+    names = {dataset}
+    declared, anew = set[str](), set[str]()
+    costs, repeats = dict[tuple[str, int], Fraction](), set[tuple[str, int]]()
+    bounded, paid = {but}, set[str]()
+    for event in events:
+        facts = event.facts
+        if event.action is Action.LOOKED:
+            looked[event.run] = None
+            names.add(facts["dataset"])
+            if not declared.issuperset(facts.get("declared", ())):
+                anew.add(event.run)
+            declared.update(facts.get("declared", ()))
+        elif event.action is Action.RESERVED:
+            place = (event.run, facts["attempt"])
+            if facts.get("repeats") is not None:
+                repeats.add(place)
+            elif facts["epsilon"] is not None:
+                costs[place] = Fraction(facts["epsilon"])
+        elif event.action is Action.SPENT and costs.get((event.run, facts["attempt"]), Fraction(0)) >= ENOUGH:
+            paid.add(event.run)
+        elif event.action is Action.SETTLED and facts["outcome"] == "published":
+            place = (event.run, facts["attempt"])
+            if place not in repeats:
+                (paid if place in costs else bounded).add(event.run)
+    bounded |= paid - anew
+    left = [run for run in looked if run not in bounded and not _gave_receipt(page, run)]
+    known = sorted(name for name in names if name is not None)
+    return Looks(
+        tuple(left),
+        min((_limit(sheet, name) for name in known), default=ALLOWED),
+        ", ".join(known) or "data without a name",
+    )
+
+
+def _limit(sheet: Sheet, dataset: str) -> int:
+    set_to = [e.facts["looks"] for e in sheet.events(dataset_subject(dataset)) if e.action is Action.LOOKS_LIMITED]
+    return int(set_to[-1]) if set_to else ALLOWED
+
+
+def _gave_receipt(page: Page, run: str) -> bool:
+    """The same spec was published from the same source before, so it passed every check that it passed again."""
+    return any(event.action is Action.FOUND_PUBLISHED for event in page.events(run))

@@ -1,0 +1,108 @@
+"""Where the log stood when something that counts was last added to it, written down in the home.
+
+    <home>/seen.json    number and digest of one event; of several while writers overlap
+
+Whoever puts back an older copy of the database takes back what happened since: a key that was withdrawn, a limit, an
+approval, what was spent. The home is not in the database's hands, so it notices. With M what is written down, and C
+the log as the transaction has scanned it (scan.py):
+
+    every transaction that reads the log requires that C holds M                          (1)
+    after its commit, event h is written down: M := (M without what (1) found in C) + h    (2)
+
+A digest covers all events before it, so a log that holds h holds what h replaced. What another writer wrote down
+meanwhile was not compared with C, and stays: nothing is forgotten for an event of a log that does not hold it.
+
+It is written after the commit: what is written here is in the log for certain, and a crash between the two only leaves
+an older sighting. Each home of a database remembers what it saw itself.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.files import durable
+from penstock.records.files.digest import canonical
+from penstock.records.home import Home
+
+__all__ = ["SEEN", "Memory", "Sighting", "SightingDamaged", "SightingLost", "remembered"]
+
+SEEN = "seen.json"
+Sighting = tuple[int, str]  # number and digest of an event
+
+
+class SightingDamaged(Refusal):
+    """What the home wrote down of the log is not as it was written."""
+
+    code = "sighting-damaged"
+    kind = "integrity"
+
+
+class SightingLost(Refusal):
+    """The event is on record, but the home could not write down that it saw it."""
+
+    code = "sighting-lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What one home remembers of its log. ended: what its runs wrote down, read when the log was opened; what they
+    wrote since stands in the home's own file too."""
+
+    home: Home
+    ended: frozenset[Sighting] = frozenset()
+
+    def sightings(self) -> frozenset[Sighting]:
+        """Every event that this home has seen in the log."""
+        return self.ended | remembered(self.home)
+
+    def note(self, new: Sighting, held: Collection[Sighting]) -> None:
+        """(2). held: what the log of the new event was found to hold."""
+        try:
+            descriptor = os.open(self.home.root / ".seen.lock", os.O_RDWR | os.O_CREAT, durable.PRIVATE)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                kept = sorted((remembered(self.home) - frozenset(held)) | {new})
+                durable.write_whole(self.home.root / SEEN, canonical([{"seq": s, "digest": d} for s, d in kept]))
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise SightingLost.at(
+                SEEN,
+                rule=f"the home must be able to write down where the log stands ({error.strerror})",
+                remedy="It is on record in the log. Check the home's permissions and the free space.",
+            ) from None
+
+
+def remembered(home: Home) -> frozenset[Sighting]:
+    """The events that this home wrote down, none before the first."""
+    try:
+        content = json.loads((home.root / SEEN).read_bytes())
+    except FileNotFoundError:
+        return frozenset()
+    except ValueError:
+        content = None
+    found = frozenset(_sightings(content))
+    if not found:
+        raise SightingDamaged.at(
+            SEEN,
+            rule="must be as it was written",
+            remedy="Restore it, and find out who changed it; nothing is spent or published until then.",
+        )
+    return found
+
+
+def _sightings(content: object) -> list[Sighting]:
+    """What the file says; nothing if any of it is not a sighting."""
+    found = list[Sighting]()
+    for each in content if isinstance(content, list) else ():
+        match each:
+            case {"seq": int(seq), "digest": str(digest)}:
+                found.append((seq, digest))
+            case _:
+                return []
+    return found

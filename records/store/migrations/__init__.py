@@ -1,0 +1,102 @@
+"""The schema of the records, step by step (Alembic). A step that was released is never changed.
+
+`bring_up_to_date` takes whatever database it finds to the newest step, alone among all processes,
+in one transaction: after a kill the database is as before or as after.
+
+    env         how Alembic runs the steps: on the connection and in the transaction of the caller
+    versions/   ?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.store.database import SCHEMA, reading, unavailable, writing
+
+__all__ = ["NEWEST", "VERSION_TABLE", "SchemaRefused", "bring_up_to_date", "is_empty"]
+
+NEWEST = "0003"
+# Not Alembic's usual name: in a shared database that one can be another program's.
+VERSION_TABLE = "penstock_schema"
+_KNOWN = ("0001", "0002", NEWEST)
+_FIRST_TABLES = ("log_events", "log_head")
+_RESTORE = "Find out who could write to the database; restore it from its backup."
+
+
+class SchemaRefused(Refusal):
+    """The database holds other tables than this version of Penstock made."""
+
+    code = "schema-refused"
+    kind = "integrity"
+
+
+def is_empty(engine: Engine) -> bool:
+    """Whether no records were ever made here, or all of them were taken away."""
+    with reading(engine) as connection:
+        return _version(connection, _tables(connection)) is None
+
+
+def bring_up_to_date(engine: Engine, first_rows: Mapping[str, list[dict[str, Any]]]) -> None:
+    """Take the database to the newest step; new tables get their first rows, existing ones never.
+
+    Reading comes first, so that records on a read-only copy can be opened.
+    """
+    with reading(engine) as connection:
+        if _is_current(connection):
+            return
+    try:
+        with writing(engine) as connection:
+            if not _is_current(connection):
+                _upgrade(connection, first_rows)
+    except SQLAlchemyError:
+        raise unavailable() from None
+
+
+def _is_current(connection: Connection) -> bool:
+    """Whether nothing is to be done; refused if tables are missing that were made, or are newer than this code."""
+    there = _tables(connection)
+    version = _version(connection, there)
+    if version is not None and version not in _KNOWN:
+        raise _refused(f"its schema is {version}, newer than this version of Penstock knows", "Update Penstock.")
+    made = {"0001": set(_FIRST_TABLES)}.get(version or "", set(SCHEMA.tables) if version is not None else set())
+    missing = made - there
+    if missing:
+        raise _refused(f"{', '.join(sorted(missing))} was removed", _RESTORE)
+    return version == NEWEST
+
+
+def _version(connection: Connection, there: set[str]) -> str | None:
+    if VERSION_TABLE in there:
+        found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()
+        if len(found) != 1:
+            raise _refused(f"{VERSION_TABLE} must hold one version, and was altered", _RESTORE)
+        return str(found[0])
+    if there & (set(SCHEMA.tables) - set(_FIRST_TABLES)):
+        raise _refused(f"{VERSION_TABLE} was removed", _RESTORE)
+    return "0001" if there & set(_FIRST_TABLES) else None  # version 0.1.0 did not write down its step
+
+
+def _upgrade(connection: Connection, first_rows: Mapping[str, list[dict[str, Any]]]) -> None:
+    from alembic import command  # late: few processes find a database that is not up to date
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
+    config.attributes.update(connection=connection, first_rows=first_rows)
+    if VERSION_TABLE not in inspect(connection).get_table_names() and _version(connection, _tables(connection)):
+        command.stamp(config, "0001")
+    command.upgrade(config, "head")
+
+
+def _tables(connection: Connection) -> set[str]:
+    return set(inspect(connection).get_table_names())
+
+
+def _refused(rule: str, remedy: str) -> SchemaRefused:
+    return SchemaRefused.at("database", rule=rule, remedy=remedy)

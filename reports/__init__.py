@@ -1,0 +1,17 @@
+"""Show: everything that is rendered, from public facts or for the confidential side.
+
+The templates are in templates/.
+
+    catalogue     A release for catalogues: one JSON-LD document that is a StatDCAT-AP 3 description and a schema.org
+                  Dataset
+    codebook      A release for data archives: the codebook of its files as DDI Codebook 2.5
+    deployment    A release for registries of deployments: model, unit, parameters, accounting; in the sections of the
+                  OpenDP registry
+    described     what the descriptions of a release are made from: public facts, and nothing else
+    lineage       openLineage events of a release: which columns came from which, what was masked, which gates were
+                  passed
+    pages         the three pages: the validation page and the report for the house, and the report for the public
+    sdmx          A released table for other platforms: its observations as SDMX-CSV 2.0, its structure as SDMX-ML 3.0
+    table_sheet   A released table as it is drawn on a page: for every number its text and its place on an axis
+    xml_page      XML from a template: what XML cannot hold is replaced, a value that was not given is an error
+"""

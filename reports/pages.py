@@ -1,0 +1,325 @@
+"""The three pages: the validation page and the report for the house, and the report for the public.
+
+Each page is one self-contained HTML text: no script, no outside request, nothing written to disk.
+A value that a template needs and was not given is an error, never a blank. The public page is built
+from its own, smaller set of facts, so a measured value has no way into it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from penstock.mechanisms.guarantee import ADDS_UP, Guarantee
+from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.reports.table_sheet import TableSheet
+
+__all__ = [
+    "ConfidentialReport",
+    "PublicReport",
+    "SecretInReport",
+    "ValidationOutcome",
+    "confidential_report",
+    "number",
+    "public_report",
+    "validation_page",
+]
+
+Facts = Mapping[str, Any]
+RowsAre = Literal["records", "cells"]
+
+_MODELS = {
+    "dp": "differential privacy",
+    "idp": "individual differential privacy",
+    "bdp": "bootstrap differential privacy",
+    "prob_k": "probabilistic k-anonymity",
+    "t_close": "t-closeness, as a ratio of shares",
+    "k_anon": "k-anonymity",
+}
+_VERDICTS = {"pass": "passed", "review": "needs review", "refuse": "refused"}
+_SEVERITY = ("refuse", "review", "pass")
+
+
+class SecretInReport(Refusal):
+    """A parameter that the guarantee lists as secret was on its way to the public page."""
+
+    code = "secret-in-report"
+    kind = "integrity"
+
+
+class ValidationOutcome(Protocol):
+    """What the validation page shows of one expectation."""
+
+    @property
+    def expectation(self) -> str: ...
+    @property
+    def column(self) -> str | None: ...
+    @property
+    def rule(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def success(self) -> bool: ...
+    @property
+    def unexpected(self) -> int | None: ...
+    @property
+    def total(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfidentialReport:
+    """Everything about one run, for those who decide about it.
+
+    records: the rows of the release; rows_are: what they are; source_records: of the source, of which not all may be
+    used.
+    decision: verdict, results [gate, verdict, rule, value, interval, reason].
+    checks: [name, passed, rule, found], the promise re-checked on the output.
+    measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
+    weights, missing]. undefined: names of measures that have no value for these columns.
+    clamped: columns that may be clamped [column, values, clamped, true, bias, biased, cells [cell, true, bias]].
+    validation: expectations, failed. steps: [name, seconds].
+    looks: how many other runs looked at the same data and published nothing or declared them anew, and how many may.
+    """
+
+    name: str
+    run: str
+    started: str
+    spec: Facts
+    guarantee: Guarantee
+    records: int
+    source_records: int
+    decision: Facts
+    checks: Sequence[Facts]
+    measurements: Sequence[Facts]
+    undefined: Sequence[str]
+    validation: Facts
+    steps: Sequence[Facts]
+    versions: Mapping[str, str]
+    looks: str
+    rows_are: RowsAre = "records"
+    clamped: Sequence[Facts] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicReport:
+    """What a data user may know.
+
+    columns: [name, type, domain, outside, categories, role, treatment]; gates: [gate, rule, verdict];
+    files: [name, bytes, sha256]; usage: sentences on how to use the data.
+    records: the rows of the release; rows_are: what they are; table: the figures themselves, where rows are cells.
+    noise: [column, epsilon, order, k, expected_error, unit_error, noise_error], where there is any; the last two in the
+    column's own unit, None for categories.
+    linked: tables beside the records [name, key, columns]; labels: columns told in buckets [column, labels [label,
+    records]], the records over all.
+    """
+
+    name: str
+    release: str
+    date: str
+    records: int
+    guarantee: Guarantee
+    columns: Sequence[Facts]
+    noise: Sequence[Facts]
+    gates: Sequence[Facts]
+    files: Sequence[Facts]
+    usage: Sequence[str]
+    log_head: str
+    rows_are: RowsAre = "records"
+    table: TableSheet | None = None
+    linked: Sequence[Facts] = ()
+    labels: Sequence[Facts] = ()
+
+
+def validation_page(name: str, run: str, results: Sequence[ValidationOutcome]) -> str:
+    """Which expectations failed, with counts and shares, then those that were met. Confidential."""
+    failed = [result for result in results if not result.success]
+    met = [result for result in results if result.success]
+    rows = results[0].total if results else 0
+    return _render("validation.html", name=name, run=run, rows=rows, failed=failed, met=met)
+
+
+def confidential_report(report: ConfidentialReport) -> str:
+    """The decision, its reasons, the promise, every measure, the settings. Confidential."""
+    settings = yaml.safe_dump(dict(report.spec), sort_keys=False, allow_unicode=True, width=100)
+    return _render("confidential.html", report=report, guarantee=report.guarantee, settings=settings)
+
+
+def public_report(report: PublicReport) -> str:
+    """What was promised, how to use the data, what it is not, and how to check the files."""
+    secret = {_plain(item) for item in report.guarantee.secret}
+    SecretInReport.raise_for(
+        Fault(
+            f"guarantee.parameters.{name}",
+            "listed as secret by the guarantee itself",
+            "Remove it from the parameters of the mechanism's guarantee.",
+        )
+        for name in _names(report.guarantee.parameters)
+        if _plain(name) in secret
+    )
+    return _render("public.html", report=report, guarantee=report.guarantee)
+
+
+def number(value: object) -> str:
+    """Three significant digits, small and large numbers as 1e-6; whole numbers in full."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Fraction):
+        return str(value)
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return "undefined"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "minus infinite"
+    short = float(f"{value:.3g}")
+    if short == 0:
+        return "0"
+    if 1e-3 <= abs(short) < 1e6:
+        places = max(0, 2 - math.floor(math.log10(abs(short))))
+        return f"{short:,.{places}f}"
+    digits, exponent = f"{value:.2e}".split("e")
+    return f"{float(digits):g}e{int(exponent)}"
+
+
+def _interval(bounds: Sequence[float] | None) -> str:
+    return "–" if bounds is None else f"{number(bounds[0])} to {number(bounds[1])}"
+
+
+def _share(part: int | None, total: int) -> str:
+    """A percentage that never says 0 % of something or 100 % of not everything."""
+    if part is None or total == 0:
+        return "–"
+    if 0 < part < total:
+        percent = 100 * part / total
+        return "below 0.1 %" if percent < 0.1 else "above 99.9 %" if percent > 99.9 else f"{percent:.1f} %"
+    return "100 %" if part else "0 %"
+
+
+def _size(count: int) -> str:
+    amount, unit = float(count), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{count} bytes" if unit == "bytes" else f"{number(amount)} {unit}"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _breakable(name: str) -> Markup:
+    """A long name that may break after an underscore, so that it fits a narrow screen."""
+    return Markup("_<wbr>").join(name.split("_"))
+
+
+def _range(column: Facts) -> str:
+    """The declared values of a column, from its domain or its categories."""
+    if column.get("domain") is not None:
+        low, high = column["domain"]
+        clamped = "; a value outside counts as the nearest bound" if column.get("outside") == "clamp" else ""
+        return f"{low} to {high}{clamped}"
+    if column.get("categories") is not None:
+        return ", ".join(str(category) for category in column["categories"])
+    return "–"
+
+
+def _verdict(code: str) -> str:
+    return _VERDICTS[code]
+
+
+def _sentence(decision: Facts) -> str:
+    """The decision in one sentence, with the gates that caused it."""
+    verdict, results = decision["verdict"], decision["results"]
+    if verdict == "pass":
+        return f"This release may be published: every gate and re-check passed ({len(results)} in all)."
+    causes = ", ".join(_words(result["gate"]) for result in results if result["verdict"] == verdict)
+    opening = {"review": "This release needs a reviewer's judgement", "refuse": "This release is refused"}[verdict]
+    return f"{opening} because of {causes}." if causes else f"{opening}."
+
+
+def _by_severity(results: Sequence[Facts]) -> list[Facts]:
+    return sorted(results, key=lambda result: _SEVERITY.index(result["verdict"]))
+
+
+def _flat(parameters: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
+    """Nested parameters as (name, value) lines."""
+    for key, value in parameters.items():
+        label = f"{before}{_words(str(key))}"
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{label}: ")
+        elif isinstance(value, list | tuple) and any(isinstance(part, Mapping) for part in value):
+            for place, part in enumerate(value, start=1):
+                yield from _flat(part, f"{label} {place}: ")
+        elif isinstance(value, list | tuple) and any(isinstance(part, list | tuple) for part in value):
+            yield label, "; ".join(", ".join(map(str, part)) or "all together" for part in value)
+        elif isinstance(value, list | tuple):
+            yield label, ", ".join(number(part) for part in value)
+        else:
+            yield label, value
+
+
+def _columns_of(parts: Iterable[Mapping[str, object]]) -> list[str]:
+    """The columns of several by-column results, in order of appearance."""
+    return list(dict.fromkeys(name for part in parts for name in part))
+
+
+def _names(value: object) -> Iterator[str]:
+    """Every key in nested parameters."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            yield str(key)
+            yield from _names(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _names(part)
+
+
+def _plain(text: str) -> str:
+    return text.replace("_", " ").replace("-", " ").strip().lower()
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        adds_up=ADDS_UP.__contains__,
+        breakable=_breakable,
+        by_severity=_by_severity,
+        columns_of=_columns_of,
+        flat=_flat,
+        interval=_interval,
+        model_name=_MODELS.__getitem__,
+        number=number,
+        range=_range,
+        sentence=_sentence,
+        share=_share,
+        size=_size,
+        verdict=_verdict,
+        words=_words,
+    )
+    return environment
+
+
+_ENVIRONMENT = _environment()
+
+
+def _render(template: str, **facts: Any) -> str:
+    return _ENVIRONMENT.get_template(template).render(**facts)

@@ -1,0 +1,217 @@
+"""A released table as it is drawn on a page: for every number its text and its place on an axis.
+
+Rows of one level share an axis for each figure; a total on the axis of its cells would squash them. The axis of a count
+or a sum begins at zero or below. Around a value whose standard error se is published stands
+
+    [value - 1.96 se, value + 1.96 se]                                                                            (1)
+
+About 95 % of the noise lies inside (exactly 95 % of normal noise, 94 % of Laplace noise); sampling error is not in it.
+Numbers are shown to the second digit of the smallest standard error of their column, and without one to five digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.mechanisms.layout import Figure, Layout, error_of
+
+__all__ = ["Axis", "Level", "Mark", "Row", "TableSheet", "described", "must_fit", "sheet_of"]
+
+_HALF_WIDTH = 1.96
+_DIGITS = 5
+_MOST_PLACES = 9
+_WIDEST = 1e15  # from here on numbers are written as 1.2345e+15
+_FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers stand under each other
+_LARGEST = 1e300  # beyond, and below its inverse, axes would overflow
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One number. at, low, high: places of value and interval on the axis, from 0 to 100; None where there is none.
+
+    error: filled up on the left, so that all of a column are of one length.
+    """
+
+    value: str
+    error: str | None
+    at: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    labels: tuple[str, ...]
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The numbers at both ends, and the place of zero if it lies between them."""
+
+    first: str
+    last: str
+    zero: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Rows with the same dimensions. count: how many of them are in the file."""
+
+    dimensions: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    rows: tuple[Row, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableSheet:
+    """What a page shows of a table. levels: totals first, the cells last. errors: whether they are published."""
+
+    figures: tuple[str, ...]
+    descriptions: tuple[str, ...]
+    levels: tuple[Level, ...]
+    cells: int
+    totals: int
+    errors: bool
+
+    @property
+    def shown(self) -> int:
+        return sum(len(level.rows) for level in self.levels)
+
+
+def described(figure: Figure) -> str:
+    """What a figure is, in words."""
+    if figure.column is None:
+        return "number of records" if figure.statistic == "count" else figure.statistic.replace("_", " ")
+    return f"{figure.statistic.replace('_', ' ')} of {figure.column}"
+
+
+def must_fit(layout: Layout, columns: Mapping[str, NDArray[Any]]) -> None:
+    """ValueError unless these are the columns of the layout, row by row."""
+    if missing := [name for name in layout.columns if name not in columns]:
+        raise ValueError(f"the table has no column {', '.join(missing)}")
+    if any(columns[name].shape != (layout.rows,) for name in layout.columns):
+        raise ValueError("every column must have one value for each row of the layout")
+    if any(not np.array_equal(columns[name], codes) for name, codes in layout.codes().items()):
+        raise ValueError("the rows must be in the order of the layout")
+    if any(np.isinf(columns[name]).any() for name in layout.columns):
+        raise ValueError("a figure must be a finite number, or NaN where it is not defined")
+
+
+def sheet_of(layout: Layout, columns: Mapping[str, NDArray[Any]], most_rows: int = 200) -> TableSheet:
+    """The table, or of a long one the totals and the first cells, `most_rows` in all."""
+    must_fit(layout, columns)
+    counts = [stop - start for start, stop in zip(layout.starts, layout.starts[1:], strict=False)]
+    order = [*sorted(range(1, len(counts)), key=lambda place: len(layout.levels[place])), 0]
+    cells, totals = counts[0], sum(counts[1:])
+    room = most_rows - min(cells, max(most_rows // 4, most_rows - totals))
+    levels = []
+    for place in order:
+        shown = min(counts[place], most_rows if place == 0 else room)
+        room -= shown
+        most_rows -= shown
+        levels.append(_level(layout, columns, place, shown))
+    return TableSheet(
+        figures=tuple(figure.name for figure in layout.figures),
+        descriptions=tuple(described(figure) for figure in layout.figures),
+        levels=tuple(levels),
+        cells=cells,
+        totals=totals,
+        errors=layout.errors,
+    )
+
+
+def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, shown: int) -> Level:
+    dimensions = layout.levels[place]
+    rows = slice(layout.starts[place], layout.starts[place] + shown)
+    labels = [[layout.dimensions[name][code] for code in columns[name][rows].tolist()] for name in dimensions]
+    drawn = [
+        _drawn(
+            columns[figure.name][rows].tolist(),
+            columns[error_of(figure.name)][rows].tolist() if layout.errors else [math.nan] * shown,
+            figure,
+        )
+        for figure in layout.figures
+    ]
+    return Level(
+        dimensions=dimensions,
+        axes=tuple(axis for axis, _ in drawn),
+        rows=tuple(
+            Row(tuple(column[row] for column in labels), tuple(marks[row] for _, marks in drawn))
+            for row in range(shown)
+        ),
+        count=layout.starts[place + 1] - layout.starts[place],
+    )
+
+
+def _drawn(values: Sequence[float], errors: Sequence[float], figure: Figure) -> tuple[Axis, list[Mark]]:
+    """One figure of the rows of a level: its axis, and a mark for each row with the interval (1)."""
+    half_widths = [_HALF_WIDTH * error for error in errors]
+    intervals = [(value - half, value + half) for value, half in zip(values, half_widths, strict=True)]
+    ends = [end for end in (*values, *(end for ends in intervals for end in ends)) if _drawable(end)]
+    if figure.statistic in ("count", "sum") or not ends:
+        ends.append(0.0)
+    low, high, step = _round_ends(min(ends), max(ends))
+    places = _places(values, errors)
+
+    def on_axis(number: float) -> float | None:
+        return round(100 * (number - low) / (high - low), 2) if _drawable(number) else None
+
+    stated = ["" if math.isnan(error) else _text(error, places) for error in errors]
+    width = max(map(len, stated), default=0)
+    marks = [
+        Mark(
+            value=_text(value, 0 if figure.whole else places),
+            error=text.rjust(width, _FIGURE_SPACE) if text else None,
+            at=on_axis(value),
+            low=on_axis(interval[0]),
+            high=on_axis(interval[1]),
+        )
+        for value, text, interval in zip(values, stated, intervals, strict=True)
+    ]
+    of_ends = max(0, -math.floor(math.log10(step)))
+    return Axis(_text(low, of_ends), _text(high, of_ends), on_axis(0.0) if low < 0 < high else None), marks
+
+
+def _drawable(number: float) -> bool:
+    return abs(number) < _LARGEST
+
+
+def _round_ends(low: float, high: float) -> tuple[float, float, float]:
+    """Round numbers around low and high, ten to twenty-five steps of 1, 2 or 5 apart, and the step."""
+    if high - low < 1e-12 * max(abs(low), abs(high)) or high - low < 1 / _LARGEST:
+        half = abs(high) / 2 if abs(high) > 1 / _LARGEST else 0.5
+        low, high = low - half, high + half
+    most = (high - low) / 10
+    unit = 10.0 ** math.floor(math.log10(most))
+    step = max(unit * factor for factor in (1, 2, 5) if factor == 1 or unit * factor <= most)
+    return math.floor(low / step) * step, math.ceil(high / step) * step, step
+
+
+def _places(values: Sequence[float], errors: Sequence[float]) -> int:
+    """How many decimals a column of numbers needs."""
+    stated = [error for error in errors if error > 1 / _LARGEST]
+    sizes = [abs(value) for value in values if 1 / _LARGEST < abs(value) < _LARGEST]
+    if stated:
+        places = 1 - math.floor(math.log10(min(stated)))
+    else:
+        places = _DIGITS - 1 - math.floor(math.log10(max(sizes, default=1.0)))
+    return min(max(places, 0), _MOST_PLACES)
+
+
+def _text(number: float, places: int) -> str:
+    if isinstance(number, int):
+        return f"{number:,}"
+    if math.isnan(number):
+        return "undefined"
+    if abs(number) >= _WIDEST or places > _MOST_PLACES:
+        return f"{number:.{_DIGITS}g}"
+    text = f"{number:,.{places}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text

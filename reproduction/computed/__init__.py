@@ -1,0 +1,63 @@
+"""What the sources computed, kept to recompute their printed tables. Reproduction, no guarantee.
+
+optimal_noise         variances, intervals and regions of the noise that the thesis calls optimal
+record_wise_laplace   the thesis' noise, U / (k epsilon) on every record and attribute, on the thesis' groups,
+                      and the exact error of that noise
+census_tables         that noise, MDAV and the corners in turn on one file, as the thesis compares them
+individual_tables     intervals and errors that individual differential privacy compares itself by
+bootstrap_tables      the ranges inside cells that a paper takes for sensitivities, and its tables of them
+
+The sources promise more for these than holds, and the modules say why. So nothing here can be
+published: every function returns a bare array and never a `Protected`, a release accepts nothing else, no spec
+can name what is here, and no other module of the product imports it but the command that prints these tables beside the
+sources' own, penstock.reproduction.tables, which nothing on the way of a release imports.
+
+    _smooth   smooth sensitivity of the median, and the noise that goes with it
+"""
+
+from __future__ import annotations
+
+from penstock.reproduction.computed.bootstrap_tables import (
+    printed_scales,
+    printed_sensitivities,
+    ratios_of_accuracy,
+    shares_of_totals,
+)
+from penstock.reproduction.computed.census_tables import corner_means, masked_runs, mdav_means, relative_changes
+from penstock.reproduction.computed.individual_tables import clamped_count_error, errors_of_counts, intervals_of_medians
+from penstock.reproduction.computed.optimal_noise import (
+    least_variances,
+    least_widths,
+    regions_of_box_noise,
+    regions_of_laplace_noise,
+)
+from penstock.reproduction.computed.record_wise_laplace import (
+    add_noise,
+    corner_groups,
+    expected_squared_error,
+    group_means,
+    observed_bounds,
+)
+
+__all__ = [
+    "add_noise",
+    "clamped_count_error",
+    "corner_groups",
+    "corner_means",
+    "errors_of_counts",
+    "expected_squared_error",
+    "group_means",
+    "intervals_of_medians",
+    "least_variances",
+    "least_widths",
+    "masked_runs",
+    "mdav_means",
+    "observed_bounds",
+    "printed_scales",
+    "printed_sensitivities",
+    "ratios_of_accuracy",
+    "regions_of_box_noise",
+    "regions_of_laplace_noise",
+    "relative_changes",
+    "shares_of_totals",
+]

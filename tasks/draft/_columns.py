@@ -1,0 +1,143 @@
+"""One column of a draft: how it is stored, what another tool tells about it, and what is left to decide.
+
+Bounds are never read from the data. Categories are listed from a code book, or else if they are frequent in the data:
+a rare value may be a person.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import yaml
+
+from penstock.tasks.draft._values import frequent_values, has_missing
+from penstock.tasks.importers.imported_column import Told
+
+__all__ = ["column_line", "comment", "quoted"]
+
+
+def column_line(dataset: ds.Dataset, field: pa.Field, told: Told) -> str:
+    """The line of the column, as it is stored; a comment if it cannot be released."""
+    name, stored = quoted(field.name), field.type
+    value = stored.value_type if pa.types.is_dictionary(stored) else stored
+    whole, broken = pa.types.is_integer(value), pa.types.is_floating(value) or pa.types.is_decimal(value)
+    text = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
+    if told.left_out:
+        return f"    {comment(f'{name}: left out ({_joined(told.remarks)})')}"
+    if not (whole or broken or text):
+        return f"    {comment(f'{name}: stored as {stored}, which a release cannot hold; convert it first')}"
+    if told.role in ("identifier", "weight"):
+        return _line(
+            name, f"role: {told.role}", [*told.remarks, *_misfit(told.role == "weight" and text, stored)], told
+        )
+    if told.role is None and told.kind in (None, "number") and not text and _LIKE_A_WEIGHT.search(field.name):
+        return _line(name, "role: weight", [*told.remarks, "a sampling weight?"], told)
+    if told.kind == "number" or (told.kind is None and not text):
+        return _number_line(dataset, field, told, whole=whole, text=text)
+    return _category_line(dataset, field, told, whole=whole, text=text)
+
+
+def quoted(value: str | Sequence[str | int | float]) -> str:
+    """Text, or a list, as YAML reads it again, on one line; texts are in quotes."""
+    if not isinstance(value, str) and value and not isinstance(value[0], str):
+        return yaml.safe_dump(value, default_flow_style=True, width=float("inf")).strip()
+    # Texts in JSON are texts in YAML, but for what JSON lets stand as it is; PyYAML would look at each letter.
+    written = json.dumps(value, ensure_ascii=False)
+    return _NOT_IN_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
+def _number_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: bool, text: bool) -> str:
+    role = told.role or ("quasi_identifier" if whole else "confidential")
+    remarks = [*told.remarks, *_misfit(text, field.type)]
+    bounds: list[int] | list[float] = [0, 0]
+    if told.domain is not None:
+        bounds = [math.floor(told.domain[0]), math.ceil(told.domain[1])] if whole else list(told.domain)
+        remarks += _undecided(told, f"the range of the code book, {_IF_DECLARED}")
+    else:
+        remarks += _undecided(told, "lowest and highest possible value")
+    remarks += _gaps(dataset, field.name)
+    kind = "integer" if whole else "continuous"
+    return _line(quoted(field.name), f"role: {role}, type: {kind}, domain: {quoted(bounds)}", remarks, told)
+
+
+def _gaps(dataset: ds.Dataset, name: str) -> list[str]:
+    return ["values are missing, so choose a missing rule"] if has_missing(dataset, name) else []
+
+
+def _undecided(told: Told, what: str) -> list[str]:
+    return [what] if told.role else [f"role, and {what}"]
+
+
+def _category_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: bool, text: bool) -> str:
+    name = quoted(field.name)
+    remarks = [*told.remarks, *_misfit(not (whole or text), field.type)]
+    frequent, complete, few = frequent_values(dataset, field.name) if text else ([], False, True)
+    listed: list[str] | list[int] = []
+    if told.codes:
+        listed = _from_code_book(told, frequent) if text else _whole_numbers(told.codes)
+        remarks.append(
+            f"categories of the code book, {_IF_DECLARED}"
+            if listed
+            else "codes that are no whole numbers: list categories"
+        )
+    elif not few and told.role is None and told.kind is None:
+        return _line(name, "role: identifier", [*remarks, "too many or too long values for a category"], told)
+    elif text and few:
+        listed = frequent
+        if not complete:
+            remarks.append("complete the list from your code book; rare values are not listed")
+    else:
+        remarks.append("list every category from your code book")
+    if told.codes or not text:
+        remarks += _gaps(dataset, field.name)
+    if told.kind == "ordinal":
+        remarks.append("from lowest to highest?")
+    if told.role is None and (told.codes or not remarks or told.remarks):
+        remarks.append("role")
+    role = told.role or "quasi_identifier"
+    kind = "ordinal" if told.kind == "ordinal" else "nominal"
+    return _line(name, f"role: {role}, type: {kind}, categories: {quoted(listed)}", remarks, told)
+
+
+def _from_code_book(told: Told, frequent: list[str]) -> list[str]:
+    """Codes, or their labels if the data hold these."""
+    by_code, by_label = set(frequent) & set(told.codes), set(frequent) & set(told.labels)
+    return list(told.labels if len(by_label) > len(by_code) else told.codes)
+
+
+def _whole_numbers(codes: Sequence[str]) -> list[int]:
+    """Codes such as 1, 01 and 1.0; none where one of them is no whole number."""
+    if not all(re.fullmatch(r"[+-]?\d{1,15}(\.0*)?", code) for code in codes):
+        return []
+    return [int(code.partition(".")[0]) for code in codes]
+
+
+def _misfit(wrong: bool, stored: pa.DataType) -> list[str]:
+    return [f"stored as {stored}, so convert it first"] if wrong else []
+
+
+def _line(name: str, facts: str, remarks: Sequence[str], told: Told) -> str:
+    label = f"{quoted(told.label[:_LONGEST_LABEL])} " if told.label else ""
+    return f"    {name}: {{{facts}}}  {comment(f'{label}REVIEW: {_joined(remarks)}')}"
+
+
+def comment(text: str) -> str:
+    """A comment of one line, whatever the text holds: a type is written with the names of its fields."""
+    return f"# {_NOT_IN_A_LINE.sub(' ', text[:_LONGEST_COMMENT])}"
+
+
+def _joined(remarks: Sequence[str]) -> str:
+    return "; ".join(remarks)
+
+
+_LIKE_A_WEIGHT = re.compile("weight|wgt", re.IGNORECASE)
+_LONGEST_LABEL = 80
+_LONGEST_COMMENT = 2000
+# Ends of lines, as YAML and editors know them, and what no text may hold.
+_NOT_IN_A_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_IF_DECLARED = "right only if nobody took it from the data"

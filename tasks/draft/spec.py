@@ -1,0 +1,145 @@
+"""A first draft of a spec from a Parquet file. It decides nothing that concerns privacy.
+
+Roles are guesses, or what a file of another tool tells; they are marked REVIEW. Bounds that nobody declared, k, and a
+unit with several records are left so that the draft is refused until a person has decided.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from penstock.mechanisms.columns import MOST_COLUMNS
+from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.records.files.outside_values import OutsideWrong, require_values
+from penstock.records.files.outside_yaml import from_yaml
+from penstock.tasks.draft._columns import column_line, comment, quoted
+from penstock.tasks.draft._values import folded
+from penstock.tasks.files.memory_needed import require_room_to_look
+from penstock.tasks.files.source_files import SourceUnreadable, source_files
+from penstock.tasks.importers.imported_column import RolesRefused, Told, ToldRoles
+
+__all__ = ["NamesRefused", "draft_spec"]
+
+
+class NamesRefused(Refusal):
+    """The names of the columns cannot stand in a spec."""
+
+    code = "names-refused"
+    kind = "data"
+
+
+_UNTOLD = ToldRoles(origin="", columns={}, whole_file=False)
+_MOST_NAMES = 10
+
+
+def draft_spec(path: Path, roles: ToldRoles | None = None) -> str:
+    """The draft as YAML text. roles: what another tool's file tells about the columns."""
+    told = roles or _UNTOLD
+    source_files(str(path))  # refuses what is no file of data; to open a pipe would be to wait for it
+    try:
+        partitioning = "hive" if path.is_dir() else None
+        dataset = ds.dataset(str(path), format="parquet", partitioning=partitioning)
+        names = _names(dataset)
+        comments = _comments(told, names)
+        require_room_to_look(dataset)
+        looked_at = folded(str(path), dataset, partitioning)
+        lines = [column_line(looked_at, field, _about(field.name, told)) for field in dataset.schema]
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise SourceUnreadable.at(
+            "DATA", rule="must be readable, complete Parquet", got=str(path), remedy="Check the path and the files."
+        ) from None
+    draft = _draft(path, told, comments, lines)
+    _require_the_same(draft, [name for name, line in zip(names, lines, strict=True) if not line.startswith("    #")])
+    return draft
+
+
+def _names(dataset: ds.Dataset) -> list[str]:
+    """The names of the columns, if a spec can hold them."""
+    if len(dataset.schema) > MOST_COLUMNS:
+        rule, remedy = f"at most {MOST_COLUMNS:,} columns", "Choose those that may be released, and write them apart."
+        raise SourceUnreadable.at("DATA", rule=rule, got=f"{len(dataset.schema):,}", remedy=remedy)
+    names = list(dataset.schema.names)
+    require_values("DATA", names, NamesRefused)
+    if len(set(names)) < len(names):
+        raise NamesRefused.at("DATA", rule="no column twice", remedy="Remove or rename one of them.")
+    return names
+
+
+def _require_the_same(draft: str, expected: list[str]) -> None:
+    """The draft is read again: what it says must be what was put into it, whatever names and categories are."""
+    try:
+        said = list(from_yaml(draft)["source"]["columns"] or ())
+    except OutsideWrong:
+        said = None
+    if said != expected:
+        rule = "names and categories must be text that a spec can hold, without control characters"
+        raise NamesRefused.at("DATA", rule=rule, remedy="Rename them.")
+
+
+def _draft(path: Path, told: ToldRoles, comments: list[str], lines: list[str]) -> str:
+    name = "".join(c if c.isalnum() and c.isascii() else "-" for c in path.stem.lower()).strip("-")[:80]
+    return "\n".join(
+        [
+            "# A draft. Lines marked REVIEW need your decision; `penstock plan` refuses the spec until they have it.",
+            *comments,
+            f"name: {quoted(name or 'release')}",
+            "source:",
+            f"  path: {quoted(os.path.realpath(path))}",
+            _unit_line(told.unit),
+            "  columns:  # remove the columns that are not to be released",
+            *lines,
+            "validate:",
+            "  min_rows: 1  # REVIEW: fewest records a complete file has",
+            "protect:",
+            "  - mechanism: probabilistic_k_anonymity",
+            "    method: ir_swap  # REVIEW: mdav_id, mdav_swap or ir_swap",
+            "    k: 0  # REVIEW: smallest group; the chance of a right guess is at most 1/k",
+            "gates:  # REVIEW: the limits that this release must keep",
+            "  - {measure: average_risk, max: 0}",
+            "  - {measure: correlation_change, max: 0.02}",
+            "approve: {reviewers: 0}",
+            "publish:",
+            "  path: published  # REVIEW: relative to this file",
+            "  formats: [parquet, csv]",
+            "",
+        ]
+    )
+
+
+def _about(name: str, told: ToldRoles) -> Told:
+    if name in told.columns:
+        return told.columns[name]
+    return Told(remarks=(f"not in the {told.origin}",)) if told.columns else Told()
+
+
+def _comments(told: ToldRoles, names: list[str]) -> list[str]:
+    """What the whole file tells; refuses a file about other data."""
+    if not told.columns:
+        return []
+    absent = [name for name in told.columns if name not in names]
+    if told.whole_file:
+        RolesRefused.raise_for(
+            Fault(
+                "--roles", "every column that it names must be in the data", "Correct the name or the file.", repr(name)
+            )
+            for name in absent
+        )
+    if len(absent) == len(told.columns):
+        raise RolesRefused.at("--roles", rule="must describe a column of the data", remedy="Check both files.")
+    remarks = list(told.remarks)
+    if absent:
+        more = f" and {len(absent) - _MOST_NAMES} more" if len(absent) > _MOST_NAMES else ""
+        remarks.append(f"not in the data: {', '.join(map(quoted, absent[:_MOST_NAMES]))}{more}")
+    said = (f"Roles from the {told.origin}.", *(f"{remark[0].upper()}{remark[1:]}." for remark in remarks))
+    return [comment(each) for each in said]
+
+
+def _unit_line(unit: str | None) -> str:
+    if unit is None:
+        return "  unit: row"
+    ways = "row, if each has one record; or choose a mechanism with rows_per_unit, as k-anonymity protects rows"
+    return f"  unit: {quoted(unit)}  # REVIEW: {ways}"

@@ -1,0 +1,226 @@
+"""Tables on the confidential side of one run, and the released Parquet and CSV files.
+
+Steps exchange references, never rows: a working table is a folder with one file of bare numbers per column,
+which the next step reads without decoding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.parallel import in_parallel
+from penstock.mechanisms.spreadsheet import escaped
+
+__all__ = [
+    "category_codes",
+    "load_columns",
+    "read_release",
+    "save_columns",
+    "with_texts",
+    "write_csv",
+    "write_release",
+    "write_rows",
+]
+
+GUARANTEE_KEY = b"penstock.guarantee"
+ROW_GROUP = 1 << 16
+
+
+def save_columns(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write a working table. Column names go into an index, so that none can name a path."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    if any(values.dtype.hasobject for values in columns.values()):
+        raise ValueError("a working table holds numbers only")
+
+    def save(place: int, values: NDArray[Any]) -> None:
+        values.tofile(folder / f"{place}.column")
+
+    in_parallel(save, range(len(columns)), columns.values())
+    index = [[name, values.dtype.str, len(values)] for name, values in columns.items()]
+    (folder / "index.json").write_text(json.dumps(index), encoding="utf-8")
+
+
+def load_columns(folder: Path, rows: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
+    """A working table, or some rows of it. Read, not mapped: page faults cost several times the copy.
+
+    NumPy's own files begin with a header that is parsed as Python, and up to Python 3.11.7 two threads that parse
+    at the same time may both fail.
+    """
+    index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+
+    def load(place: int) -> NDArray[Any]:
+        _, kind, length = index[place]
+        values: NDArray[Any] = np.fromfile(folder / f"{place}.column", dtype=np.dtype(kind))
+        if len(values) != length:
+            raise ValueError("a column of a working table is not as it was written")
+        return values if rows is None else values[rows]
+
+    names = [name for name, _, _ in index]
+    return dict(zip(names, in_parallel(load, range(len(names))), strict=True))
+
+
+def write_release(
+    path: Path,
+    columns: Mapping[str, NDArray[Any]],
+    declared: Mapping[str, Column],
+    guarantee: Guarantee,
+    origin: NDArray[np.int64],
+) -> None:
+    """The released table as Parquet, row i from source row origin[i], its guarantee in the file's metadata.
+
+    Written and shuffled by groups of rows, so that no second copy of the table is held.
+    """
+
+    def shuffled(name: str, rows: slice) -> NDArray[Any]:
+        return np.take(columns[name], origin[rows])
+
+    write_rows(path, {name: declared[name] for name in columns}, guarantee, len(origin), shuffled)
+
+
+def write_rows(
+    path: Path,
+    declared: Mapping[str, Column],
+    guarantee: Guarantee,
+    records: int,
+    values_of: Callable[[str, slice], NDArray[Any]],
+) -> None:
+    """The released table as Parquet; `values_of` gives some rows of a column, which are asked for in order."""
+    fields = [pa.field(name, _arrow_type(column)) for name, column in declared.items()]
+    schema = pa.schema(fields, {GUARANTEE_KEY: guarantee.model_dump_json().encode()})
+    categorical = [name for name, column in declared.items() if column.categories is not None]
+
+    def gather(start: int) -> pa.Table:
+        rows = slice(start, min(start + ROW_GROUP, records))
+        arrays = [_to_arrow(values_of(name, rows), column) for name, column in declared.items()]
+        return pa.table(arrays, schema=schema)
+
+    # Dictionaries only help categories; on numbers they cost a third of the writing time.
+    with pq.ParquetWriter(path, schema, use_dictionary=categorical) as writer, ThreadPoolExecutor(1) as ahead:
+        for table in _ahead_of_use(ahead, gather, range(0, records, ROW_GROUP)):
+            writer.write_table(table, row_group_size=ROW_GROUP)
+
+
+def read_release(
+    path: Path, declared: Mapping[str, Column], origin: NDArray[np.int64], only: str | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns of a released file, or one of them, in the order of the source rows, categories as codes."""
+    columns: dict[str, NDArray[Any]] = {}
+    categorical = [name for name, column in declared.items() if column.categories is not None]
+    with pq.ParquetFile(path, read_dictionary=categorical) as file, ThreadPoolExecutor(1) as ahead:
+        start = 0
+        read = partial(file.read_row_group, columns=None if only is None else [only])
+        for table in _ahead_of_use(ahead, read, range(file.num_row_groups)):
+            rows = origin[start : start + table.num_rows]
+            start += table.num_rows
+            for name in table.column_names:
+                values = _from_arrow(table.column(name), declared[name])
+                if name not in columns:
+                    columns[name] = np.empty(len(origin), values.dtype)
+                elif values.dtype.kind == "f" and columns[name].dtype.kind == "i":  # the first missing integer
+                    columns[name] = columns[name].astype(np.float64)
+                columns[name][rows] = values
+    if start != len(origin):
+        raise ValueError("the released file must have one row for each source row")
+    return columns
+
+
+def _ahead_of_use(
+    thread: ThreadPoolExecutor, make: Callable[[int], pa.Table], places: Iterable[int]
+) -> Iterator[pa.Table]:
+    """`map(make, places)`, the next one made on the thread while the present one is used."""
+    coming = None
+    for place in places:
+        ready, coming = coming, thread.submit(make, place)
+        if ready is not None:
+            yield ready.result()
+    if coming is not None:
+        yield coming.result()
+
+
+def write_csv(release: Path, path: Path, *, escape: bool = False) -> None:
+    """The released Parquet file again as CSV; missing values are empty.
+
+    By row groups: pyarrow's own iterator reads the whole file ahead. escape: texts that a spreadsheet would run.
+    """
+    with pq.ParquetFile(release) as source, open(path, "wb") as sink:
+        fields = [
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in source.schema_arrow
+        ]
+        plain = pa.schema(fields)
+        written = pa.schema([field.with_name(escaped(field.name)) for field in fields]) if escape else plain
+        with pyarrow.csv.CSVWriter(sink, written) as writer:
+            for place in range(source.num_row_groups):
+                rows = source.read_row_group(place).cast(plain)
+                writer.write_table(with_texts(rows, escaped).cast(written) if escape else rows)
+        sink.flush()
+        os.fsync(sink.fileno())
+
+
+def with_texts(table: pa.Table, change: Callable[[str], str]) -> pa.Table:
+    """The table with its texts, also those of its names, changed; each different text once."""
+    changed = []
+    for column in table.columns:
+        if pa.types.is_string(column.type):
+            encoded = column.combine_chunks().dictionary_encode()
+            texts = pa.array([change(text) for text in encoded.dictionary.to_pylist()], pa.string())
+            column = pa.DictionaryArray.from_arrays(encoded.indices, texts).dictionary_decode()
+        changed.append(column)
+    return pa.table(changed, names=[change(name) for name in table.column_names])
+
+
+def _arrow_type(column: Column) -> pa.DataType:
+    if column.categories is not None:
+        return pa.int64() if isinstance(column.categories[0], int) else pa.dictionary(pa.int32(), pa.string())
+    return pa.int64() if column.type == "integer" else pa.float64()
+
+
+def _to_arrow(values: NDArray[Any], column: Column) -> pa.Array:
+    if column.categories is not None:
+        codes = pa.array(values.astype(np.int32, copy=False), mask=values < 0)
+        encoded = pa.DictionaryArray.from_arrays(codes, pa.array(column.categories))
+        return encoded.cast(_arrow_type(column))
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+        if column.type == "integer":
+            return pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
+        return pa.array(values, mask=missing if missing.any() else None)
+    return pa.array(values).cast(_arrow_type(column))
+
+
+def _from_arrow(stored: pa.ChunkedArray, column: Column) -> NDArray[Any]:
+    if column.categories is not None:
+        return category_codes(stored, column.categories)
+    if stored.null_count:
+        return pc.fill_null(stored.cast(pa.float64()), float("nan")).to_numpy()  # type: ignore[no-any-return]
+    return stored.to_numpy()  # type: ignore[no-any-return]
+
+
+def category_codes(stored: pa.ChunkedArray, categories: tuple[Any, ...]) -> NDArray[np.int32]:
+    """Codes into `categories`, -1 where a value is missing or not among them."""
+    codes = []
+    for chunk in stored.chunks:
+        if pa.types.is_dictionary(chunk.type):
+            # Few texts are compared; the many rows only look up what became of theirs.
+            known = pc.index_in(chunk.dictionary, value_set=pa.array(categories, chunk.type.value_type))
+            chunk_codes = pc.take(known, chunk.indices)
+        else:
+            chunk_codes = pc.index_in(chunk, value_set=pa.array(categories, chunk.type))
+        codes.append(pc.fill_null(chunk_codes, -1).to_numpy().astype(np.int32, copy=False))
+    return np.concatenate(codes) if codes else np.empty(0, np.int32)

@@ -1,0 +1,106 @@
+"""Whether there is memory for what the footers of a source announce, asked before any row is read.
+
+A constant column takes no room in a file and as much as any other in memory, so the size of a file says nothing.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections import Counter
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from penstock.mechanisms.columns import Column
+from penstock.tasks.files.source_files import unreadable
+from penstock.tasks.parts.working_copy import SourceTooLarge, text_bytes
+
+__all__ = ["available", "require_room", "require_room_to_look"]
+
+# As measured from source to bundle (docs/scale.md): 16 to 41 bytes for each value of a release at once. A column that
+# is only looked at once takes its decoded form and a copy; the digest of values takes two words a record.
+_A_VALUE_KEPT, _A_VALUE_SEEN, _A_RECORD = 40, 16, 16
+
+
+def require_room(dataset: ds.Dataset, columns: Mapping[str, Column], kept: Collection[str]) -> None:
+    """Refuse a source whose columns do not fit into memory; kept: those that later steps hold too."""
+    a_record = _A_RECORD + text_bytes({name: columns[name] for name in kept})
+    a_record += sum(_A_VALUE_KEPT if name in kept else _A_VALUE_SEEN for name in columns)
+    records, texts = _announced(dataset)
+    if records * a_record + sum(texts.values()) > available():
+        raise SourceTooLarge.at(
+            "source.path",
+            rule="its declared columns, decoded, take more memory than there is",
+            remedy="Run where there is more, declare fewer columns, or set run.memory, which reads it in parts.",
+        )
+
+
+def require_room_to_look(dataset: ds.Dataset) -> None:
+    """Refuse a source of which not even one column would fit; columns are looked at one after the other."""
+    records, texts = _announced(dataset)
+    if records * _A_VALUE_SEEN + max(texts.values(), default=0) > available():
+        raise SourceTooLarge.at(
+            "DATA",
+            rule="each of its columns, decoded, must fit into the memory that there is",
+            remedy="Run where there is more, or draft from some of the files.",
+        )
+
+
+def _announced(dataset: ds.Dataset) -> tuple[int, Counter[str]]:
+    """The number of records and the bytes of their texts by the footers; refused if these contradict themselves."""
+    texts = {field.name for field in dataset.schema if not _has_width(field.type)}
+    records, size = 0, Counter[str]()
+    for fragment in dataset.get_fragments():
+        try:
+            groups, footer = fragment.row_groups, fragment.metadata
+            whole = sum(footer.row_group(place).num_rows for place in range(footer.num_row_groups))
+        except (pa.ArrowException, OSError) as error:
+            raise unreadable(dataset.filesystem, fragment.path, error) from None
+        if whole != footer.num_rows or any(group.num_rows < 0 for group in groups):
+            raise unreadable(dataset.filesystem, fragment.path, ValueError("the footer contradicts itself"))
+        records += sum(group.num_rows for group in groups)
+        for place in range(footer.num_columns):
+            name = footer.schema.column(place).name
+            if name in texts:
+                size[name] += sum(
+                    max(0, footer.row_group(group.id).column(place).total_uncompressed_size) for group in groups
+                )
+    return records, size
+
+
+def _has_width(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
+
+
+def available() -> int:
+    """Bytes that this process can still take: of the machine, of its group of processes, of its own address space."""
+    free = [psutil.virtual_memory().available, *_left_of_groups()]
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY:
+        free.append(most - psutil.Process().memory_info().vms)
+    return max(0, min(free))
+
+
+def _left_of_groups(own: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> list[int]:
+    """What Linux control groups (version 2) leave, from the process's own to the outermost; none elsewhere."""
+    try:
+        paths = [line.partition("::")[2] for line in own.read_text().splitlines() if line.startswith("0::")]
+    except OSError:
+        return []
+    left = []
+    for path in paths:
+        here = root / path.strip("/")
+        for group in (here, *(above for above in here.parents if above.is_relative_to(root))):
+            try:
+                most = (group / "memory.max").read_text().strip()
+                told = (group / "memory.stat").read_text().split()
+            except OSError:
+                continue
+            if most.isdigit():
+                # Not memory.current: that counts the cache of files, which the system gives up.
+                used = dict(zip(told[::2], map(int, told[1::2]), strict=True))
+                left.append(int(most) - used.get("anon", 0) - used.get("shmem", 0))
+    return left

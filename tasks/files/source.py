@@ -1,0 +1,323 @@
+"""Reading confidential Parquet: a file, a folder, or a Hive-partitioned folder, here or in an object store.
+
+Only the named columns are read, and direct identifiers are not even read, but for the one that tells whose record
+it is: of that, only which records are the same unit's is kept. What comes out are the arrays that mechanisms speak
+(see penstock.mechanisms.columns); everything else is refused, without a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import (
+    ColumnDuplicated,
+    ColumnMissing,
+    ColumnTypeWrong,
+    Fault,
+    TableEmpty,
+    ValueMissing,
+    ValueOutsideDomain,
+)
+from penstock.tasks.files.columns import category_codes
+from penstock.tasks.files.fingerprint import Fingerprint
+from penstock.tasks.files.memory_needed import require_room
+from penstock.tasks.files.source_files import SourceFiles, SourceUnreadable, partition_of, source_files, unreadable
+
+__all__ = [
+    "SourceUnreadable",
+    "changed",
+    "count_rows",
+    "open_source",
+    "read_source",
+    "source_state",
+]
+
+
+def open_source(
+    path: str, declared: Mapping[str, Column], *, unit: str | None = None, file: str | None = None
+) -> ds.Dataset:
+    """The source as a data set whose schema fits the declared columns; reads no row.
+
+    unit: the identifier that tells whose record it is, if a unit may have several. file: only this one of the source.
+    """
+    wanted = _wanted(declared, unit)
+    source = source_files(path, only=file)
+    keys = _folder_keys(source)
+    by_folder = [name for name in wanted if name in keys]
+    try:
+        schemas = dict.fromkeys(pq.read_schema(file, filesystem=source.system) for file in source.names)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise unreadable(source.system, source.root, error) from None
+    # Every file is checked: a file that lacks a column would otherwise be filled with missing values.
+    for schema in schemas:
+        _require_fit(schema, {name: column for name, column in wanted.items() if name not in keys})
+    stored = [name for name in wanted if name not in keys]
+    ColumnDuplicated.raise_for(
+        Fault(f"source.columns.{name}", "must not be both a folder and stored in a file", "Remove one of the two.")
+        for name in by_folder
+        if any(name in schema.names for schema in schemas)
+    )
+    # They are read in the type of the first, and a number in a narrower one is another number.
+    ColumnTypeWrong.raise_for(
+        Fault(f"source.columns.{name}.type", "every file must store it in the same type", "Save the files alike.")
+        for name in stored
+        if len({_plain_type(schema.field(name).type) for schema in schemas}) > 1
+    )
+    types = [(key, _folder_type(wanted[key]) if key in wanted else pa.string()) for key in keys]
+    try:
+        partitioning = ds.partitioning(pa.schema(types), flavor="hive") if keys else None
+        return ds.dataset(
+            source.names,
+            filesystem=source.system,
+            format=ds.ParquetFileFormat(
+                # A text that comes again takes no room in a file; unfolded it would take as much each time.
+                dictionary_columns={name for name in wanted if wanted[name].categories or name == unit},
+                # A flipped bit is another value, not a damaged one, unless the file has sums of its pages.
+                default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True),
+            ),
+            schema=pa.schema(
+                [(name, _read_type(next(iter(schemas)).field(name).type)) for name in stored]
+                + [field for field in types if field[0] in by_folder]
+            ),
+            partitioning=partitioning,
+            partition_base_dir=source.root if by_folder else None,
+        )
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise unreadable(source.system, source.root, error) from None
+
+
+def _wanted(declared: Mapping[str, Column], unit: str | None) -> dict[str, Column]:
+    """The columns that are read."""
+    return {name: column for name, column in declared.items() if column.role != "identifier" or name == unit}
+
+
+def _folder_keys(source: SourceFiles) -> list[str]:
+    """Column names that Hive folders such as region=N give, outermost first."""
+    return list(dict.fromkeys(key for file in source.names for key in partition_of(file, source.root)))
+
+
+def _require_fit(schema: pa.Schema, wanted: Mapping[str, Column]) -> None:
+    places = {name: schema.get_all_field_indices(name) for name in wanted}
+    ColumnMissing.raise_for(
+        Fault(f"source.columns.{name}", "must exist in every file of the source", "Correct the name or the data.")
+        for name, found in places.items()
+        if not found
+    )
+    ColumnDuplicated.raise_for(
+        Fault(f"source.columns.{name}", "must exist once in the source", "Remove the second column.")
+        for name, found in places.items()
+        if len(found) > 1
+    )
+    ColumnTypeWrong.raise_for(
+        fault
+        for name, found in places.items()
+        for fault in _type_faults(name, schema.field(found[0]).type, wanted[name])
+    )
+
+
+def count_rows(dataset: ds.Dataset) -> int:
+    """Number of records, from the files' footers."""
+    return int(dataset.count_rows())
+
+
+def read_source(
+    dataset: ds.Dataset,
+    declared: Mapping[str, Column],
+    *,
+    unit: str | None = None,
+    used: Collection[str] | None = None,
+    fingerprint: Fingerprint | None = None,
+) -> dict[str, NDArray[Any]]:
+    """The declared columns as arrays, after the missing rules and domain checks; the unit as int64 codes.
+
+    used: only these; the others are looked at by nobody but the fingerprint, which takes every column but the unit
+    as it is stored.
+    """
+    wanted = _wanted(declared, unit)
+    checked = {name for name in wanted if used is None or name in used or name == unit}
+    if fingerprint is None:
+        wanted = {name: column for name, column in wanted.items() if name in checked}
+    require_room(dataset, wanted, checked)
+    try:
+        table = dataset.to_table(columns=list(wanted))
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise unreadable(dataset.filesystem, dataset.files[0], error) from None
+    if table.num_rows == 0:
+        raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
+    arrays: dict[str, NDArray[Any]] = {}
+    incomplete: list[Fault] = []
+    outside: list[Fault] = []
+    for name, column in wanted.items():
+        stored = table.column(name)
+        table = table.drop_columns(name)  # one column in two shapes at a time is all the memory this needs
+        if fingerprint is not None and name != unit:
+            fingerprint.add(name, stored)
+        if name not in checked:
+            continue
+        read = _read_column(stored, column)
+        del stored
+        arrays[name] = read.values
+        if read.has_missing and column.missing == "refuse":
+            incomplete.append(Fault(f"source.columns.{name}", *_completeness(column)))
+        if read.has_outside:
+            outside.append(
+                Fault(f"source.columns.{name}", _domain_rule(column), "Correct the declaration or the data.")
+            )
+    ValueMissing.raise_for(incomplete)
+    ValueOutsideDomain.raise_for(outside)
+    return arrays
+
+
+def source_state(dataset: ds.Dataset) -> tuple[tuple[str, int, int], ...]:
+    """The files of a source as they are now: name, size, when they were written."""
+    try:
+        found = dataset.filesystem.get_file_info(sorted(dataset.files))
+    except OSError as error:
+        raise unreadable(dataset.filesystem, dataset.files[0], error) from None
+    return tuple((info.path, info.size, info.mtime_ns) for info in found)
+
+
+def changed(source: str) -> SourceUnreadable:
+    """The digest and what was read are not of the same files."""
+    return SourceUnreadable.at(
+        "source.path", rule="must not change while it is read", got=source, remedy="Run again when it rests."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    values: NDArray[Any]
+    has_missing: bool
+    has_outside: bool
+
+
+def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
+    if column.role == "identifier":
+        return _read_units(stored)
+    return _read_numbers(stored, column) if column.numeric else _read_categories(stored, column)
+
+
+def _read_units(stored: pa.ChunkedArray) -> _Read:
+    """Units numbered in the order of their first record, so that nothing of their names is left."""
+    plain = _numbered(stored) if pa.types.is_dictionary(stored.type) else stored
+    chunks = plain.dictionary_encode().unify_dictionaries().chunks
+    codes = np.concatenate([pc.fill_null(chunk.indices, -1).to_numpy() for chunk in chunks])
+    return _Read(codes.astype(np.int64), bool((codes < 0).any()), False)
+
+
+def _numbered(stored: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A number for each text, without writing the text out in every row.
+
+    A stored dictionary may hold a value twice, and then a unit would have two numbers.
+    """
+    chunks = stored.unify_dictionaries().chunks
+    names = chunks[0].dictionary.dictionary_encode().indices
+    return pa.chunked_array([names.take(chunk.indices) for chunk in chunks])
+
+
+def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
+    """Values as they are stored, those outside the domain too: a mechanism clamps its own copy, measures compare."""
+    if pa.types.is_integer(stored.type) and column.type == "integer" and stored.null_count == 0:
+        values = stored.to_numpy()
+        low, high = column.bounds
+        outside = bool(values.min() < low or values.max() > high) and column.outside == "refuse"
+        return _Read(_whole(values), False, outside)
+    if not pa.types.is_float64(stored.type):
+        stored = stored.cast(pa.float64(), safe=False)
+    numbers = pc.fill_null(stored, float("nan")).to_numpy() if stored.null_count else stored.to_numpy()
+    finite = np.isfinite(numbers)
+    has_missing = not bool(finite.all())
+    if has_missing:
+        numbers = np.where(finite, numbers, np.nan)
+    known = numbers[finite] if has_missing else numbers
+    if column.role == "weight":
+        return _Read(numbers, has_missing, bool((known <= 0).any()))
+    low, high = column.bounds
+    outside = column.outside == "refuse" and bool(known.size and (known.min() < low or known.max() > high))
+    if column.type == "integer":
+        outside = outside or bool((known != np.floor(known)).any())
+        if not has_missing:
+            numbers = _whole(numbers)
+    return _Read(numbers, has_missing, outside)
+
+
+def _whole(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers as int64; as float64 where one is beyond its range, and so beyond every domain."""
+    fits = values.dtype.kind == "i" or not len(values) or (values.min() >= -(2**63) and values.max() < 2**63)
+    return values.astype(np.int64 if fits else np.float64, copy=False)
+
+
+def _read_categories(stored: pa.ChunkedArray, column: Column) -> _Read:
+    codes = category_codes(stored, column.categories or ())
+    unknown = int((codes < 0).sum())
+    return _Read(codes, stored.null_count > 0, unknown > stored.null_count)
+
+
+def _type_faults(name: str, stored: pa.DataType, column: Column) -> list[Fault]:
+    value = stored.value_type if pa.types.is_dictionary(stored) else stored
+    is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
+    is_text = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
+    if column.role == "identifier":
+        fits = is_text or pa.types.is_integer(value)
+        rule = "what tells whose record it is must be stored as text or whole numbers"
+    elif column.numeric:
+        fits = is_number and not pa.types.is_dictionary(stored)
+        rule = f"{column.type or 'weight'} must be stored as numbers"
+    elif column.categories and isinstance(column.categories[0], int):
+        fits = pa.types.is_integer(value)
+        rule = "categories given as whole numbers must be stored as integers"
+    else:
+        fits = is_text
+        rule = "categories given as text must be stored as text"
+    if fits:
+        return []
+    return [Fault(f"source.columns.{name}.type", rule, "Correct the declaration or the data.", f"'{stored}'")]
+
+
+def _completeness(column: Column) -> tuple[str, str]:
+    """The rule and the remedy where a value is missing."""
+    if column.role == "identifier":
+        return "every record must tell whose it is", "Complete the data."
+    rule = "missing: refuse allows no null, NaN or infinite value"
+    return rule, "Complete the data, or declare another missing rule."
+
+
+def _domain_rule(column: Column) -> str:
+    if column.role == "weight":
+        return "every weight must be above 0"
+    if column.numeric:
+        whole = "whole numbers " if column.type == "integer" else ""
+        return f"every value must be {whole}inside the declared domain {list(column.domain or ())}"
+    return "every value must be a declared category"
+
+
+def _read_type(stored: pa.DataType) -> pa.DataType:
+    """Texts are read as a dictionary, so that each is compared once and not in every row."""
+    if pa.types.is_string_view(stored):
+        return pa.dictionary(pa.int32(), pa.string())
+    return (
+        pa.dictionary(pa.int32(), stored) if pa.types.is_string(stored) or pa.types.is_large_string(stored) else stored
+    )
+
+
+def _plain_type(stored: pa.DataType) -> pa.DataType:
+    """The type of the values: how texts are encoded, and how long they may be, changes none of them."""
+    value = stored.value_type if pa.types.is_dictionary(stored) else stored
+    return pa.string() if pa.types.is_large_string(value) or pa.types.is_string_view(value) else value
+
+
+def _folder_type(column: Column) -> pa.DataType:
+    """Hive folders get declared types: a folder region=01 holds the text 01, not the number 1."""
+    if column.numeric:
+        return pa.int64() if column.type == "integer" else pa.float64()
+    return pa.int64() if column.categories and isinstance(column.categories[0], int) else pa.string()

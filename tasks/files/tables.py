@@ -1,0 +1,57 @@
+"""Released tables as files: one row a cell, as their layout says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.layout import Layout
+from penstock.tasks.files.columns import GUARANTEE_KEY, category_codes
+
+__all__ = ["read_table", "table_schema", "write_table"]
+
+
+def table_schema(layout: Layout) -> pa.Schema:
+    """Dimensions as dictionaries of text, whole figures as int64, the others and standard errors as float64."""
+    whole = {figure.name for figure in layout.figures if figure.whole}
+
+    def kind(name: str) -> pa.DataType:
+        if name in layout.dimensions:
+            return pa.dictionary(pa.int32(), pa.string())
+        return pa.int64() if name in whole else pa.float64()
+
+    return pa.schema([pa.field(name, kind(name)) for name in layout.columns])
+
+
+def write_table(path: Path, columns: Mapping[str, NDArray[Any]], layout: Layout, guarantee: Guarantee) -> None:
+    """The table as Parquet, its guarantee in the file's metadata; a figure that does not exist is null."""
+    schema = table_schema(layout).with_metadata({GUARANTEE_KEY: guarantee.model_dump_json().encode()})
+    arrays = []
+    for name in layout.columns:
+        values = columns[name]
+        if name in layout.dimensions:
+            arrays.append(pa.DictionaryArray.from_arrays(pa.array(values), pa.array(layout.labels(name), pa.string())))
+        else:
+            missing = np.isnan(values) if values.dtype.kind == "f" else None
+            arrays.append(pa.array(values, schema.field(name).type, mask=missing))
+    pq.write_table(pa.table(arrays, schema=schema), path, use_dictionary=list(layout.dimensions))
+
+
+def read_table(path: Path, layout: Layout) -> dict[str, NDArray[Any]]:
+    """The columns of a released table, dimensions as places among their labels, NaN where a figure is null."""
+    table = pq.read_table(path)
+    columns: dict[str, NDArray[Any]] = {}
+    for name in table.column_names:
+        stored = table.column(name)
+        if name in layout.dimensions:
+            columns[name] = category_codes(stored, layout.labels(name))
+        else:
+            columns[name] = stored.to_numpy()
+    return columns

@@ -1,0 +1,50 @@
+"""What a file of another tool tells about columns. Nothing here comes from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from penstock.mechanisms.columns import Role
+from penstock.mechanisms.refusal import Refusal
+
+__all__ = ["Kind", "Range", "RolesRefused", "Told", "ToldRoles"]
+
+Kind = Literal["number", "nominal", "ordinal"]
+Range = tuple[float, float]
+
+
+class RolesRefused(Refusal):
+    """The file with roles cannot be understood, or does not fit the data."""
+
+    code = "roles-refused"
+    kind = "spec"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One column. Empty fields were not told."""
+
+    role: Role | None = None
+    kind: Kind | None = None
+    domain: Range | None = None
+    codes: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # of the codes, in their order, if every code has one of its own
+    left_out: bool = False
+    label: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldRoles:
+    """All columns that the file names.
+
+    whole_file: every named column must be in the data; otherwise the file may describe more than these data.
+    """
+
+    origin: str
+    columns: Mapping[str, Told]
+    whole_file: bool
+    unit: str | None = None
+    remarks: tuple[str, ...] = ()

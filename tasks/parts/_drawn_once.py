@@ -1,0 +1,48 @@
+"""A draw that is never made twice, whoever is told to make it again.
+
+    <name>.begun    written before the draw, by exactly one process
+    <name>.json     written after it, when all that was drawn is on disk
+
+A cluster does the work of a worker that died again, elsewhere. Where the draw was finished its account is returned;
+where it had begun it is refused, because nobody knows what became of the first one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.files import durable
+from penstock.records.files.digest import canonical
+
+__all__ = ["DrawnBefore", "draw_once"]
+
+
+class DrawnBefore(Refusal):
+    """A worker was lost while it drew; what it drew is lost too and was charged."""
+
+    code = "drawn-before"
+    kind = "failure"
+
+
+def draw_once(folder: Path, name: str, draw: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """The account of a draw: made now, or before by somebody who finished it."""
+    begun, done = folder / f"{name}.begun", folder / f"{name}.json"
+    try:
+        durable.write(begun, b"", flags=os.O_EXCL)
+    except FileExistsError:
+        if done.exists():
+            return dict(json.loads(done.read_bytes()))
+        raise DrawnBefore.at(
+            "protect",
+            rule="a worker was lost while it drew, and nothing is drawn twice",
+            remedy="Nothing was published. Run again: that is a new draw, and is charged as one.",
+        ) from None
+    durable.sync(folder)
+    facts = dict(draw())
+    durable.write_whole(done, canonical(facts))
+    return facts

@@ -1,0 +1,138 @@
+"""Ingest in parts: every part of the source read and checked by itself, here or on a cluster."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow.dataset as ds
+
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.refusal import Refusal, TableEmpty, ValueMissing, ValueOutsideDomain
+from penstock.records.files import durable
+from penstock.tasks.files.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
+from penstock.tasks.files.source import changed, open_source, read_source, source_state
+from penstock.tasks.files.source_digest import SourceDigest, digest_source
+from penstock.tasks.files.source_files import root_of
+from penstock.tasks.look import answered
+from penstock.tasks.parts._spread import spread
+from penstock.tasks.parts.swap import BYTES_A_RECORD
+from penstock.tasks.parts.working_copy import Part, SourceTooLarge, cut, left_for_data, save_whole
+from penstock.tasks.run.job import Job
+from penstock.tasks.run.plan import Plan
+
+__all__ = ["PartRead", "PartsRead", "ReadOrder", "ingest_parts", "read_part", "start_over_if_changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOrder:
+    """A part of the source at this path, with these columns.
+
+    used: those that are kept. key: for the values alone (tasks.files.fingerprint); the key of the home goes nowhere.
+    """
+
+    source: str
+    declared: Mapping[str, Column]
+    used: tuple[str, ...]
+    part: Part
+    key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PartRead:
+    """One part that was read: its share of the digest of all values, and the refusal of its values, if there is one."""
+
+    sums: Sums
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartsRead:
+    """The parts of a source as working tables, the digest of the whole, and what the values of each part add to it."""
+
+    parts: list[Part]
+    told: SourceDigest
+    sums: list[Sums]
+
+
+def ingest_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]) -> PartsRead:
+    """The declared columns of the source in parts, of which the used ones are kept."""
+    plan, key = job.plan, job.home.secret_key()
+    dataset = open_source(plan.source, declared)
+    before = source_state(dataset)
+    told = digest_source(dataset, root_of(plan.source), key)
+    start_over_if_changed(job, told)
+    scratch = job.run.path("scratch")
+    for left in scratch.glob("parts-*"):  # of an attempt that died
+        shutil.rmtree(left)
+    # A name of its own: a worker of an attempt that died may still be writing.
+    folder = scratch / durable.fresh_name("parts")
+    folder.mkdir(mode=0o700, parents=True)
+    sums: list[Sums] = []
+
+    def read() -> list[Part]:
+        parts, found = _read_parts(plan, dataset, declared, used, folder, key_of_values(key))
+        sums.extend(each.sums for each in found)
+        _require_fit(found)
+        return parts
+
+    # Every part was read to its end, whatever was refused in it; where none was, nothing but a size was told.
+    parts = answered(job, lambda: told, read, lambda: digest_of_values(key, plan.data_columns, sums) if sums else None)
+    if source_state(dataset) != before or [each.records for each in sums] != [part.rows for part in parts]:
+        raise changed(plan.source)
+    return PartsRead(parts, told, sums)
+
+
+def _read_parts(
+    plan: Plan, dataset: ds.Dataset, declared: Mapping[str, Column], used: Collection[str], folder: Path, key: bytes
+) -> tuple[list[Part], list[PartRead]]:
+    """The parts, and what came of reading each by itself."""
+    parts = cut(dataset, declared, folder, plan.memory)
+    if not parts:
+        raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
+    rows = sum(part.rows for part in parts)
+    if plan.layout is None and plan.memory is not None and rows * BYTES_A_RECORD > left_for_data(plan.memory):
+        raise SourceTooLarge.at(
+            "run.memory",
+            rule=f"one column of all records must fit: {BYTES_A_RECORD} bytes a record while it is ranked and swapped",
+            got=plan.memory,
+            remedy="Allow more, or run where there is more.",
+        )
+    orders = [ReadOrder(plan.source, declared, tuple(used), part, key) for part in parts]
+    return parts, spread("read a part", read_part, orders, plan.address)
+
+
+def _require_fit(found: Sequence[PartRead]) -> None:
+    """Refuse what a reading at once would: missing values of all parts, then those outside of their domain."""
+    for kind in (ValueMissing, ValueOutsideDomain):
+        refused = [each.refusal for each in found if isinstance(each.refusal, kind)]
+        kind.raise_for(dict.fromkeys(fault for refusal in refused for fault in refusal.faults))
+
+
+def start_over_if_changed(job: Job, told: SourceDigest) -> None:
+    """What an earlier attempt of this run made of another source is of no use."""
+    before = job.run.committed("source")
+    if before is not None and not told.is_of(before["digest"]):
+        job.run.restart()
+
+
+def read_part(order: ReadOrder) -> PartRead:
+    """Read one part. A refusal for its values is handed back, not raised: the digest is of the values of all parts."""
+    part = order.part
+    dataset = open_source(order.source, order.declared, file=part.file)
+    (fragment,) = dataset.get_fragments()
+    some = fragment.subset(row_group_ids=list(part.row_groups))
+    fingerprint = Fingerprint(order.key)
+    try:
+        columns = read_source(
+            ds.FileSystemDataset([some], dataset.schema, dataset.format, dataset.filesystem),
+            order.declared,
+            used=order.used,
+            fingerprint=fingerprint,
+        )
+    except (ValueMissing, ValueOutsideDomain) as refusal:
+        return PartRead(fingerprint.sums(), type(refusal)(*refusal.faults))  # without its traceback, which holds values
+    save_whole(part.folder, columns)
+    return PartRead(fingerprint.sums())

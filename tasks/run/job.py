@@ -1,0 +1,125 @@
+"""One running release: its plan, its run folder, its place in the audit log.
+
+`begin(plan)` opens it. However the run ends (published, refused, failed, interrupted), the end is
+on record and in the ledger, and a refused run leaves no working file behind. A run that died, or that
+waits for its reviewers, is resumed by the next run of the same spec, so that what was drawn is not
+drawn again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+from uuid import UUID
+
+from prefect.context import FlowRunContext
+from prefect.exceptions import Pause
+
+from penstock.mechanisms.refusal import Refusal
+from penstock.records import Action, Home, Ledger, Log, LogAppendFailed, Run, open_records
+from penstock.records.files.addresses import Place
+from penstock.records.home import login
+from penstock.tasks.run._lineage import tell_lineage
+from penstock.tasks.run.events import tell
+from penstock.tasks.run.plan import Plan
+
+__all__ = ["KEPT", "Job", "attend", "begin"]
+
+# What remains of a finished run on the confidential side; the rest are working files.
+KEPT = ("report.html", "validation.html", "assessment.json")
+
+
+@dataclass(slots=True)
+class Job:
+    """What the steps share: references and records, never rows."""
+
+    plan: Plan
+    home: Home
+    run: Run
+    log: Log
+    ledger: Ledger
+    actor: str
+    started: datetime
+    seconds: dict[str, float] = field(default_factory=dict)
+    progress: UUID | None = None  # the bar on the run's page
+
+    def record(self, action: Action, **facts: Any) -> None:
+        """Append to the audit log; a failed append stops the release."""
+        self.log.append(action, run=self.run.id, actor=self.actor, facts=facts, occurred=datetime.now(UTC))
+        self.tell(action, facts.get("code", ""))
+
+    def tell(self, action: Action, code: str = "") -> None:
+        """Tell other platforms what is on record now; nothing depends on whether they hear it."""
+        tell(action, run=self.run.id, name=self.plan.name, spec=self.plan.spec_digest, code=code)
+        tell_lineage(self, action, code or None)
+
+    def settle(self, outcome: Literal["published", "refused"]) -> None:
+        """Tell the ledger how the run ended. What was drawn stays spent."""
+        self.ledger.settle(self.run.id, outcome, actor=self.actor, now=datetime.now(UTC))
+
+    @property
+    def is_staged(self) -> bool:
+        """Whether the content is settled, and with it the pages that reviewers read; they are not written again."""
+        return self.run.committed("staged") is not None
+
+    @property
+    def bundle(self) -> Path:
+        """The staged bundle, on the confidential side until it is published."""
+        return self.run.path("bundle")
+
+    @property
+    def destination(self) -> Place:
+        return self.plan.publish / self.plan.name / self.run.id
+
+
+@contextmanager
+def begin(plan: Plan, *, run: str | None = None) -> Iterator[Job]:
+    """Open a run, or resume the one of this spec that did not end; put its end on record."""
+    with attend(plan, run=run) as job:
+        try:
+            yield job
+        except (LogAppendFailed, Pause):
+            raise  # what cannot be recorded cannot be recorded as failed either; a suspended run has not ended
+        except Refusal as refusal:
+            if refusal.kind == "failure":
+                job.record(Action.FAILED, code=refusal.code)
+            else:
+                end_refused(job, refusal)
+            raise
+        except BaseException as error:
+            job.record(Action.FAILED, code=type(error).__name__)
+            raise
+
+
+@contextmanager
+def attend(plan: Plan, *, run: str | None = None) -> Iterator[Job]:
+    """Open a run to look after it: whatever happens meanwhile does not end it."""
+    home = Home.open()
+    started = datetime.now(UTC)
+    records = open_records(home=home)
+    context = FlowRunContext.get()
+    # Only a run of its own belongs to a flow run, not one that it looks after.
+    owner = str(context.flow_run.id) if run is None and context is not None and context.flow_run is not None else None
+    with Run.begin(home, plan.spec_digest, now=started, run_id=run, owner=owner, about=plan.spec) as opened:
+        yield Job(
+            plan=plan,
+            home=home,
+            run=opened,
+            log=records.log,
+            ledger=records.ledger,
+            actor=login(),
+            started=started,
+        )
+
+
+def end_refused(job: Job, refusal: Refusal) -> None:
+    """Put a refusal on record and finish the run."""
+    job.settle("refused")
+    job.record(Action.REFUSED, code=refusal.code, reasons=[str(fault) for fault in refusal.faults])
+    head = job.log.head()
+    outcome = {"outcome": "refused", "code": refusal.code, "log_head": {"seq": head.seq, "digest": head.digest}}
+    job.run.finish(outcome, keep=KEPT)

@@ -1,0 +1,159 @@
+"""What one release will do, settled before any row is read. Steps read it and never change it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from penstock.measures.gates import Gate
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.guarantee import ADDS_UP, Guarantee
+from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.registry import AnyParams
+from penstock.records.approval.approval import Rule
+from penstock.records.files.addresses import Place
+from penstock.records.ledger.accounts import Claim
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The resolved spec with its promise.
+
+    released: the declared columns of the output, where it consists of records; a mechanism may make others.
+    layout: what the output looks like, where it is a table.
+    unit: the column that tells whose record it is; None where a record is protected by itself.
+    part: the column and the category that the release is about, if it is about a part of its data set.
+    escape: whether texts that a spreadsheet would run are escaped in CSV files.
+    spec_digest: of what defines the release, the content of the suite included.
+    suite_digest: of the suite as it was planned; None where there is none, or where it has been asked already.
+    rule: what reviewers are asked; None where nobody is.
+    edition: the public name of this state of data that change; None where they do not.
+    address: the cluster that does the work; None for this machine. memory: the most bytes of data in each process.
+    """
+
+    name: str
+    source: str
+    declared: Mapping[str, Column]
+    released: Mapping[str, Column]
+    layout: Layout | None
+    unit: str | None
+    suite: str | None
+    min_rows: int
+    params: AnyParams
+    gates: tuple[Gate, ...]
+    publish: Place
+    formats: tuple[str, ...]
+    guarantee: Guarantee
+    dataset: str | None
+    part: tuple[str, str] | None
+    acknowledges: tuple[str, ...]
+    rule: Rule | None
+    spec: Mapping[str, Any]
+    spec_digest: str
+    suite_digest: str | None = None
+    escape: bool = False
+    address: str | None = None
+    memory: int | None = None
+    edition: str | None = None
+
+    @property
+    def data_columns(self) -> dict[str, Column]:
+        """The columns that are read: all but the direct identifiers."""
+        return {name: column for name, column in self.declared.items() if column.role != "identifier"}
+
+    @property
+    def used_columns(self) -> dict[str, Column]:
+        """The columns whose values may decide whether there is a release: those that it is made from, and its part's.
+
+        A refusal because of any other column would answer a question about the data for nothing. Which part a record
+        belongs to must be known, whatever is declared: one that belongs to none would be counted in each.
+        """
+        part = None if self.part is None else self.part[0]
+        # A count of all records is made from no column; the first one tells how many there are.
+        used = self.about or tuple(self.data_columns)[:1]
+        return {
+            name: column.model_copy(update={"missing": "refuse"}) if name == part else column
+            for name, column in self.data_columns.items()
+            if name in used or name == part
+        }
+
+    @property
+    def declarations(self) -> list[dict[str, Any]]:
+        """All that the records must be for a release to appear, one by one: how many, what each used column holds, and
+        by which column everybody is known: it is nowhere missing.
+
+        A number outside of bounds that clamp refuses nothing.
+        """
+        columns = [
+            {
+                "column": name,
+                "type": column.type,
+                "categories": None if column.categories is None else list(column.categories),
+                "domain": None if column.domain is None or column.outside == "clamp" else list(column.domain),
+                "missing": column.missing,
+            }
+            for name, column in self.used_columns.items()
+        ]
+        return [{"records": self.min_rows}, *columns, *([] if self.unit is None else [{"unit": self.unit}])]
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the records are never held together."""
+        return self.address is not None or self.memory is not None
+
+    @property
+    def table(self) -> Layout:
+        """The layout of a release that has one."""
+        if self.layout is None:
+            raise ValueError("a release of records has no layout")
+        return self.layout
+
+    def claim(
+        self, source: str, values: str | None = None, formerly: str | None = None, files: tuple[str, ...] = ()
+    ) -> Claim:
+        """What the release asks of the ledger, for the records with these digests."""
+        guarantee = self.guarantee
+        column, part = self.part if self.part is not None else (None, None)
+        return Claim(
+            dataset=self.dataset,
+            source=source,
+            model=guarantee.model,
+            epsilon=Fraction(guarantee.parameters["epsilon"]) if guarantee.model in ADDS_UP else None,
+            adjacency=guarantee.adjacency,
+            unit=guarantee.unit,
+            column=column,
+            part=part,
+            acknowledges=self.acknowledges,
+            about=self.about,
+            values=values,
+            formerly=formerly,
+            files=files,
+            edition=self.edition,
+            table=self.layout is not None,
+            whose=self.unit,
+        )
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The columns of the source that the output is made from, in declared order."""
+        if self.layout is None:
+            return tuple(self.data_columns)
+        used = {*self.layout.dimensions, *(figure.column for figure in self.layout.figures)}
+        return tuple(name for name in self.declared if name in used)
+
+    def content(self, source: str) -> dict[str, Any]:
+        """What decides a table: its records and their edition, its settings but for its name, and how its columns are
+        declared."""
+        return {
+            "source": source,
+            "settings": self.params.model_dump(mode="json", exclude={"table"}),
+            "columns": {name: self.declared[name].model_dump(mode="json") for name in self.data_columns},
+            "unit": self.unit,
+            "part": self.part,
+            # Only where there is one, so that answers from before there were editions keep their keys.
+            **({} if self.edition is None else {"edition": self.edition}),
+        }

@@ -1,0 +1,97 @@
+"""What the manifest of a table claims and its files can show: rows, columns, margins, and cell sizes where promised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
+
+from penstock.mechanisms.layout import Figure, Layout
+from penstock.tasks.files.tables import table_schema
+
+__all__ = ["LayoutClaim", "table_faults"]
+
+_NAME = r"^[a-z][a-z0-9_]{0,49}$"
+# Sums of figures that are no whole numbers, which a reader adds up in another order.
+_ROUNDING = 1e-9
+
+
+class _FigureClaim(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    statistic: str
+    column: str | None
+    whole: bool
+
+
+class _DimensionClaim(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    categories: list[str]
+
+
+class LayoutClaim(BaseModel):
+    """The layout as the manifest states it."""
+
+    table: Annotated[str, Field(pattern=_NAME)]
+    dimensions: list[_DimensionClaim]
+    levels: list[list[str]] = Field(min_length=1)
+    figures: list[_FigureClaim] = Field(min_length=1)
+    errors: bool
+
+    @property
+    def layout(self) -> Layout:
+        return Layout(
+            name=self.table,
+            dimensions={dimension.name: tuple(dimension.categories) for dimension in self.dimensions},
+            levels=tuple(tuple(level) for level in self.levels),
+            figures=tuple(Figure(f.name, f.statistic, f.column, f.whole) for f in self.figures),
+            errors=self.errors,
+        )
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the levels are made of the dimensions, the cells first."""
+        known = [dimension.name for dimension in self.dimensions]
+        return self.levels[0] == known and all(set(level) <= set(known) for level in self.levels)
+
+
+def table_faults(table: pa.Table, layout: Layout, k: int) -> Iterator[str]:
+    """What in a file of the table contradicts its layout; k: the fewest records that a cell may have, 0 for any.
+
+    The file may be CSV, where everything is text.
+    """
+    codes = layout.codes()
+    for name in layout.dimensions:
+        labels = np.array(layout.labels(name), dtype=object)
+        if table.column(name).cast(pa.string()).to_pylist() != labels[codes[name]].tolist():
+            yield f"has other cells than the manifest lists, or another order of {name}"
+            return
+    figures = {
+        figure.name: table.column(figure.name).cast(table_schema(layout).field(figure.name).type).to_numpy()
+        for figure in layout.figures
+        if figure.statistic in ("count", "sum")
+    }
+    for name, values in figures.items():
+        if not _adds_up(values, layout):
+            yield f"has totals of {name} that are not the sums of their cells"
+    counts = [figures[figure.name] for figure in layout.figures if figure.statistic == "count"]
+    if k and counts and bool(((counts[0] > 0) & (counts[0] < k)).any()):
+        yield f"has a cell of fewer than {k} records"
+
+
+def _adds_up(values: np.ndarray[Any, Any], layout: Layout) -> bool:
+    cells = values[: layout.starts[1]].reshape(layout.shape(layout.levels[0]))
+    axes = list(layout.dimensions)
+    for place, level in enumerate(layout.levels):
+        gone = tuple(axes.index(name) for name in axes if name not in level)
+        stated = values[layout.starts[place] : layout.starts[place + 1]]
+        total, size = cells.sum(axis=gone).ravel(), np.abs(cells).sum(axis=gone).ravel()
+        if not bool((np.abs(stated - total) <= _ROUNDING * size).all()):
+            return False
+    return True

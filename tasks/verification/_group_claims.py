@@ -1,0 +1,266 @@
+"""What the manifest of grouped records claims and its files can show: sizes of groups, and how close each is to all.
+
+Of N records, group i has k_i, bucket j has n_j, and both share c_ij. With t >= 1 and k as promised,
+
+    k_i >= k,   sum_j c_ij = k_i                                                                     (1)
+    k_i n_j / t <= c_ij N <= t k_i n_j     for every group and every bucket                          (2)
+    t <= sum_(l<=m) epsilon^l / l!         for some m, where epsilon is promised: then t <= e^epsilon   (3)
+
+All in whole numbers and fractions. Where the values themselves are told by group, only (1) is promised.
+Source: Soria-Comas 2013 (thesis), chapter 7; (3) is a lower bound of e^epsilon because every term is positive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.refusal import Fault
+from penstock.records.bundle.statement import fault
+from penstock.tasks.verification._published_files import SUFFIXES, form_faults, read_published
+
+__all__ = ["Beside", "ColumnClaim", "GroupsClaim", "LinkedClaim", "fits", "seen_of_groups", "tables_beside"]
+
+_FRACTION = re.compile(r"[0-9]{1,70}(/[1-9][0-9]{0,69})?")
+_NAME = r"^[a-z][a-z0-9_]{0,49}$"
+_COUNT = "records"
+_MODELS = {"buckets": "t_close", "ranked": "prob_k"}
+_UNSEEN = {
+    "buckets": "That values lie in their buckets, and by what groups were formed, cannot be seen in the data.",
+    "ranked": "That groups were formed by the values alone, ties broken at random, cannot be seen in the data.",
+}
+
+
+class ColumnClaim(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    role: str
+
+
+class LinkedClaim(BaseModel):
+    """A table beside the records, as the manifest states it."""
+
+    name: Annotated[str, Field(pattern=_NAME)]
+    key: str
+    columns: list[ColumnClaim]
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+
+class GroupsClaim(BaseModel):
+    """What is promised about groups; the parameters of the guarantee."""
+
+    model_config = ConfigDict(strict=True)
+
+    method: Literal["buckets", "ranked"]
+    output: Literal["anatomy", "permuted"]
+    k: Annotated[int, Field(ge=2)]
+    t: str | None = None
+    epsilon: str | None = None
+
+    @property
+    def factor(self) -> Fraction | None:
+        """t, which is promised of buckets only."""
+        return None if self.t is None else _fraction(self.t)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether t is there where it must be, and not above e^epsilon (3)."""
+        if self.method == "ranked":
+            return self.t is None and self.epsilon is None
+        factor = self.factor
+        epsilon = None if self.epsilon is None else _fraction(self.epsilon)
+        if factor is None or factor < 1 or (self.epsilon is not None and epsilon is None):
+            return False
+        return epsilon is None or _is_below_exponential(factor, epsilon)
+
+
+def fits(promised: GroupsClaim, model: str, linked: Sequence[LinkedClaim], roles: Mapping[str, str]) -> bool:
+    """Whether the promise can hold, the tables beside the records are those that it needs, and nothing confidential is
+    among the records then."""
+    if not promised.is_sound or _MODELS[promised.method] != model:
+        return False
+    if promised.output == "permuted":
+        return not linked and promised.method == "buckets"
+    links = [name for name, role in roles.items() if role == "link"]
+    own = {"buckets": [_COUNT], "ranked": []}[promised.method]
+    return (
+        bool(linked)
+        and links == [table.key for table in linked]
+        and len({table.name for table in linked}) == len(linked)
+        and "confidential" not in roles.values()
+        and all(_tells(table, own) and not set(table.names[1:]) & set(roles) for table in linked)
+    )
+
+
+def _tells(table: LinkedClaim, own: list[str]) -> bool:
+    """Whether a table has its key first, then what it tells, then its own columns."""
+    names = table.names
+    told = names[1 : len(names) - len(own)]
+    return names[:1] == [table.key] and bool(told) and names[1 + len(told) :] == own and len(set(names)) == len(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The tables beside the records. ratio: the largest of (2) or of its inverse, where it could be counted."""
+
+    faults: tuple[Fault, ...] = ()
+    ratio: Fraction | None = None
+
+
+def tables_beside(
+    folder: Path,
+    names: Collection[str],
+    records: Mapping[str, pa.Table],
+    linked: Sequence[LinkedClaim],
+    guarantee: Guarantee,
+    promised: GroupsClaim,
+    *,
+    escape: bool = False,
+) -> Beside:
+    """Read every table beside the records and count (1) and (2) in every format.
+
+    records: by suffix, those that have the listed columns. linked, promised: as `fits` found them.
+    """
+    faults: list[Fault] = []
+    ratios: list[Fraction] = []
+    for claim in linked:
+        stem = f"tables/{claim.name}"
+        tables, unreadable = read_published(folder, names, stem, claim.names, escape=escape)
+        faults += unreadable
+        if [f"{stem}{suffix}" in names for suffix in SUFFIXES] != [f"data{suffix}" in names for suffix in SUFFIXES]:
+            faults.append(fault(stem, "must be there in the same formats as the records"))
+        for suffix, table in tables.items():
+            broken = list(form_faults(suffix, table, guarantee, claim.names))
+            if table.column_names == claim.names and suffix in records:
+                ratio, found = _compared(records[suffix], table, claim, promised)
+                ratios += [] if ratio is None else [ratio]
+                broken += found
+            faults += [fault(f"{stem}{suffix}", rule) for rule in broken]
+    return Beside(tuple(faults), max(ratios, default=None))
+
+
+def seen_of_groups(promised: GroupsClaim, ratio: Fraction | None) -> Iterator[tuple[str, bool, str]]:
+    """What was checked of groups, and what cannot be, of a bundle without fault."""
+    sizes = f"Every group has at least {promised.k:,} records"
+    if ratio is None:
+        yield "groups", True, f"{sizes}, and the table beside them as many values for it."
+    else:
+        told = f"{sizes}, and its shares of buckets differ from the whole by a factor of at most {_short(ratio)}"
+        yield "closeness", True, f"{told}; promised is {_short(promised.factor or ratio)}."
+    yield "grouping", False, _UNSEEN[promised.method]
+
+
+def _short(number: Fraction) -> str:
+    """A short fraction as it is, a long one as a decimal number that is not below it."""
+    if number.denominator < 1000:
+        return str(number)
+    units = -(-number.numerator * 10_000 // number.denominator)
+    return f"{units // 10_000}.{units % 10_000:04d}"
+
+
+def _compared(
+    data: pa.Table, table: pa.Table, claim: LinkedClaim, promised: GroupsClaim
+) -> tuple[Fraction | None, list[str]]:
+    """The largest of (2), if it could be counted, and what contradicts the promise; in CSV everything is text."""
+    numbers, listed = _whole(data.column(claim.key)), _whole(table.column(claim.key))
+    counts = np.ones(table.num_rows, np.int64) if promised.method == "ranked" else _whole(table.column(_COUNT))
+    if numbers is None or listed is None or counts is None:
+        return None, ["has a group or a number of records that is no whole number"]
+    groups, sizes = np.unique(numbers, return_counts=True)
+    known, places = np.unique(listed, return_inverse=True)
+    if not np.array_equal(groups, known):
+        return None, ["has other groups than the records"]
+    # A count above that of all records is wrong by itself, and sums of smaller ones do not run over.
+    if (counts < 1).any() or (counts > len(numbers)).any() or not np.array_equal(_sums(places, counts), sizes):
+        return None, ["has groups of other sizes than the records"]
+    faults = [f"has a group of fewer than {promised.k:,} records"] if (sizes < promised.k).any() else []
+    factor = promised.factor
+    if factor is None:
+        return None, faults
+    buckets = _places([table.column(name) for name in claim.names[1:-1]])
+    if buckets is None:
+        return None, [*faults, "has a row without a bucket"]
+    totals = _sums(buckets, counts)
+    pairs = places * len(totals) + buckets
+    if len(np.unique(pairs)) < len(pairs):
+        return None, [*faults, "has a bucket of a group twice"]
+    if len(pairs) < len(sizes) * len(totals):
+        return None, [*faults, "has a group in which a bucket does not occur"]
+    ratio = max(_ratios(sizes[places], totals[buckets], counts, len(numbers)))
+    if ratio > factor:
+        faults.append(f"has a group whose shares of buckets differ from the whole by a factor above {_short(factor)}")
+    return ratio, faults
+
+
+def _ratios(
+    sizes: NDArray[np.int64], totals: NDArray[np.int64], counts: NDArray[np.int64], records: int
+) -> Iterator[Fraction]:
+    """c_ij N / (k_i n_j), or its inverse where that is larger, once for all cells of the same sizes."""
+    names = ["size", "total", "count"]
+    alike = pa.table([sizes, totals, counts], names=names).group_by(names).aggregate([])
+    for cell in alike.to_pylist():
+        ratio = Fraction(cell["count"] * records, cell["size"] * cell["total"])
+        yield max(ratio, 1 / ratio)
+
+
+def _sums(places: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    totals = np.zeros(int(places.max(initial=-1)) + 1, np.int64)
+    np.add.at(totals, places, counts)
+    return totals
+
+
+def _places(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64] | None:
+    """Of every row its place among the combinations of these columns; None where a value is missing or no text."""
+    places: NDArray[np.int64] = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        try:
+            text = column.cast(pa.string()).combine_chunks()
+        except pa.ArrowException:
+            return None
+        if text.null_count:
+            return None
+        codes = pc.dictionary_encode(text).indices.to_numpy().astype(np.int64)
+        places = np.unique(places * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
+    return places
+
+
+def _whole(column: pa.ChunkedArray) -> NDArray[Any] | None:
+    """Whole numbers, or None where a value is missing or no such number."""
+    try:
+        numbers = column.cast(pa.int64())
+    except pa.ArrowException:
+        return None
+    return None if numbers.null_count else numbers.to_numpy()
+
+
+def _fraction(text: str) -> Fraction | None:
+    """An exact number as a guarantee states it: "2" or "3/2"."""
+    return Fraction(text) if _FRACTION.fullmatch(text) else None
+
+
+def _is_below_exponential(factor: Fraction, epsilon: Fraction) -> bool:
+    """(3). From m >= 2 epsilon on each term is at most half of the one before: what is left is at most the last one."""
+    term = total = Fraction(1)
+    place = 0
+    while total < factor:
+        place += 1
+        term *= epsilon / place
+        total += term
+        if place >= 2 * epsilon and total + term < factor:
+            return False
+    return True
