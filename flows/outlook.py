@@ -11,7 +11,7 @@ from penstock.flows.spec import ReleaseSpec
 from penstock.measures.foreseen import foretold
 from penstock.measures.gates import GateRefused
 from penstock.measures.possible import foreseen_faults, impossible
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle.places import require_outside

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from penstock.flows.spec import Budget, ReleaseSpec
-from penstock.mechanisms.guarantee import ADDS_UP, Guarantee, compose
+from penstock.mechanisms.guarantee import Guarantee, compose
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.files.addresses import place_of

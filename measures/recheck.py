@@ -26,7 +26,8 @@ from penstock.measures.records.block_checks import block_checks
 from penstock.measures.records.comparison import Groups, Settled
 from penstock.measures.records.group_checks import group_checks, joined_checks
 from penstock.mechanisms.columns import Columns, Declared
-from penstock.mechanisms.guarantee import Guarantee, Model
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.models import Model
 
 __all__ = ["recheck", "recheck_buckets", "recheck_columns", "recheck_table"]
 

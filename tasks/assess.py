@@ -21,8 +21,8 @@ from penstock.measures.recheck import recheck, recheck_buckets, recheck_table
 from penstock.measures.records.comparison import Comparison, compare
 from penstock.measures.registry import judge, public_measures, record_measure_names
 from penstock.mechanisms.columns import Columns
-from penstock.mechanisms.guarantee import ADDS_UP
 from penstock.mechanisms.mechanism import Kind
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.registry import mechanism_of
 from penstock.tasks.files.columns import load_columns, read_release
 from penstock.tasks.files.linked import read_linked

@@ -16,7 +16,6 @@ from typing import Any
 
 from penstock.measures.gates import Decision
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.guarantee import ADDS_UP, Guarantee
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle import bundle
@@ -43,7 +42,6 @@ __all__ = [
     "Receipt",
     "already_published",
     "conclude",
-    "in_short",
     "install",
     "is_leaving",
     "require_destination",
@@ -231,7 +229,7 @@ def conclude(job: Job) -> Receipt:
         records=sealed["records"],
         rows_are="records" if job.plan.layout is None else "cells",
         repeats=repeated(job, job.run.id),
-        promise=in_short(job.plan.guarantee),
+        promise=job.plan.guarantee.in_short,
         path=str(job.destination),
         manifest=sealed["manifest"],
         public_report=str(job.destination / "report.html"),
@@ -246,17 +244,6 @@ def conclude(job: Job) -> Receipt:
     }
     job.run.finish(outcome, keep=KEPT)
     return receipt
-
-
-def in_short(guarantee: Guarantee) -> str:
-    """The promise on one line."""
-    parameters = guarantee.parameters
-    if guarantee.model in ADDS_UP:
-        return f"{guarantee.model}, epsilon = {parameters['epsilon']}, adjacency {guarantee.adjacency}"
-    if guarantee.model == "t_close":
-        bound = "t" if parameters["epsilon"] is None else "epsilon"
-        return f"t_close, {bound} = {parameters[bound]}, k = {parameters['k']}, {parameters['output']}"
-    return f"{guarantee.model}, k = {parameters['k']}, {parameters.get('method', 'no noise')}"
 
 
 def _settled(job: Job) -> dict[str, Any] | None:

@@ -11,9 +11,9 @@ import typer
 
 from penstock.cli._options import AsJson, KeyFile, Reason
 from penstock.cli._screen import Screen
+from penstock.mechanisms.models import Budgeted
 from penstock.mechanisms.numbers.exact import exact_number
 from penstock.mechanisms.refusal import SpecRefused
-from penstock.records.ledger.accounts import Budgeted
 
 __all__ = ["budget"]
 

@@ -13,8 +13,8 @@ from typing import Any
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import COUNT
 from penstock.measures.checks import RecheckImpossible
-from penstock.mechanisms.guarantee import Model
 from penstock.mechanisms.layout import Figure
+from penstock.mechanisms.models import Model
 
 __all__ = ["Entry", "NoiseClass", "Promise", "read_promise"]
 

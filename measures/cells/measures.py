@@ -21,7 +21,7 @@ from penstock.measures.cells._promise import read_promise
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import recounted
 from penstock.measures.measurement import Measurement, MeasureUndefined
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 
 __all__ = ["TABLE_MEASURES", "judge_table", "table_measure_names"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.state import standing
 from penstock.records.ledger._transactions import Sheet, WritingSheet

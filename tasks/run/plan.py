@@ -9,8 +9,9 @@ from typing import Any
 
 from penstock.measures.gates import Gate
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.guarantee import ADDS_UP, Guarantee
+from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.registry import AnyParams
 from penstock.records.approval.approval import Rule
 from penstock.records.files.addresses import Place

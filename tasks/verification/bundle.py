@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from pydantic import BaseModel, Field, ValidationError
 
-from penstock.mechanisms.guarantee import ADDS_UP, Guarantee, Model
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.models import ADDS_UP, MODELS
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.decision import APPROVE, DecisionRefused, verify_decision
 from penstock.records.bundle import bundle
@@ -41,20 +42,6 @@ from penstock.tasks.verification._published_files import form_faults, read_publi
 __all__ = ["FORMAT", "ClaimBroken", "Finding", "KeyMissing", "approval_faults", "verify_bundle"]
 
 FORMAT = 1  # of the release part of a manifest
-
-_NOISE = ("noise", "That noise of the promised size was drawn cannot be seen in the data.")
-# What each model promises and nobody outside can see; k-anonymity shows itself.
-_UNSEEN: dict[Model, tuple[str, str]] = {
-    "prob_k": ("swapping", "That values were swapped at random in groups cannot be seen in the data."),
-    "dp": _NOISE,
-    "idp": _NOISE,
-    "bdp": _NOISE,
-    "t_close": (
-        "closeness",
-        "How close the groups are to the whole cannot be recomputed: no table of buckets is here.",
-    ),
-}
-
 
 _GATES = {
     False: "The verdicts of the gates rest on confidential measurements; the signature vouches for them.",
@@ -237,8 +224,9 @@ def _promised(claims: _Claims, ratio: Fraction | None) -> Iterator[Finding]:
             for part in claims.settled.parts
         ]
         yield Finding("blocks", True, f"As in blocks of records, {'; '.join(told)}.")
-    name, text = _UNSEEN[claims.guarantee.model]
-    yield Finding(name, False, text)
+    unseen = MODELS[claims.guarantee.model].unseen
+    if unseen is not None:
+        yield Finding(unseen[0], False, unseen[1])
 
 
 class _PartClaim(BaseModel):

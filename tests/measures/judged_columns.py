@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.mechanisms.columns import Column, MissingRule, Role
-from penstock.mechanisms.guarantee import Guarantee, Model
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.models import Model
 
 
 def number(low: float = 0, high: float = 8, role: Role = "confidential", missing: MissingRule = "refuse") -> Column:

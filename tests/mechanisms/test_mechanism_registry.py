@@ -12,7 +12,7 @@ from penstock.measures.expectn import foretold, stated_errors
 from penstock.measures.registry import public_measures
 from penstock.mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import SettingRefused
 from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of, spends

@@ -30,6 +30,7 @@ VOCABULARY = (
     "guarantee",
     "layout",
     "mechanism",
+    "models",
     "numbers",
     "parallel",
     "points",

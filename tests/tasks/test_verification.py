@@ -15,7 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.guarantee import Model
+from penstock.mechanisms.models import Model
 from penstock.mechanisms.probabilistic_k_anonymity import Params, protect
 from penstock.mechanisms.randomness import seeded
 from penstock.records.bundle.bundle import BundleAltered
