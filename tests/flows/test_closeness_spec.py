@@ -14,7 +14,7 @@ from penstock.measures.cells.measures import table_measure_names
 from penstock.measures.groups.measures import bucket_measure_names
 from penstock.measures.registry import measure_names, public_measures, record_measure_names
 from penstock.mechanisms.refusal import Fault, SpecRefused
-from penstock.mechanisms.registry import MECHANISMS, spends
+from penstock.mechanisms.registry import MECHANISMS, mechanism_of
 from tests.flows.good_specs import DP, GOOD, TABLE
 from tests.support.workplace import Workplace
 
@@ -44,13 +44,18 @@ def rule_of(raw: dict[str, Any]) -> str:
     return fault.rule
 
 
+def _spends(raw: dict[str, Any]) -> bool:
+    params = parse_spec(raw).protect[0]
+    return mechanism_of(params).spends(params)
+
+
 def test_an_epsilon_of_closeness_is_not_spent() -> None:
     plan = draw_up_plan(parse_spec(CLOSE))
     assert plan.claim("").epsilon is None
-    assert not spends(plan.params)
-    assert spends(parse_spec(DP).protect[0])
-    assert spends(parse_spec(TABLE).protect[0])
-    assert not spends(parse_spec(GOOD).protect[0])
+    assert not mechanism_of(plan.params).spends(plan.params)
+    assert _spends(DP)
+    assert _spends(TABLE)
+    assert not _spends(GOOD)
 
 
 @pytest.mark.parametrize("measure", bucket_measure_names())
@@ -109,7 +114,7 @@ def test_looking_ahead_tells_what_is_settled_and_that_nothing_is_spent(workplace
     workplace.raw |= {"protect": CLOSE["protect"], "gates": CLOSE["gates"]}
     ahead = look_ahead(load_spec(workplace.write_spec()), count=True)
     plan = draw_up_plan(load_spec(workplace.spec_file))
-    assert ahead["settled"] == MECHANISMS["closeness"].settled_facts(plan.params, plan.declared, 400)
+    assert ahead["settled"] == MECHANISMS["closeness"].chosen(plan.params, plan.declared, 400)
     assert ahead["cost"][0].startswith("Epsilon: none, the promise is not differential privacy.")
     assert ahead["gates"] == ["closeness_ratio at most 1.6"]
     assert not any("are used, chosen at random" in line for line in ahead["expect"])

@@ -115,10 +115,17 @@ class Made:
         self.layout = Layout("t", dimensions, levels, FIGURES, model == "dp")
         self.loss = Fraction(epsilon) / (rows_per_unit or 1)
         exact = model == "k_anon"
-        self.settled = {"noise": "none" if exact else noise, "steps": {"output": "1", "wage": "1/4"}, "measured": []}
+        self.settled = {
+            "table": "t",
+            "cells": 6,
+            "noise": "none" if exact else noise,
+            "steps": {"output": "1", "wage": "1/4"},
+            "measured": [],
+        }
         self.hidden = {}
         parameters = {
             "mechanism": "table",
+            "count": True,
             "dimensions": list(dimensions),
             "measures": list(self.measures),
             "noise": self.settled["noise"],

@@ -20,7 +20,10 @@ from tests.measures.table_maker import BOUNDS, CELLS, FIGURES, Made
 
 RULES = ("largest_share", "p_percent", "smallest_frequency", "two_largest_share")
 ERRORS = ("cell_error", "largest_cell_error", "margin_error")
-STATED = {"count": {"expected_error": 1.5}, "output_sum": {"expected_error": 2.25}}
+STATED = {
+    "count": {"standard_error": 1.0, "expected_error": 1.5},
+    "output_sum": {"standard_error": 1.0, "expected_error": 2.25},
+}
 
 
 def stated(**chosen):

@@ -38,6 +38,7 @@ VOCABULARY = (
     "protected",
     "refusal",
     "registry",
+    "stated",
 )
 SPEAKERS = ("measures", "records", "reports")
 # The pure rooms know no files, no clock, no orchestrator and no data frames.
