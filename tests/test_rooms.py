@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
 from penstock.mechanisms.refusal import Refusal
-from tests.support.rooms import MAY_USE, MODULES, NAMES, ROOT, imports, is_internal, name_of, offences, room_of
+from tests.support.rooms import MAY_USE, MODULES, NAMES, ROOT, imports, is_internal, name_of, offences, picture, room_of
 
 every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 LONGEST = 400
@@ -85,3 +86,14 @@ def test_refusal_codes_are_unique() -> None:
         refusal = waiting.pop()
         waiting += refusal.__subclasses__()
         assert found.setdefault(refusal.code, refusal) is refusal, refusal.code
+
+
+def test_the_picture_of_imports_is_what_the_imports_are() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert f"<!-- imports -->\n{picture()}<!-- end -->" in page
+
+
+def test_every_place_that_the_page_names_is_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:api|flows|tasks|mechanisms|measures|records|reports|reproduction)/[\w/.]*)`", page)
+    assert [name for name in named if not (ROOT / name).exists()] == []
