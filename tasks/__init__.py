@@ -1,7 +1,7 @@
 """Act: the steps of a release, each a thin task over mechanisms, measures and records. They exchange references, never
 rows.
 
-In the order of the line: `ingest`, `validate`, `reserve`, `protect`, `assess`, `report`, `approve`, `publish`.
+In the order of the line: `ingest`, `validate`, `reserve`, `protect`, `assess`, `report`, `gate`, `approve`, `publish`.
 
     approve         the run waits until its reviewers have decided about exactly what was staged
     assess          re-check the promise on the staged file, measure risk and utility, decide at the gates
@@ -11,6 +11,7 @@ In the order of the line: `ingest`, `validate`, `reserve`, `protect`, `assess`, 
     earlier         published once: what a spec has made of a source is not drawn, charged and published again; its
                     receipt comes back
     files/          the source, the working columns of a run, and released files
+    gate            whether the decision ends the run
     importers/      what other tools' files say about the columns of a data set, for a first draft of a spec
     ingest          the declared columns of the source, checked, on the confidential side of the run
     look            what the data answer is told only to a run that may look (records/ledger/looks.py)

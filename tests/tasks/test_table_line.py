@@ -26,8 +26,8 @@ from penstock.records.log.log import Action
 from penstock.records.run import RunDamaged
 from penstock.tasks import protect
 from penstock.tasks.files.tables import read_table
+from penstock.tasks.gate import pass_gates
 from penstock.tasks.overlaps import differencing
-from penstock.tasks.report import require_pass
 from penstock.tasks.verification.bundle import ClaimBroken, verify_bundle
 from tests.support.private_release import Line, begun
 from tests.support.workplace import (
@@ -234,7 +234,7 @@ def test_an_exact_table_that_overlaps_needs_a_person_to_look(workplace: Workplac
         decision, flag = overlap_result(line)
         assert flag is not None
         assert decision.verdict is flag.verdict is Verdict.REVIEW
-        require_pass(line.job, decision)
+        pass_gates(line.job, decision)
 
 
 def test_what_an_earlier_version_found_is_looked_at_by_a_person(workplace: Workplace) -> None:
