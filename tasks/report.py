@@ -42,7 +42,7 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
             steps=[{"name": name, "seconds": seconds} for name, seconds in job.seconds.items()],
             versions=versions(),
             looks=looks_before(job, source.digest).in_words,
-            rows_are="records" if job.plan.layout is None else "cells",
+            rows_are=job.plan.output.rows_are,
         )
     )
     job.run.path("report.html").write_text(page, encoding="utf-8")

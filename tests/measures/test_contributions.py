@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures.cells._rules import contributions
+from penstock.measures.cells.rules import contributions
 from penstock.measures.cells.totals import find_cells
 from tests.measures.test_table_measures import of_values
 

@@ -22,7 +22,8 @@ from penstock.records.bundle.bundle import BundleAltered
 from penstock.records.signing import signing
 from penstock.records.signing.keyfile import KeyDamaged
 from penstock.tasks.files.columns import GUARANTEE_KEY
-from penstock.tasks.verification.bundle import _UNSEEN, KeyMissing, verify_bundle
+from penstock.tasks.outputs.claims import UNSEEN
+from penstock.tasks.verification.bundle import KeyMissing, verify_bundle
 from tests.tasks.published_bundle import ROWS, K, Published, broken, finding
 
 
@@ -72,7 +73,7 @@ def test_of_every_model_it_is_said_what_cannot_be_seen(published: Published, mod
 
 
 def test_every_model_is_spoken_of() -> None:
-    assert {*_UNSEEN, "k_anon"} == set(get_args(Model))
+    assert {*UNSEEN, "k_anon"} == set(get_args(Model))
 
 
 @pytest.mark.parametrize("method", ["mdav_swap", "ir_swap"])
