@@ -76,8 +76,8 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
 
 def _settled(plan: Plan, rows: int | None) -> dict[str, Any] | None:
     """What the mechanism would choose from public facts, where it leaves anything open and the facts are known."""
-    if rows is None and plan.layout is None:
-        return None  # those of tables do not depend on it
+    if rows is None and plan.output.needs_records:
+        return None
     try:
         return mechanism_of(plan.params).chosen(plan.params, plan.declared, rows or 0) or None
     except TooFewRecords:
@@ -88,7 +88,7 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
     if plan.unit is None:  # else these settings take units
         return
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
-    all_used = all_used if plan.layout is None else ""
+    all_used = all_used if plan.output.needs_records else ""
     most = plan.guarantee.parameters["rows_per_unit"]
     yield f"At most {most} records of each {plan.unit} are used, chosen at random{all_used}."
     yield f"Epsilon is the loss of whoever has one value of {plan.unit}: an account takes only releases by one column."

@@ -31,8 +31,8 @@ def deployment_record(release: Described) -> str:
     basic: dict[str, Any] = {
         "name": release.title,
         "release": release.identifier,
-        "description": f"{release.rows:,} {release.kind}.",
-        "data_product_type": "Dataset" if release.layout is None else "Summary statistics",
+        "description": f"{release.rows:,} {release.output.rows}.",
+        "data_product_type": release.output.product,
     }
     if "publisher" in words:
         basic["data_curators"] = [{"data_curator_name": words["publisher"]}]

@@ -85,7 +85,7 @@ def _receipt(job: Job, published: Event) -> Receipt:
         name=release["name"],
         run=published.run,
         records=release["records"],
-        rows_are="records" if job.plan.layout is None else "cells",
+        rows_are=job.plan.output.rows_are,
         repeats=repeated(job, published.run),
         promise=Guarantee.model_validate(release["guarantee"]).in_short,
         path=str(destination),

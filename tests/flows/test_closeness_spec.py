@@ -10,11 +10,9 @@ import pytest
 from penstock.flows.outlook import look_ahead
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import load_spec, parse_spec
-from penstock.measures.cells.measures import table_measure_names
-from penstock.measures.groups.measures import bucket_measure_names
-from penstock.measures.registry import measure_names, public_measures, record_measure_names
+from penstock.measures.registry import measure_names, public_measures
 from penstock.mechanisms.refusal import Fault, SpecRefused
-from penstock.mechanisms.registry import MECHANISMS, mechanism_of
+from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
 from tests.flows.good_specs import DP, GOOD, TABLE
 from tests.support.workplace import Workplace
 
@@ -24,6 +22,10 @@ CLOSE: dict[str, Any] = {
     "protect": [{"mechanism": "closeness", "method": "buckets", "output": "anatomy", "epsilon": "1/2", "k": 5}],
     "gates": [{"measure": "closeness_ratio", "max": 1.6}],
 }
+
+
+def spends(params: AnyParams) -> bool:
+    return mechanism_of(params).spends(params)
 
 
 def faults_of(**changes: Any) -> tuple[Fault, ...]:
@@ -58,18 +60,18 @@ def test_an_epsilon_of_closeness_is_not_spent() -> None:
     assert not _spends(GOOD)
 
 
-@pytest.mark.parametrize("measure", bucket_measure_names())
+@pytest.mark.parametrize("measure", measure_names("groups"))
 def test_every_measure_of_groups_may_be_gated(measure: str) -> None:
     parse_spec(gated(CLOSE, measure))
 
 
-@pytest.mark.parametrize("measure", sorted(set(measure_names()) - set(bucket_measure_names())))
+@pytest.mark.parametrize("measure", sorted(set(measure_names()) - set(measure_names("groups"))))
 def test_no_other_measure_may(measure: str) -> None:
     rule = rule_of(gated(CLOSE, measure))
     if measure in public_measures():
         assert rule == "needs a public fact that closeness does not have"
         return
-    families = {"records": record_measure_names(), "tables": table_measure_names()}
+    families = {"records": measure_names("records"), "tables": measure_names("cells")}
     judged = " or ".join(name for name, measures in families.items() if measure in measures)
     assert rule == f"measures {judged}, and the output is groups of records"
 
@@ -97,7 +99,7 @@ def test_groups_are_not_published_as_sdmx() -> None:
 
 
 def test_every_mechanism_says_how_it_is_judged() -> None:
-    assert {name: mechanism.judged for name, mechanism in MECHANISMS.items()} == {
+    assert {name: mechanism.kind for name, mechanism in MECHANISMS.items()} == {
         "probabilistic_k_anonymity": "records",
         "dp_microaggregation": "records",
         "closeness": "groups",
@@ -105,7 +107,7 @@ def test_every_mechanism_says_how_it_is_judged() -> None:
         "statistics": "cells",
     }
     for mechanism in MECHANISMS.values():
-        assert (mechanism.judged == "cells") is (mechanism.layout is not None)
+        assert (mechanism.kind == "cells") is (mechanism.layout is not None)
 
 
 def test_looking_ahead_tells_what_is_settled_and_that_nothing_is_spent(workplace: Workplace) -> None:

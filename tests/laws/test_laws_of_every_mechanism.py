@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.groups.output import BucketOutput
-from penstock.measures.recheck import recheck, recheck_buckets, recheck_table
+from penstock.measures.recheck import recheck
 from penstock.mechanisms.registry import MECHANISMS
 from penstock.mechanisms.stated import is_stated
 from tests.laws.every_mechanism import EVERY, GROUPED, SAMPLES, TABLES
+from tests.measures.judged_columns import rechecked
 
 every_mechanism = pytest.mark.parametrize("name", EVERY)
 releasing_records = pytest.mark.parametrize("name", SAMPLES)
@@ -33,7 +34,7 @@ def counted_again(sample, columns, protected):
     original = {name: values for name, values in columns.items() if name != "person"}
     if protected.made:
         before = sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared)
-        return recheck_buckets(
+        return recheck(
             BucketOutput(
                 original=original,
                 source={name: column for name, column in sample.declared.items() if column.role != "identifier"},
@@ -48,7 +49,7 @@ def counted_again(sample, columns, protected):
             )
         )
     if not sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared):
-        return recheck_table(
+        return recheck(
             TableOutput(
                 original=original,
                 declared=sample.declared,
@@ -60,7 +61,7 @@ def counted_again(sample, columns, protected):
             )
         )
     in_source_order = slice(None) if protected.origin is None else np.argsort(protected.origin)
-    return recheck(
+    return rechecked(
         original,
         {name: values[in_source_order] for name, values in protected.columns.items()},
         sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared),

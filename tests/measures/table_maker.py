@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from penstock.measures import TableOutput, recheck_table
+from penstock.measures import TableOutput, recheck
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import Figure, Layout, error_of
 from tests.measures.judged_columns import nominal, ordinal, promise
@@ -308,7 +308,7 @@ class Made:
         )
 
     def checks(self):
-        return recheck_table(self.output())
+        return recheck(self.output())
 
     def failed(self):
         checks = self.checks()
