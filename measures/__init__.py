@@ -22,15 +22,19 @@ by name), `recheck` (the promise counted again) and `gates` (limits, verdicts, t
 
 from __future__ import annotations
 
-from penstock.measures.cells.measures import judge_table, table_measure_names
-from penstock.measures.cells.output import TableOutput
-from penstock.measures.checks import Check, RecheckImpossible
-from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
-from penstock.measures.groups.measures import bucket_measure_names, judge_buckets
-from penstock.measures.groups.output import BucketOutput
-from penstock.measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
-from penstock.measures.recheck import recheck, recheck_buckets, recheck_table
-from penstock.measures.registry import Measure, measure, measure_names, public_measures, record_measure_names
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.measures.cells.measures import judge_table, table_measure_names
+    from penstock.measures.cells.output import TableOutput
+    from penstock.measures.checks import Check, RecheckImpossible
+    from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
+    from penstock.measures.groups.measures import bucket_measure_names, judge_buckets
+    from penstock.measures.groups.output import BucketOutput
+    from penstock.measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
+    from penstock.measures.recheck import recheck_buckets, recheck_table
+    from penstock.measures.registry import Measure, measure, measure_names, public_measures, record_measure_names
 
 __all__ = [
     "BucketOutput",
@@ -53,9 +57,30 @@ __all__ = [
     "measure",
     "measure_names",
     "public_measures",
-    "recheck",
     "recheck_buckets",
     "recheck_table",
     "record_measure_names",
     "table_measure_names",
 ]
+
+# Imported when they are asked for, so that a command loads only what it uses.
+_PLACES = {
+    "cells.measures": ("judge_table", "table_measure_names"),
+    "cells.output": ("TableOutput",),
+    "checks": ("Check", "RecheckImpossible"),
+    "gates": ("Decision", "Gate", "GateRefused", "GateResult", "Verdict", "decide"),
+    "groups.measures": ("bucket_measure_names", "judge_buckets"),
+    "groups.output": ("BucketOutput",),
+    "measurement": ("Measurement", "MeasureUndefined", "MeasureUnknown"),
+    "recheck": ("recheck_buckets", "recheck_table"),
+    "registry": ("Measure", "measure", "measure_names", "public_measures", "record_measure_names"),
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Return a public name from the module that has it."""
+        for place, names in _PLACES.items():
+            if name in names:
+                return getattr(import_module(f"{__name__}.{place}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

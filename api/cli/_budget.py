@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from penstock.cli._options import AsJson, KeyFile, Reason
 from penstock.cli._screen import Screen
-from penstock.mechanisms.numbers.exact import exact_number
 from penstock.mechanisms.refusal import SpecRefused
-from penstock.records.ledger.accounts import Budgeted
 
 __all__ = ["budget"]
 
 budget = typer.Typer(help="Privacy budgets: open, show and raise them; allow looks.", no_args_is_help=True)
 
 Dataset = Annotated[str, typer.Argument(help="The data set, as specs name it in budget.dataset.")]
-ModelOption = Annotated[Budgeted, typer.Option("--model", help="The model whose epsilon is counted.")]
+ModelOption = Annotated[
+    Literal["dp", "idp", "bdp"], typer.Option("--model", help="The model whose epsilon is counted.")
+]
 Epsilon = Annotated[str, typer.Option("--epsilon", help='The limit, exact: "2" or "1/2".')]
 OfficerOption = Annotated[str, typer.Option("--officer", help="Your name, as your key is trusted.")]
 
@@ -125,6 +125,8 @@ def show(
 
 
 def _exact(text: str) -> Fraction:
+    from penstock.mechanisms.numbers.exact import exact_number
+
     limit = exact_number(text)
     if limit is None or limit <= 0:
         raise SpecRefused.at(

@@ -21,7 +21,6 @@ from penstock.cli._review import approve, keys, refuse, sign, withdraw
 from penstock.cli._screen import Screen
 from penstock.cli._serve import serve
 from penstock.cli._users import users
-from penstock.flows.spec import json_schema, load_spec
 from penstock.flows.surroundings import is_own_folder, keep_inside
 from penstock.mechanisms.refusal import Kind, Refusal
 from penstock.records.home import Home
@@ -120,6 +119,7 @@ def plan(
 ) -> None:
     """The promise, the expected error and the cost of a spec. Spends nothing, reads no row."""
     from penstock.flows.outlook import look_ahead
+    from penstock.flows.spec import load_spec
 
     Screen(as_json).show_plan(look_ahead(load_spec(spec, source=source, publish=publish), count=count))
 
@@ -145,6 +145,7 @@ def run(
     from penstock.cli._termination import end_in_time
     from penstock.flows.outlook import examine
     from penstock.flows.prefect_setup import set_up_prefect
+    from penstock.flows.spec import load_spec
 
     screen = Screen(as_json)
     chosen = load_spec(spec, source=source, publish=publish)
@@ -161,6 +162,8 @@ def run(
 @app.command()
 def schema(as_json: AsJson = False) -> None:
     """The JSON Schema of a spec, for editors and other platforms."""
+    from penstock.flows.spec import json_schema
+
     del as_json  # it is JSON anyway
     Screen(True).show("", json_schema())
 

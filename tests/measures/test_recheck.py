@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures import RecheckImpossible, recheck
+from penstock.measures import RecheckImpossible
+from penstock.measures.recheck import recheck
 from penstock.mechanisms import probabilistic_k_anonymity as pka
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
