@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -188,8 +188,10 @@ def _as_arrow(table: object, wanted: Mapping[str, Column], unit: str | None) -> 
 
 def _like(given: T, made: pa.Table) -> T:
     """Return a table of the kind that was given, marked as no release."""
+    marked: Any
     if isinstance(given, pa.Table):
-        return made.replace_schema_metadata({"penstock.trial": NOT_A_RELEASE})
-    frame = made.to_pandas()
-    frame.attrs["penstock.trial"] = NOT_A_RELEASE
-    return frame
+        marked = made.replace_schema_metadata({"penstock.trial": NOT_A_RELEASE})
+    else:
+        marked = made.to_pandas()
+        marked.attrs["penstock.trial"] = NOT_A_RELEASE
+    return cast(T, marked)

@@ -89,14 +89,20 @@ def test_a_refusal_passes_and_so_does_whatever_ends_the_process() -> None:
         raise KeyboardInterrupt
 
 
-def test_a_command_prints_our_lines_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["fails", DYING])
+def test_a_command_prints_our_lines_only(tmp_path: Path, how: str) -> None:
     place = Workplace(tmp_path)
     settings = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT", "PENSTOCK"))}
-    with broken_server("fails") as url:
+    with broken_server(how) as url:
         command = subprocess.run(
             [sys.executable, "-m", "penstock", "run", str(place.write_spec())],
             cwd=tmp_path,
-            env={**settings, "PENSTOCK_HOME": str(place.home), "PREFECT_API_URL": url},
+            env={
+                **settings,
+                "PENSTOCK_HOME": str(place.home),
+                "PREFECT_API_URL": url,
+                "PREFECT_CLIENT_MAX_RETRIES": "0",
+            },
             capture_output=True,
             text=True,
             check=False,
