@@ -14,10 +14,9 @@ from penstock.measures.possible import foreseen_faults, impossible
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from penstock.mechanisms.registry import mechanism_of
-from penstock.records.bundle.places import require_outside
+from penstock.records.bundle.outside import require_outside
 from penstock.records.files.addresses import is_address
 from penstock.records.home import Home, login
-from penstock.tasks.files.source import count_rows, open_source
 from penstock.tasks.run.plan import Plan
 from penstock.tasks.validation.expectations import described, whole_suite
 
@@ -48,6 +47,8 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     if is_address(plan.source) and not count:
         source = "The source is in an object store; with --count its columns are checked."
     elif count or Path(plan.source).exists():
+        from penstock.tasks.files.source import count_rows, open_source  # pyarrow, and pandas with it
+
         dataset = open_source(plan.source, plan.declared, unit=plan.unit)
         source = "The source has every declared column in the declared type."
         rows = count_rows(dataset) if count else None

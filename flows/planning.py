@@ -13,7 +13,7 @@ from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.files.addresses import place_of
 from penstock.records.files.digest import canonical
-from penstock.records.ledger.ledger import require_countable
+from penstock.records.ledger.countable import require_countable
 from penstock.tasks.outputs.kinds import output_of
 from penstock.tasks.run.plan import Plan
 from penstock.tasks.validation.expectations import digest_of_suite, user_suite

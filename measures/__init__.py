@@ -23,14 +23,17 @@ by name), `recheck` (the promise counted again) and `gates` (limits, verdicts, t
 
 from __future__ import annotations
 
-from penstock.measures.cells.output import TableOutput
-from penstock.measures.checks import Check, RecheckImpossible
-from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
-from penstock.measures.groups.output import BucketOutput
-from penstock.measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
-from penstock.measures.recheck import recheck
-from penstock.measures.records.output import RecordOutput
-from penstock.measures.registry import Measure, MeasureOfRecords, judge, measure, measure_names, public_measures
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.measures.cells.output import TableOutput
+    from penstock.measures.checks import Check, RecheckImpossible
+    from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
+    from penstock.measures.groups.output import BucketOutput
+    from penstock.measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
+    from penstock.measures.records.output import RecordOutput
+    from penstock.measures.registry import Measure, MeasureOfRecords, judge, measure, measure_names, public_measures
 
 __all__ = [
     "BucketOutput",
@@ -53,5 +56,24 @@ __all__ = [
     "measure",
     "measure_names",
     "public_measures",
-    "recheck",
 ]
+
+# Imported when they are asked for, so that a command loads only what it uses.
+_PLACES = {
+    "cells.output": ("TableOutput",),
+    "checks": ("Check", "RecheckImpossible"),
+    "gates": ("Decision", "Gate", "GateRefused", "GateResult", "Verdict", "decide"),
+    "groups.output": ("BucketOutput",),
+    "measurement": ("Measurement", "MeasureUndefined", "MeasureUnknown"),
+    "records.output": ("RecordOutput",),
+    "registry": ("Measure", "MeasureOfRecords", "judge", "measure", "measure_names", "public_measures"),
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Return a public name from the module that has it."""
+        for place, names in _PLACES.items():
+            if name in names:
+                return getattr(import_module(f"{__name__}.{place}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

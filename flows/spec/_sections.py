@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from penstock.mechanisms.columns import MOST_COLUMNS, Column
 from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.refusal import Fault
-from penstock.records.approval.approval import Rule, RuleRefused
+from penstock.records.approval.rule import Rule, RuleRefused
 from penstock.records.files.addresses import AddressRefused, place_of
 from penstock.tasks.formats import READABLE, FormatName
 

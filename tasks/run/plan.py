@@ -12,7 +12,7 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.registry import AnyParams
-from penstock.records.approval.approval import Rule
+from penstock.records.approval.rule import Rule
 from penstock.records.files.addresses import Place
 from penstock.records.ledger.accounts import Claim
 
