@@ -57,7 +57,7 @@ def recheck(
     if guarantee.model not in _CHECKS:
         raise RecheckImpossible.at(
             "guarantee.model",
-            rule=f"only {', '.join(_CHECKS)} can be re-checked",
+            rule=f"must be one of {', '.join(_CHECKS)} to be re-checked",
             got=guarantee.model,
             remedy="Add checks for this model.",
         )
@@ -91,7 +91,7 @@ def recheck_table(output: TableOutput) -> tuple[Check, ...]:
     if mechanism not in _TABLE_CHECKS:
         raise RecheckImpossible.at(
             "guarantee.parameters.mechanism",
-            rule=f"only tables of {', '.join(_TABLE_CHECKS)} can be re-checked",
+            rule=f"must be one of {', '.join(_TABLE_CHECKS)} for a table to be re-checked",
             got=mechanism,
             remedy="Add checks for this mechanism.",
         )
@@ -104,12 +104,12 @@ def recheck_buckets(output: BucketOutput) -> tuple[Check, ...]:
     if mechanism != "closeness":
         raise RecheckImpossible.at(
             "guarantee.parameters.mechanism",
-            rule="only groups of closeness can be re-checked",
+            rule="must be closeness for groups to be re-checked",
             got=mechanism,
             remedy="Add checks for this mechanism.",
         )
     if _aligned(output.original, output.released) != output.records:
-        raise RecheckImpossible.at("records", rule="the number of records is that of the columns", remedy="Correct it.")
+        raise RecheckImpossible.at("records", rule="must be as many as the columns have", remedy="Correct it.")
     return _all_run(output.guarantee, bucket_checks(output))
 
 
@@ -118,7 +118,7 @@ def _aligned(original: Columns, released: Columns) -> int:
     lengths = {len(values) for side in (original, released) for values in side.values()}
     if len(lengths) != 1 or lengths == {0}:
         raise RecheckImpossible.at(
-            "columns", rule="original and released records are aligned row by row", remedy="Align them."
+            "columns", rule="must be aligned row by row, original and released", remedy="Align them."
         )
     return lengths.pop()
 
@@ -128,7 +128,7 @@ def _all_run(guarantee: Guarantee, checks: tuple[Check, ...]) -> tuple[Check, ..
     if not_run:
         raise RecheckImpossible.at(
             "guarantee.audit",
-            rule="every check that the guarantee names must be run",
+            rule="must name only checks that are run",
             got=not_run,
             remedy="Add the check, or correct the guarantee.",
         )

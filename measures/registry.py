@@ -91,16 +91,20 @@ def judge(name: str, pair: Comparison) -> Measurement:
         raise _unknown(name)
     if name not in _MEASURES:
         family = "tables" if name in TABLE_MEASURES else "groups with buckets"
-        raise MeasureUndefined.at(name, rule=f"judges {family}, not records", remedy="Use a measure of records.")
+        raise MeasureUndefined.at(
+            name, rule=f"needs {family}; the output is records", remedy="Use a measure of records."
+        )
     if name in _BY_RECORD and not pair.aligned:
         raise MeasureUndefined.at(
-            name, rule="compares records, and rows of this release are none", remedy="Use a measure of single columns."
+            name,
+            rule="needs released records to compare with their originals; the rows of this release are not records",
+            remedy="Use a measure of single columns.",
         )
     # Infinite values and sums beyond the range of floats end below as a refusal, so numpy need not warn.
     with np.errstate(over="ignore", invalid="ignore"):
         found = _MEASURES[name](pair)
     if not all(map(math.isfinite, (found.value, *found.by_column.values()))):
-        raise MeasureUndefined.at(name, rule="the value is not a finite number", remedy="Correct the data.")
+        raise MeasureUndefined.at(name, rule="must have a finite value", remedy="Correct the data.")
     return found
 
 
@@ -130,4 +134,4 @@ def measure(name: str) -> Measure:
 
 def _unknown(name: str) -> MeasureUnknown:
     known = ", ".join(measure_names())
-    return MeasureUnknown.at("measure", rule=f"one of {known}", got=name, remedy="Choose one of these.")
+    return MeasureUnknown.at("measure", rule=f"must be one of {known}", got=name, remedy="Choose one of these.")

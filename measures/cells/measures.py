@@ -97,11 +97,11 @@ def judge_table(name: str, output: TableOutput) -> Measurement:
     """One measure of a released table; a measure of records has no value for it."""
     if name not in TABLE_MEASURES:
         raise MeasureUndefined.at(
-            name, rule=f"of a table one of {', '.join(TABLE_MEASURES)}", remedy="Choose one of these."
+            name, rule=f"must be one of {', '.join(TABLE_MEASURES)} for a table", remedy="Choose one of these."
         )
     # Infinite values and sums beyond the range of floats end below as a refusal, so numpy need not warn.
     with np.errstate(over="ignore", invalid="ignore"):
         found = TABLE_MEASURES[name](output)
     if not all(map(math.isfinite, (found.value, *found.by_column.values()))):
-        raise MeasureUndefined.at(name, rule="the value is not a finite number", remedy="Correct the data.")
+        raise MeasureUndefined.at(name, rule="must have a finite value", remedy="Correct the data.")
     return found

@@ -30,6 +30,7 @@ class ClosenessInfeasible(Refusal):
 
     code = "closeness-infeasible"
     kind = "data"
+    remedy = "Use one of the nearest settings that the message names."
 
 
 def infeasible(
@@ -52,13 +53,15 @@ def infeasible(
             remedies.append(f"{field} = {float(found):g} with k = {k}")
     if 2 <= half < k and group_number(sizes, half, t) is not None:
         remedies.append(f"k = {half} with {field} = {asked}")
-    told = f"Nearest that can be done: {'; or '.join(remedies)}." if remedies else "No setting near these can be kept."
+    remedy = (
+        f"Use {' or '.join(remedies)}." if remedies else "Choose another k or coarser settings; none near these works."
+    )
     return ClosenessInfeasible.at(
         field,
-        rule=f"two or more groups of at least k = {k} records, each within a factor t of the whole in every bucket of "
-        f"{name}",
+        rule=f"must allow two or more groups of at least k = {k} records, each within a factor t of the whole in every "
+        f"bucket of {name}",
         got=str(asked),
-        remedy=told,
+        remedy=remedy,
     )
 
 

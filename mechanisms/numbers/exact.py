@@ -27,10 +27,10 @@ def _exact(value: object) -> Fraction:
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise PydanticCustomError("exact_number", 'an exact number is written in quotes, such as "1/2" or "0.5"')
+        raise PydanticCustomError("exact_number", 'must be an exact number in quotes, such as "1/2" or "0.5"')
     number = exact_number(str(value))
     if number is None:
-        raise PydanticCustomError("exact_number", 'an exact number is written as "1/2", "0.5" or 2')
+        raise PydanticCustomError("exact_number", 'must be an exact number, written as "1/2", "0.5" or 2')
     return number
 
 

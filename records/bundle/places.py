@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.bundle import bundle
 from penstock.records.bundle._upload import upload
-from penstock.records.bundle.statement import LARGEST_MANIFEST, MANIFEST, BundleAltered, fault, require_size
+from penstock.records.bundle.statement import LARGEST_MANIFEST, MANIFEST, MISSING, BundleAltered, fault, require_size
 from penstock.records.files import object_store
 from penstock.records.files.addresses import ObjectPath, Place
 from penstock.records.home import Home
@@ -47,10 +47,11 @@ def appears_at_once(place: Place) -> bool:
 
 
 class DestinationNotWritable(Refusal):
-    """What a release makes could not be put where it is to go."""
+    """The release cannot be written where it is to be published."""
 
     code = "destination-not-writable"
     kind = "failure"
+    remedy = "Make the folder writable or choose another one, and run again; nothing was drawn."
 
 
 class DestinationInHome(Refusal):
@@ -58,6 +59,7 @@ class DestinationInHome(Refusal):
 
     code = "destination-in-home"
     kind = "spec"
+    remedy = "Publish outside PENSTOCK_HOME."
 
 
 def require_outside(place: Place, home: Home) -> None:
@@ -158,7 +160,7 @@ def at_hand(place: Place) -> Iterator[Path]:
         return
     found = object_store.found_below(place)
     if MANIFEST not in found:  # it may be a whole bucket, which nobody meant to copy
-        raise BundleAltered(fault(MANIFEST, "missing"))
+        raise BundleAltered(fault(MANIFEST, MISSING))
     require_size(found[MANIFEST])
     _require_file_names(found)
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:

@@ -47,6 +47,7 @@ class ClaimRefused(Refusal):
 
     code = "claim-refused"
     kind = "budget"
+    remedy = "Correct the budget section or the epsilon of the spec."
 
 
 class AccountMissing(Refusal):
@@ -54,6 +55,7 @@ class AccountMissing(Refusal):
 
     code = "account-missing"
     kind = "budget"
+    remedy = "Have an officer open an account: penstock budget open DATASET ..."
 
 
 class BudgetExceeded(Refusal):
@@ -61,6 +63,7 @@ class BudgetExceeded(Refusal):
 
     code = "budget-exceeded"
     kind = "budget"
+    remedy = "Spend less, or have an officer raise the limit."
 
 
 class SecondRelease(Refusal):
@@ -68,6 +71,7 @@ class SecondRelease(Refusal):
 
     code = "second-release"
     kind = "budget"
+    remedy = "If you accept that, list the earlier releases in budget.acknowledges."
 
 
 class SourceElsewhere(Refusal):
@@ -75,6 +79,7 @@ class SourceElsewhere(Refusal):
 
     code = "source-elsewhere"
     kind = "budget"
+    remedy = "Use the data set name under which these records are counted."
 
 
 class OtherData(Refusal):
@@ -82,20 +87,23 @@ class OtherData(Refusal):
 
     code = "other-data"
     kind = "budget"
+    remedy = "Release from the records of the earlier releases, or use another data set name."
 
 
 class OtherUnit(Refusal):
-    """The account counts the loss of individuals, and this release says by another column who they are."""
+    """The account counts the loss of individuals, and this release identifies them by another column."""
 
     code = "other-unit"
     kind = "budget"
+    remedy = "Name the column by which the earlier releases count individuals."
 
 
 class ReservationMissing(Refusal):
-    """A draw was to begin that nothing was reserved for."""
+    """A draw was about to begin for which nothing was reserved."""
 
     code = "reservation-missing"
     kind = "failure"
+    remedy = "Report this defect; nothing was drawn."
 
 
 class Ledger:
@@ -144,7 +152,7 @@ class Ledger:
             # A repeat costs nothing, so nothing may be drawn for it.
             if not reserved or (draws and reserved[-1].claim.repeats is not None):
                 raise ReservationMissing.at(
-                    "protect", rule="a draw needs a reservation", got=run, remedy="Reserve before drawing."
+                    "protect", rule="needs a reservation before anything is drawn", remedy="Reserve before drawing."
                 )
             facts = {"attempt": reserved[-1].attempt}
             sheet.write(Action.SPENT, run=run, facts=facts, subjects=reserved[-1].claim.subjects)
@@ -235,7 +243,7 @@ def require_countable(claim: Claim) -> None:
         if claim.epsilon is not None:
             raise ClaimRefused.at(
                 "epsilon",
-                rule=f"a release under {claim.model} has none",
+                rule=f"must not be given for a release under {claim.model}",
                 got=str(claim.epsilon),
                 remedy="Leave it out.",
             )
@@ -243,20 +251,19 @@ def require_countable(claim: Claim) -> None:
     if claim.dataset is None:
         raise ClaimRefused.at(
             "budget.dataset",
-            rule=f"a release under {claim.model} spends the budget of a data set",
+            rule=f"must be given for a release under {claim.model}, which spends the budget of a data set",
             remedy="Name the data set.",
         )
     if claim.part is not None and claim.adjacency not in _PARTS_APART:
         raise ClaimRefused.at(
             "budget.part",
-            rule="parts add up apart only where a record comes or goes: one that moves would change both sizes",
-            got=claim.adjacency,
+            rule=f"cannot be used with adjacency {claim.adjacency}: a record that moves would change two sizes",
             remedy=f"Use one of {', '.join(_PARTS_APART)}, or spend for the whole data set.",
         )
     if (claim.unit == "individual") != (claim.whose is not None):
         raise ClaimRefused.at(
             "source.unit",
-            rule="a release for individuals names the column that tells whose record it is, and no other release does",
+            rule="must name the column that tells whose record it is for a release for individuals, and only then",
             got=claim.unit,
             remedy="Name the column, or row.",
         )
@@ -295,7 +302,7 @@ def _require_one_dataset(claim: Claim, of_its_records: Iterable[Cost]) -> None:
     if claim.dataset is not None and names:
         raise SourceElsewhere.at(
             "budget.dataset",
-            rule=f"these records are counted under {', '.join(sorted(map(str, names)))}",
+            rule=f"must be the name under which these records are counted: {', '.join(sorted(map(str, names)))}",
             got=claim.dataset,
             remedy="Use that name: a second name would give the same people a second budget.",
         )
@@ -326,7 +333,7 @@ def _require_acknowledged(claim: Claim, missing: Sequence[str]) -> None:
     if missing:
         raise SecondRelease.at(
             "budget.acknowledges",
-            rule="the same records were released before, and no theorem covers both releases",
+            rule="must list the earlier releases of the same records, because no theorem covers both",
             got=list(claim.acknowledges),
             remedy=f"If you accept that, list the earlier ones: {', '.join(missing)}.",
         )
@@ -338,8 +345,9 @@ def _require_one_actual_data_set(book: Book, cost: Cost) -> None:
     if account is not None and not account.is_of_one_data_set([*book.costs, cost]):
         raise OtherData.at(
             "budget.dataset",
-            rule=f"the {account.model} account of {account.dataset} is about one actual data set, and these are other "
-            "records or another edition; only parts of the partition that it was opened with may differ",
+            rule=f"must be another name: the {account.model} account of {account.dataset} is about one actual data "
+            "set, and these are other records or another edition; only parts of the partition that it was opened with "
+            "may differ",
             got=account.dataset,
             remedy="Release from the records of the earlier releases, or open an account under a data set name of "
             "its own for the other data.",
@@ -352,8 +360,8 @@ def _require_one_unit(book: Book, claim: Claim) -> None:
     if claim.whose is not None and others:
         raise OtherUnit.at(
             "source.unit",
-            rule=f"the releases of {claim.dataset} count individuals by {', '.join(sorted(others))}; by another column "
-            "one person may be several, and lose more than is counted",
+            rule=f"must be {', '.join(sorted(others))}, by which the releases of {claim.dataset} count individuals; "
+            "by another column one person may be several, and lose more than is counted",
             got=claim.whose,
             remedy="Name that column, or open an account under a data set name of its own for other records.",
         )
@@ -367,7 +375,7 @@ def _require_budget(book: Book, cost: Cost) -> None:
     if model not in book.accounts:
         raise AccountMissing.at(
             "budget.dataset",
-            rule=f"has no account of model {model}",
+            rule=f"must have an account of model {model}",
             got=cost.claim.dataset,
             remedy=f"Open one: penstock budget open {cost.claim.dataset} --model {model} ...",
         )
@@ -376,12 +384,7 @@ def _require_budget(book: Book, cost: Cost) -> None:
         if account.model == model or model == "dp":
             left = account.limit - account.spent(book.costs)
             if account.spent([*book.costs, cost]) > account.limit:
-                faults.append(
-                    Fault(
-                        "epsilon",
-                        f"the {account.model} account of {account.dataset} has {left} of {account.limit} left",
-                        "Spend less, or have the limit raised.",
-                        str(cost.claim.epsilon),
-                    )
-                )
+                has_left = f"the {account.model} account of {account.dataset} has left, {left} of {account.limit}"
+                rule = f"must not exceed what {has_left}"
+                faults.append(Fault("epsilon", rule, "Spend less, or have the limit raised.", str(cost.claim.epsilon)))
     BudgetExceeded.raise_for(faults)

@@ -44,10 +44,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class PersonRefused(Refusal):
-    """The name or the reason is not one that the register can hold."""
+    """The name or the reason cannot be held in the register."""
 
     code = "person-refused"
     kind = "approval"
+    remedy = "Choose another name or reason as the message says."
 
 
 class NameTaken(Refusal):
@@ -55,6 +56,7 @@ class NameTaken(Refusal):
 
     code = "name-taken"
     kind = "approval"
+    remedy = "Withdraw the key that the name has, or choose another name."
 
 
 class KeyTaken(Refusal):
@@ -62,6 +64,7 @@ class KeyTaken(Refusal):
 
     code = "key-taken"
     kind = "approval"
+    remedy = "Make a new key pair: penstock keys new FILE."
 
 
 class KeyWeak(Refusal):
@@ -69,6 +72,7 @@ class KeyWeak(Refusal):
 
     code = "key-weak"
     kind = "approval"
+    remedy = "Make a new key pair: penstock keys new FILE."
 
 
 class PersonUnknown(Refusal):
@@ -76,6 +80,7 @@ class PersonUnknown(Refusal):
 
     code = "person-unknown"
     kind = "approval"
+    remedy = "Write the name as it was trusted; `penstock keys list` shows all."
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ def trust(log: Log, name: str, public_key: Ed25519PublicKey, *, actor: str, reas
         if any(event.action is Action.KEY_TRUSTED and event.facts["key_id"] == identity for event in events):
             raise KeyTaken.at(
                 "public_key",
-                rule="a key is trusted once, for one name, and never again after its withdrawal",
+                rule="must not have been trusted before: a key is for one name, and never again after its withdrawal",
                 got=identity,
                 remedy="Make a new key pair.",
             )
@@ -179,7 +184,7 @@ def _require_name(name: str) -> None:
     if not is_name(name):
         raise PersonRefused.at(
             "name",
-            rule="1 to 64 letters, digits, dots, dashes or underscores, the first a letter or digit",
+            rule="must be 1 to 64 letters, digits, dots, dashes or underscores, the first a letter or digit",
             got=name,
             remedy="Choose such a name.",
         )

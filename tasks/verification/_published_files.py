@@ -45,18 +45,18 @@ def read_published(
             try:
                 tables[suffix] = read(folder / f"{stem}{suffix}")
             except (pa.ArrowException, OSError):
-                faults.append(fault(f"{stem}{suffix}", "cannot be read"))
+                faults.append(fault(f"{stem}{suffix}", "must be readable"))
     if not tables and not faults:
-        faults.append(fault("bundle", f"holds neither {stem}.parquet nor {stem}.csv"))
+        faults.append(fault("bundle", f"must hold {stem}.parquet or {stem}.csv"))
     return tables, faults
 
 
 def form_faults(suffix: str, table: pa.Table, guarantee: Guarantee, columns: Collection[str]) -> Iterator[str]:
     """Where the promise in a file, or its columns, are not those of the manifest."""
     if suffix == ".parquet" and _carried(table) != guarantee:
-        yield "carries another guarantee than the manifest"
+        yield "must carry the guarantee of the manifest"
     if table.column_names != list(columns):
-        yield "has other columns than the manifest lists"
+        yield "must have the columns that the manifest lists"
 
 
 def _carried(table: pa.Table) -> Guarantee | None:

@@ -63,10 +63,11 @@ _GATES = {
 
 
 class KeyMissing(Refusal):
-    """There is no public key to check the signature with."""
+    """No public key was given to check the signature with."""
 
     code = "key-missing"
     kind = "integrity"
+    remedy = "Ask the publisher for the public key file."
 
 
 class ClaimBroken(Refusal):
@@ -74,6 +75,7 @@ class ClaimBroken(Refusal):
 
     code = "claim-broken"
     kind = "integrity"
+    remedy = "Do not rely on the release; ask its publisher."
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
     faults = approval_faults(predicate["approval"], content, claims.reviewers)
     names = [file["name"] for file in subject]
     if claims.bytes != {name: (folder / name).stat().st_size for name in names}:
-        faults.append(fault("manifest.json", "states other sizes than the files have"))
+        faults.append(fault("manifest.json", "must state the sizes that the files have"))
     stem = "data" if claims.layout is None else f"tables/{claims.layout.table}"
     tables, unreadable = read_published(folder, names, stem, claims.roles, escape=claims.escape)
     faults += unreadable
@@ -168,15 +170,15 @@ def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -
         if key is None or not is_sound_key(key.public_bytes_raw()) or signing.key_id(key) != decision["key_id"]:
             faults.append(fault(field, "must name an Ed25519 public key and its id"))
         elif key.public_bytes_raw() in held:
-            faults.append(fault(field, "is made with a key that approved before; each reviewer counts once"))
+            faults.append(fault(field, "must not be made with a key that approved before: each reviewer counts once"))
         elif not _holds(key, decision, content):
             faults.append(fault(field, "must be signed over exactly this content and reason with its stated key"))
         else:
             held.add(key.public_bytes_raw())
     if approval["required"] != reviewers:
-        faults.append(fault("approval", "asks for another number of reviewers than the content that they signed"))
+        faults.append(fault("approval", "must ask for as many reviewers as the content that they signed"))
     if len(held) < approval["required"]:
-        faults.append(fault("approval", "fewer reviewers approved this content than were required"))
+        faults.append(fault("approval", "must be given by as many reviewers as were required"))
     return faults
 
 
@@ -324,7 +326,7 @@ def _claims(release: Mapping[str, Any]) -> _Claims:
 def _broken(suffix: str, table: pa.Table, claims: _Claims) -> Iterator[str]:
     """What in one data file contradicts the manifest."""
     if table.num_rows != claims.records:
-        yield "has another number of records than the manifest says"
+        yield "must have as many records as the manifest says"
     yield from form_faults(suffix, table, claims.guarantee, claims.roles)
     if table.column_names != list(claims.roles):
         return
@@ -333,10 +335,10 @@ def _broken(suffix: str, table: pa.Table, claims: _Claims) -> Iterator[str]:
         return
     keys = [column for column, role in claims.roles.items() if role in ("quasi_identifier", "weight")]
     if claims.k and _smallest_class(table, keys) < claims.k:
-        yield f"has a combination of quasi-identifiers that fewer than {claims.k} records share"
+        yield f"must have at least {claims.k} records for every combination of quasi-identifiers"
     for part in claims.settled.parts:
         if _smallest_class(table, list(part.columns)) < part.k:
-            yield f"has a combination of {', '.join(part.columns)} that fewer than {part.k} records share"
+            yield f"must have at least {part.k} records for every combination of {', '.join(part.columns)}"
 
 
 def _smallest_class(table: pa.Table, keys: list[str]) -> int:

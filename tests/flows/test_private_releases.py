@@ -231,7 +231,9 @@ def test_fewer_records_than_a_block_are_refused_before_anything_is_reserved(work
 def test_a_gate_that_looks_at_the_data_is_no_valid_spec(workplace: Workplace, measure: str) -> None:
     make_private(workplace)
     workplace.raw["gates"].append({"measure": measure, "max": 1})
-    with pytest.raises(SpecRefused, match="whether a release appears would tell") as caught:
+    with pytest.raises(
+        SpecRefused, match="must be public: whether a release appears would otherwise tell about the confidential data"
+    ) as caught:
         release(workplace)
     assert [fault.field for fault in caught.value.faults] == ["gates.1.measure"]
     assert EXIT_CODES[caught.value.kind] == 2

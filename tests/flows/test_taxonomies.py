@@ -126,10 +126,10 @@ def test_a_mark_of_byte_order_is_no_part_of_the_first_value(tmp_path: Path) -> N
     ("name", "content", "rule"),
     [
         ("absent.json", None, r"readable file \(No such file"),
-        ("latin.csv", b"\xe9;*\n", "text in UTF-8"),
+        ("latin.csv", b"\xe9;*\n", "must have only names in UTF-8 below it"),
         ("tree.txt", b"a;*", ".json, .csv or .hrc"),
         ("bad.json", b'{"a":\n}', "line 2: must be valid JSON"),
-        ("twice.json", b'{"a": ["r"], "a": ["s"]}', "no key twice"),
+        ("twice.json", b'{"a": ["r"], "a": ["s"]}', "must not hold a key twice"),
         ("list.json", b'["a"]', "object of lists of text"),
         ("text.json", b'{"a": "r"}', "object of lists of text"),
         ("number.json", b'{"a": [1]}', "object of lists of text"),
@@ -148,7 +148,7 @@ def test_a_mark_of_byte_order_is_no_part_of_the_first_value(tmp_path: Path) -> N
         ("commas.csv", b'a,*\n"b,*\n', "line 2: must be values separated by ,"),
         ("ragged_commas.csv", b"a,g,*\nb,*\n", "line 2: as many levels"),
         ("value.csv", b"a\n", "line 1: a value and at least one level"),
-        ("both.csv", b"a,b;g,*\nc,d;g,*\n", "line 1: both ; and ,"),
+        ("both.csv", b"a,b;g,*\nc,d;g,*\n", "line 1: must separate the levels by either ; or ,"),
         ("narrower.csv", b"a;g;g;*\nb;b;g;*\n", "line 2: a label must cover the same values"),
         ("empty.hrc", b"", "line 1: must name a category"),
         ("gap.hrc", b"a\n\n@b\n", "line 2: must name a category"),
@@ -161,7 +161,7 @@ def test_a_mark_of_byte_order_is_no_part_of_the_first_value(tmp_path: Path) -> N
         ("flat.hrc", b"a\nb\n", "must have lines that begin with @"),
         ("dots.hrc", b"a\n.b\n..c\nd\n", "must have lines that begin with @"),
         ("total.hrc", b"a\n@Total\nb\n", "line 2: Total is the name of the implied top"),
-        ("latin.hrc", b"a\n@\xe9\n", "text in UTF-8"),
+        ("latin.hrc", b"a\n@\xe9\n", "must have only names in UTF-8 below it"),
     ],
 )
 def test_a_file_that_holds_no_taxonomy_is_refused_without_being_quoted(
@@ -205,10 +205,10 @@ def test_the_digest_of_a_spec_covers_its_taxonomy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "rule"),
     [
-        ("${NOT_SET}/tree.json", "variable that is not set"),
+        ("${NOT_SET}/tree.json", "must name a variable that is set"),
         ("s3://bucket/tree.json", "local path"),
         ("absent.json", "readable file"),
-        ("cycle.json", "no concept is above itself"),
+        ("cycle.json", "must not put a concept above itself"),
         ("branch.hrc", "at least two leaves"),
     ],
 )

@@ -146,7 +146,7 @@ def test_the_ratio_is_that_of_the_definition(made):
                 share = Fraction(cells[i, j] * len(group), sizes[i] * totals[j])
                 ratios.append(max(share, 1 / share) if share else None)
     if None in ratios:
-        with pytest.raises(MeasureUndefined, match="a bucket is absent from a group"):
+        with pytest.raises(MeasureUndefined, match="needs every bucket in every group"):
             judge_buckets("closeness_ratio", made.output())
         return
     found = judge_buckets("closeness_ratio", made.output())
@@ -336,7 +336,7 @@ def test_a_loss_beyond_floats_is_refused():
     made = Made(("income",))
     made.source["age"] = Column(role="quasi_identifier", type="continuous", domain=(-1e150, 1e150))
     made.original["age"][0] = 1e308
-    with pytest.raises(MeasureUndefined, match="the value is not a finite number"):
+    with pytest.raises(MeasureUndefined, match="must have a finite value"):
         judge_buckets("quasi_identifier_loss", made.output())
 
 

@@ -26,8 +26,8 @@ def bucket_promise(**changes):
     [
         ({"mechanism": "table"}, "only groups of closeness can be re-checked, got 'table'"),
         ({"method": "ranked"}, "method and output must be those of the model of closeness, got 'ranked'"),
-        ({"method": ["buckets"]}, "method and output must be"),
-        ({"output": "generalised"}, "method and output must be"),
+        ({"method": ["buckets"]}, "must be a method of the model of closeness, with its output"),
+        ({"output": "generalised"}, "must be a method of the model of closeness, with its output"),
         ({"k": 1}, "k refused: a whole number of at least 2, got 1"),
         ({"k": "4"}, "k refused: a whole number of at least 2, got '4'"),
         ({"k": True}, "k refused: a whole number of at least 2, got True"),
@@ -67,7 +67,7 @@ def test_several_columns_need_to_know_how(several):
 def test_a_promise_about_no_column_refuses():
     made = Made(("income",))
     del made.source["income"]
-    with pytest.raises(RecheckImpossible, match="must be about a confidential column"):
+    with pytest.raises(RecheckImpossible, match="must include a confidential column, which the promise is about"):
         made.checks()
 
 
@@ -100,7 +100,7 @@ def test_records_that_are_not_aligned_refuse():
     with pytest.raises(RecheckImpossible, match="aligned row by row"):
         made.checks()
     made = Made(("income",))
-    with pytest.raises(RecheckImpossible, match="the number of records is that of the columns"):
+    with pytest.raises(RecheckImpossible, match="must be as many as the columns have"):
         recheck_buckets(replace(made.output(), records=N - 1))
 
 

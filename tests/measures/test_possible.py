@@ -141,5 +141,5 @@ def test_facts_that_are_public_decide_about_public_gates() -> None:
         ("gates.privacy_loss", "0.5"),
         ("gates.expected_error", "3"),
     ]
-    assert found[0].remedy == "Spend less, or allow more."
+    assert found[0].remedy == "Spend less, or raise the limit."
     assert found[1].remedy == "Allow more for count, or spend more epsilon."

@@ -332,7 +332,7 @@ def test_a_promise_that_cannot_be_rechecked_refuses(guarantee, rule):
 def test_a_promise_about_no_column_refuses():
     output = Swapped()
     output.declared = {name: column for name, column in DECLARED.items() if column.role != "confidential"}
-    with pytest.raises(RecheckImpossible, match="must be about a column"):
+    with pytest.raises(RecheckImpossible, match="must include one that the promise is about"):
         output.failed()
 
 

@@ -275,7 +275,7 @@ def test_statistics_that_are_not_counted_here_have_no_error():
 def test_an_error_beyond_floats_is_refused():
     made = Made()
     made.released["wage_sum"][0] = np.inf
-    with pytest.raises(MeasureUndefined, match="not a finite number"):
+    with pytest.raises(MeasureUndefined, match="must have a finite value"):
         judge_table("cell_error", made.output())
 
 

@@ -186,4 +186,7 @@ def test_a_smaller_bound_with_fewer_buckets_is_named_too() -> None:
 
 
 def test_where_nothing_can_be_done_it_says_so() -> None:
-    assert refusal(3, 2, t=Fraction(3, 2)).faults[0].remedy == "No setting near these can be kept."
+    assert (
+        refusal(3, 2, t=Fraction(3, 2)).faults[0].remedy
+        == "Choose another k or coarser settings; none near these works."
+    )

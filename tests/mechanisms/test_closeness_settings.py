@@ -38,18 +38,18 @@ def test_sound_settings_have_no_fault() -> None:
 @pytest.mark.parametrize(
     ("declared", "settings", "field", "rule"),
     [
-        (ONE, {}, "epsilon", "either epsilon or t"),
-        (ONE, {"epsilon": "1", "t": "2"}, "epsilon", "either epsilon or t"),
+        (ONE, {}, "epsilon", "must be given, or t, but not both"),
+        (ONE, {"epsilon": "1", "t": "2"}, "epsilon", "must be given, or t, but not both"),
         (ONE, {"t": "1"}, "t", "t = e^epsilon above 1 and at most 100"),
         (ONE, {"t": "101"}, "t", "t = e^epsilon above 1 and at most 100"),
         (ONE, {"epsilon": "0"}, "epsilon", "t = e^epsilon above 1 and at most 100"),
         (ONE, {"epsilon": "4.61"}, "epsilon", "t = e^epsilon above 1 and at most 100"),
         (ONE, {"epsilon": "1000000"}, "epsilon", "t = e^epsilon above 1 and at most 100"),
-        (ONE, {"method": "ranked", "epsilon": "1"}, "epsilon", "not used under ranked"),
-        (ONE, {"method": "ranked", "t": "2"}, "t", "not used under ranked"),
-        (TWO, {"t": "2"}, "several", "needed for more than one confidential column"),
-        (ONE, {"t": "2", "several": "joint"}, "several", "not used for one confidential column"),
-        (TWO, {"method": "ranked", "several": "each"}, "several", "not used under ranked"),
+        (ONE, {"method": "ranked", "epsilon": "1"}, "epsilon", "must not be given under ranked"),
+        (ONE, {"method": "ranked", "t": "2"}, "t", "must not be given under ranked"),
+        (TWO, {"t": "2"}, "several", "must be given for more than one confidential column"),
+        (ONE, {"t": "2", "several": "joint"}, "several", "for one confidential column"),
+        (TWO, {"method": "ranked", "several": "each"}, "several", "must not be given under ranked"),
         (
             ONE,
             {"method": "ranked", "output": "permuted"},
@@ -63,13 +63,13 @@ def test_sound_settings_have_no_fault() -> None:
             "needs a quasi_identifier: groups are of records that outsiders know",
         ),
         ({"age": AGE}, {"t": "2"}, "method", "needs a confidential column"),
-        ({**ONE, "group": AGE}, {"t": "2"}, "columns.group", "the output has a column of this name"),
-        ({**ONE, "records": AGE}, {"t": "2"}, "columns.records", "the output has a column of this name"),
+        ({**ONE, "group": AGE}, {"t": "2"}, "columns.group", "must not have the name of a column of the output"),
+        ({**ONE, "records": AGE}, {"t": "2"}, "columns.records", "must not have the name of a column of the output"),
         (
             {**TWO, "group_cause": AGE},
             {"t": "2", "several": "each"},
             "columns.group_cause",
-            "the output has a column of this name",
+            "must not have the name of a column of the output",
         ),
         (
             {"age": AGE, "income": INCOME.model_copy(update={"outside": "clamp"})},
@@ -107,7 +107,7 @@ def test_sound_settings_have_no_fault() -> None:
             },
             {"t": "2"},
             "columns.cause.categories",
-            "no category lies above another, because a label that names it would mean both",
+            "must not list a concept above another category, because a label that names it would mean both",
         ),
         (
             {

@@ -33,7 +33,7 @@ def faults_of(**settings: Any) -> list[Fault]:
 @pytest.mark.parametrize(
     ("settings", "field", "rule"),
     [
-        ({"role": "quasi_identifier"}, "type", "needed for role"),
+        ({"role": "quasi_identifier"}, "type", "must be given for role"),
         ({"role": "confidential", "type": "integer"}, "domain", "needed for type integer"),
         ({"role": "confidential", "type": "integer", "domain": (3, 3)}, "domain", "below the highest"),
         ({"role": "confidential", "type": "continuous", "domain": (0, 1.1e150)}, "domain", "beyond 1e150"),
@@ -45,16 +45,24 @@ def faults_of(**settings: Any) -> list[Fault]:
         ({"role": "confidential", "type": "ordinal"}, "categories", "needed for type ordinal"),
         ({"role": "confidential", "type": "ordinal", "categories": ("a",)}, "categories", "at least two"),
         ({"role": "confidential", "type": "nominal", "categories": ()}, "categories", "at least two"),
-        ({"role": "confidential", "type": "nominal", "categories": ("a", "a")}, "categories", "no category twice"),
-        ({"role": "identifier", "type": "integer"}, "type", "not used for role identifier"),
-        ({"role": "identifier", "categories": ("a", "b")}, "categories", "not used for role identifier"),
+        (
+            {"role": "confidential", "type": "nominal", "categories": ("a", "a")},
+            "categories",
+            "must not list a category twice",
+        ),
+        ({"role": "identifier", "type": "integer"}, "type", "must not be given for role identifier"),
+        ({"role": "identifier", "categories": ("a", "b")}, "categories", "must not be given for role identifier"),
         ({"role": "identifier", "missing": "category"}, "missing", "must be refuse"),
-        ({"role": "weight", "type": "nominal"}, "type", "a weight is continuous"),
-        ({"role": "weight", "type": "integer"}, "type", "a weight is continuous"),
+        ({"role": "weight", "type": "nominal"}, "type", "must be continuous for a weight, as its group mean is"),
+        ({"role": "weight", "type": "integer"}, "type", "must be continuous for a weight, as its group mean is"),
         ({"role": "weight", "domain": (0, 1)}, "domain", "not used for role weight"),
         ({"role": "weight", "taxonomy": PLACES}, "taxonomy", "not used for role weight"),
-        ({"role": "identifier", "taxonomy": PLACES}, "taxonomy", "not used for role identifier"),
-        ({"role": "confidential", "type": "nominal", "taxonomy": "a.json"}, "taxonomy", "a path is read only where"),
+        ({"role": "identifier", "taxonomy": PLACES}, "taxonomy", "must not be given for role identifier"),
+        (
+            {"role": "confidential", "type": "nominal", "taxonomy": "a.json"},
+            "taxonomy",
+            "must not be a path where the spec is not a file",
+        ),
         ({"role": "confidential", "type": "nominal", "taxonomy": {"a": []}}, "taxonomy", "at least two leaves"),
         (
             {"role": "confidential", "type": "integer", "domain": (0, 1), "taxonomy": PLACES},
@@ -69,12 +77,12 @@ def faults_of(**settings: Any) -> list[Fault]:
         (
             {"role": "confidential", "type": "nominal", "categories": ("sea", "sky"), "taxonomy": PLACES},
             "categories",
-            "a concept of the taxonomy",
+            "must list concepts of the taxonomy only",
         ),
         (
             {"role": "confidential", "type": "nominal", "categories": (1, 2), "taxonomy": PLACES},
             "categories",
-            "a concept of the taxonomy",
+            "must list concepts of the taxonomy only",
         ),
     ],
 )

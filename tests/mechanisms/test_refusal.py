@@ -75,7 +75,7 @@ def test_a_message_gives_field_rule_value_and_remedy() -> None:
 
 
 def test_a_reason_that_lies_in_the_data_shows_no_value() -> None:
-    refused = SpecRefused.at("income", rule="no value may be missing", remedy="Complete it.")
+    refused = SpecRefused.at("income", rule="must have a value in every record", remedy="Complete it.")
     assert str(refused) == "income refused: no value may be missing. Complete it."
     assert refused.faults[0].got == ""
 

@@ -122,7 +122,7 @@ def test_what_was_not_opened_cannot_be_raised(records: Records, dataset: str, mo
 @pytest.mark.parametrize(
     "signer",
     [officer("mallory", owner="mallory"), officer("olga", owner="mallory"), officer("mallory", owner="olga")],
-    ids=["not trusted", "the key of another", "the name of another"],
+    ids=["not trusted", "the key of another", "must not have the name of a figure"],
 )
 def test_only_a_trusted_officer_sets_a_limit_and_with_the_own_key(records: Records, signer: Any) -> None:
     opened(records)
