@@ -54,5 +54,5 @@ def test_manifests_with_the_number_are_still_compared(
     monkeypatch.setenv("PENSTOCK_HOME", str(home.root))
     bundle = publish(home, tmp_path / "public")
     sealed_by(bundle, home.signing_key(), 1, open_records().log.events()[1].digest)
-    with pytest.raises(RecordsDisagree, match="saw another event 1"):
+    with pytest.raises(RecordsDisagree, match="must have seen the same event 1"):
         verify_everything()

@@ -165,12 +165,12 @@ def test_labels_of_a_hierarchy_are_compared_once_for_each_level(many: int) -> No
 def test_a_hierarchy_of_very_many_levels_is_refused(workplace: Workplace) -> None:
     many = 100_000
     text = "".join(f"{value}{f';{label}' * many};*\n" for value, label in (("North", "a"), ("South", "b")))
-    with pytest.raises(SpecRefused, match="line 1: at most 1,000 levels"):
+    with pytest.raises(SpecRefused, match="line 1: must have at most 1,000 levels"):
         parse_arx_hierarchy(text)
     (workplace.folder / "regions.csv").write_text(text, encoding="utf-8")
     region = {"role": "quasi_identifier", "type": "nominal", "taxonomy": "regions.csv"}
     workplace.raw["source"]["columns"]["region"] = region
     refused = typed("plan", written(workplace))
     refused.require_refusal(2)
-    assert "source.columns.region.taxonomy: line 1: at most 1,000 levels" in refused.err
+    assert "source.columns.region.taxonomy: line 1: must have at most 1,000 levels" in refused.err
     assert "North" not in refused.err

@@ -85,7 +85,7 @@ def test_closeness_protects_rows() -> None:
     source = {**GOOD["source"], "unit": "person"}
     [fault] = faults_of(source=source)
     assert fault.field == "source.unit"
-    assert fault.rule == "closeness under t_close protects rows; a unit with several rows has no guarantee"
+    assert fault.rule == "must be row: closeness under t_close protects rows, and a unit with several has no guarantee"
 
 
 def test_groups_are_not_published_as_sdmx() -> None:

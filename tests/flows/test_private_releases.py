@@ -161,7 +161,7 @@ def test_releases_of_the_same_records_add_up_without_acknowledgement_until_nothi
     assert EXIT_CODES[caught.kind] == 5
     assert actions()[events:] == ["PLANNED", "LOOKED", "INGESTED", "VALIDATED", "REFUSED"]
     assert budget_of() == ("2", "0", ["published", "published"])
-    assert "the dp account of survey has 0 of 2 left" in str(caught)
+    assert "must not exceed what the dp account of survey has left, 0 of 2" in str(caught)
 
 
 def test_newer_records_of_the_same_people_are_charged_to_the_same_account(workplace: Workplace) -> None:

@@ -174,8 +174,8 @@ def test_a_protection_whose_limits_the_description_does_not_set_cannot_be_chosen
     [
         ([noisy()], {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
         ({"dp": noisy(), "exact": noisy()}, {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
-        ({"dp": {**noisy(), "k": 3}}, {"data.tables.dp": "has gates, no other key"}),
-        ({"dp": [noisy()]}, {"data.tables.dp": "has gates, no other key"}),
+        ({"dp": {**noisy(), "k": 3}}, {"data.tables.dp": "must have gates, no other key"}),
+        ({"dp": [noisy()]}, {"data.tables.dp": "must have gates, no other key"}),
         ({"dp": {}}, {"data.tables.dp.gates": "at least one gate"}),
         ({"dp": {"gates": []}}, {"data.tables.dp.gates": "at least one gate"}),
         (
@@ -267,7 +267,7 @@ def test_a_fault_of_the_data_description_names_its_key(form: Form) -> None:
 
 def test_a_data_description_may_allow_less_than_the_form_asks(form: Form) -> None:
     form.description["budget"]["epsilon"] = "1/2"
-    assert form.refusal() == {"data.budget.epsilon": "the mechanisms spend 1 together"}
+    assert form.refusal() == {"data.budget.epsilon": "must be at least 1, what the mechanisms spend together"}
 
 
 def test_what_is_said_elsewhere_may_not_stand_in_the_data_description_too(form: Form) -> None:

@@ -24,7 +24,7 @@ def bucket_promise(**changes):
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"mechanism": "table"}, "only groups of closeness can be re-checked, got 'table'"),
+        ({"mechanism": "table"}, "must be closeness for groups to be re-checked, got 'table'"),
         ({"method": "ranked"}, "method and output must be those of the model of closeness, got 'ranked'"),
         ({"method": ["buckets"]}, "must be a method of the model of closeness, with its output"),
         ({"output": "generalised"}, "must be a method of the model of closeness, with its output"),

@@ -312,7 +312,10 @@ def test_what_is_found_names_columns_and_no_values():
 @pytest.mark.parametrize(
     ("guarantee", "rule"),
     [
-        (promise("idp", epsilon="1"), "guarantee.model refused: only prob_k, k_anon, dp can be re-checked, got 'idp'"),
+        (
+            promise("idp", epsilon="1"),
+            "guarantee.model refused: must be one of prob_k, k_anon, dp to be re-checked, got 'idp'",
+        ),
         (promise("prob_k", method="mdav_id", k=3), "one of mdav_swap, ir_swap, got 'mdav_id'"),
         (promise("k_anon", k=3), "one of mdav_id, got None"),
         (promise("prob_k", method="ir_swap", k=3), "whole number of at least 2, got None"),

@@ -62,7 +62,7 @@ def test_every_public_name_exists():
 @pytest.mark.parametrize("name", sorted(set(table_measure_names()) - set(record_measure_names())))
 def test_a_measure_of_tables_has_a_docstring_and_no_value_for_records(name):
     assert "Limits" in (measure(name).__doc__ or "")
-    with pytest.raises(MeasureUndefined, match="judges tables, not records"):
+    with pytest.raises(MeasureUndefined, match="needs tables; the output is records"):
         measure(name)(ORIGINAL, ORIGINAL, DECLARED, settled=SETTLED)
 
 

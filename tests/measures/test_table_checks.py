@@ -231,14 +231,16 @@ def test_a_check_that_the_guarantee_names_must_be_run():
 def test_a_table_of_an_unknown_mechanism_is_refused():
     made = Made()
     made.parameters["mechanism"] = "chart"
-    with pytest.raises(RecheckImpossible, match="only tables of table, statistics can be re-checked, got 'chart'"):
+    with pytest.raises(
+        RecheckImpossible, match="must be one of table, statistics for a table to be re-checked, got 'chart'"
+    ):
         made.checks()
 
 
 def test_a_table_of_another_model_is_refused():
     made = Made()
     made.guarantee = made.guarantee.model_copy(update={"model": "prob_k"})
-    with pytest.raises(RecheckImpossible, match="of a table one of dp, bdp, idp, k_anon"):
+    with pytest.raises(RecheckImpossible, match="must be one of dp, bdp, idp, k_anon for a table"):
         made.checks()
 
 

@@ -82,7 +82,7 @@ def test_every_measure_takes_read_only_columns(name):
 
 @pytest.mark.parametrize("name", sorted(set(record_measure_names()) - set(table_measure_names())))
 def test_a_measure_of_records_has_no_value_for_a_table(name):
-    with pytest.raises(MeasureUndefined, match="of a table one of cell_error"):
+    with pytest.raises(MeasureUndefined, match="must be one of cell_error"):
         judge_table(name, Made().output())
 
 

@@ -86,9 +86,16 @@ FAULTY = {
     "a number as dimension": faulty("dp", "dimensions", "must have categories", "'x'", dimensions=["x"]),
     "a sum of categories": faulty("dp", "sums", "must be numbers, to be added up", "'area'", sums=["area"]),
     "a mean of categories": faulty("dp", "means", "must be numbers, to be added up", "'size'", means=["size"]),
-    "a sum called count": faulty("dp", "sums", "count stands for the number of records", "'count'", sums=["count"]),
+    "a sum called count": faulty(
+        "dp", "sums", "must not be count, which stands for the number of records", "'count'", sums=["count"]
+    ),
     "a mean called count": faulty(
-        "k_anon", "means", "count stands for the number of records", "'count'", means=["count"], count=False
+        "k_anon",
+        "means",
+        "must not be count, which stands for the number of records",
+        "'count'",
+        means=["count"],
+        count=False,
     ),
     "a dimension with missing values": faulty(
         "dp", "columns.answer.missing", "must be refuse", "category", dimensions=["answer"]
@@ -96,26 +103,30 @@ FAULTY = {
     "a sum with missing values": faulty(
         "dp", "columns.lacking.missing", "must be refuse", "own_group", sums=["lacking"]
     ),
-    "no epsilon": faulty("dp", "epsilon", "needed under dp", epsilon=None),
-    "no epsilon of bdp": faulty("bdp", "epsilon", "needed under bdp", epsilon=None),
-    "no adjacency": faulty("idp", "adjacency", "needed under idp", adjacency=None),
-    "no k": faulty("k_anon", "k", "needed under k_anon", k=None),
-    "no scale": faulty("bdp", "scale", "needed under bdp", scale=None),
-    "nothing about empty cells": faulty("bdp", "empty_cells", "needed under bdp", empty_cells=None),
-    "k of dp": faulty("dp", "k", "not used under dp", "3", k=3),
-    "epsilon of k_anon": faulty("k_anon", "epsilon", "not used under k_anon", "1/2", epsilon="1/2"),
-    "adjacency of k_anon": faulty("k_anon", "adjacency", "not used under k_anon", "replace", adjacency="replace"),
-    "scale of dp": faulty("dp", "scale", "not used under dp", "one", scale="one"),
-    "empty cells of idp": faulty("idp", "empty_cells", "not used under idp", "zero", empty_cells="zero"),
+    "no epsilon": faulty("dp", "epsilon", "must be given under dp", epsilon=None),
+    "no epsilon of bdp": faulty("bdp", "epsilon", "must be given under bdp", epsilon=None),
+    "no adjacency": faulty("idp", "adjacency", "must be given under idp", adjacency=None),
+    "no k": faulty("k_anon", "k", "must be given under k_anon", k=None),
+    "no scale": faulty("bdp", "scale", "must be given under bdp", scale=None),
+    "nothing about empty cells": faulty("bdp", "empty_cells", "must be given under bdp", empty_cells=None),
+    "k of dp": faulty("dp", "k", "must not be given under dp", "3", k=3),
+    "epsilon of k_anon": faulty("k_anon", "epsilon", "must not be given under k_anon", "1/2", epsilon="1/2"),
+    "adjacency of k_anon": faulty(
+        "k_anon", "adjacency", "must not be given under k_anon", "replace", adjacency="replace"
+    ),
+    "scale of dp": faulty("dp", "scale", "must not be given under dp", "one", scale="one"),
+    "empty cells of idp": faulty("idp", "empty_cells", "must not be given under idp", "zero", empty_cells="zero"),
     "epsilon 0": faulty("dp", "epsilon", "must be above 0", "0", epsilon="0"),
     "epsilon below 0": faulty("idp", "epsilon", "must be above 0", "-1/2", epsilon=Fraction(-1, 2)),
     "bootstrap under dp": faulty(
-        "dp", "adjacency", "under dp one of replace, add_remove", "bootstrap_replace", adjacency="bootstrap_replace"
+        "dp",
+        "adjacency",
+        "must be one of replace, add_remove under dp",
+        "bootstrap_replace",
+        adjacency="bootstrap_replace",
     ),
-    "replace under bdp": faulty(
-        "bdp", "adjacency", "under bdp one of bootstrap_replace", "replace", adjacency="replace"
-    ),
-    "replace under idp": faulty("idp", "adjacency", "under idp one of from_D", "replace", adjacency="replace"),
+    "replace under bdp": faulty("bdp", "adjacency", "must be one of bootstrap_replace", "replace", adjacency="replace"),
+    "replace under idp": faulty("idp", "adjacency", "must be one of from_D", "replace", adjacency="replace"),
     "bdp without a word": faulty(
         "bdp", "acknowledges", "data sets made of the actual records", "[]", acknowledges=None
     ),
@@ -124,19 +135,25 @@ FAULTY = {
     "a word too many": faulty(
         "dp", "acknowledges", "must be empty under dp, which relaxes nothing", "['idp']", acknowledges=["idp"]
     ),
-    "a word about nothing": faulty("k_anon", "acknowledges", "k_anon relaxes nothing", "['bdp']", acknowledges=["bdp"]),
-    "box under bdp": faulty("bdp", "noise", "not proven under bdp", "box", noise="box"),
+    "a word about nothing": faulty(
+        "k_anon", "acknowledges", "must be empty under k_anon, which relaxes nothing", "['bdp']", acknowledges=["bdp"]
+    ),
+    "box under bdp": faulty("bdp", "noise", "must not be given under bdp, where it is not proven", "box", noise="box"),
     "staircase under idp": faulty(
         "idp", "noise", "must not be given under idp, where it is not proven", "staircase", noise="staircase"
     ),
     "noise of exact figures": faulty(
         "k_anon", "noise", "must not be given for exact figures", "laplace", noise="laplace"
     ),
-    "units under bdp": faulty("bdp", "rows_per_unit", "not proven under bdp", "2", rows_per_unit=2),
+    "units under bdp": faulty(
+        "bdp", "rows_per_unit", "must not be given under bdp, where it is not proven", "2", rows_per_unit=2
+    ),
     "units under idp": faulty(
         "idp", "rows_per_unit", "must not be given under idp, where it is not proven", "1", rows_per_unit=1
     ),
-    "units under k_anon": faulty("k_anon", "rows_per_unit", "not proven under k_anon", "2", rows_per_unit=2),
+    "units under k_anon": faulty(
+        "k_anon", "rows_per_unit", "must not be given under k_anon, where it is not proven", "2", rows_per_unit=2
+    ),
     "shares of a box": faulty(
         "dp",
         "shares",
@@ -172,10 +189,16 @@ FAULTY = {
         "bdp", "sums", "where everybody's cell is public, so are all counts", adjacency="bootstrap_within_cell"
     ),
     "shares of others": faulty(
-        "dp", "shares", "one for each of count, x", "x, y", sums=["x"], shares={"x": "1/2", "y": "1/2"}
+        "dp", "shares", "must be one for each of count, x", "x, y", sums=["x"], shares={"x": "1/2", "y": "1/2"}
     ),
     "shares of public counts": faulty(
-        "bdp", "shares", "one for each of x", "count, x", sums=["x"], adjacency="bootstrap_within_cell", shares=THIRDS
+        "bdp",
+        "shares",
+        "must be one for each of x",
+        "count, x",
+        sums=["x"],
+        adjacency="bootstrap_within_cell",
+        shares=THIRDS,
     ),
     "a share of nothing": faulty("dp", "shares", "must each be above 0", sums=["x"], shares={"count": "0", "x": "1"}),
     "shares of too much": faulty(
@@ -248,7 +271,7 @@ FAULTY = {
     "too many margins": faulty(
         "k_anon",
         "totals",
-        "a table has at most 32,768 margins",
+        "must form at most 32,768 margins",
         "32,769 margins",
         dimensions=[*MANY][:16],
         totals=[margin for size in range(16) for margin in combinations([*MANY][:16], size)][:32_769],
@@ -322,7 +345,7 @@ FAULTY = {
         bounds=bounds({"area": ["north", "west"]}, [0, 1]),
     ),
     "a category like a total": faulty(
-        "dp", "columns.ends.categories", "_T stands for a total", "_T", dimensions=["ends"]
+        "dp", "columns.ends.categories", "must not contain _T, which stands for a total", "_T", dimensions=["ends"]
     ),
     "a figure like a dimension": faulty(
         "dp",

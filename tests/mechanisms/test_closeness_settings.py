@@ -38,17 +38,42 @@ def test_sound_settings_have_no_fault() -> None:
 @pytest.mark.parametrize(
     ("declared", "settings", "field", "rule"),
     [
-        (ONE, {}, "epsilon", "must be given, or t, but not both"),
-        (ONE, {"epsilon": "1", "t": "2"}, "epsilon", "must be given, or t, but not both"),
-        (ONE, {"t": "1"}, "t", "t = e^epsilon above 1 and at most 100"),
-        (ONE, {"t": "101"}, "t", "t = e^epsilon above 1 and at most 100"),
-        (ONE, {"epsilon": "0"}, "epsilon", "t = e^epsilon above 1 and at most 100"),
-        (ONE, {"epsilon": "4.61"}, "epsilon", "t = e^epsilon above 1 and at most 100"),
-        (ONE, {"epsilon": "1000000"}, "epsilon", "t = e^epsilon above 1 and at most 100"),
+        (ONE, {}, "epsilon", "must be given, or else t, but not both"),
+        (ONE, {"epsilon": "1", "t": "2"}, "epsilon", "must be given, or else t, but not both"),
+        (
+            ONE,
+            {"t": "1"},
+            "t",
+            "must give a must give a must give a must give a must give a t = e^epsilon above 1 and at most 100",
+        ),
+        (
+            ONE,
+            {"t": "101"},
+            "t",
+            "must give a must give a must give a must give a must give a t = e^epsilon above 1 and at most 100",
+        ),
+        (
+            ONE,
+            {"epsilon": "0"},
+            "epsilon",
+            "must give a must give a must give a must give a must give a t = e^epsilon above 1 and at most 100",
+        ),
+        (
+            ONE,
+            {"epsilon": "4.61"},
+            "epsilon",
+            "must give a must give a must give a must give a must give a t = e^epsilon above 1 and at most 100",
+        ),
+        (
+            ONE,
+            {"epsilon": "1000000"},
+            "epsilon",
+            "must give a must give a must give a must give a must give a t = e^epsilon above 1 and at most 100",
+        ),
         (ONE, {"method": "ranked", "epsilon": "1"}, "epsilon", "must not be given under ranked"),
         (ONE, {"method": "ranked", "t": "2"}, "t", "must not be given under ranked"),
         (TWO, {"t": "2"}, "several", "must be given for more than one confidential column"),
-        (ONE, {"t": "2", "several": "joint"}, "several", "for one confidential column"),
+        (ONE, {"t": "2", "several": "joint"}, "several", "must not be given for one confidential column"),
         (TWO, {"method": "ranked", "several": "each"}, "several", "must not be given under ranked"),
         (
             ONE,
@@ -87,13 +112,13 @@ def test_sound_settings_have_no_fault() -> None:
             {"age": AGE, "cause": CAUSE.model_copy(update={"categories": ("a | b", "c")})},
             {"t": "2"},
             "columns.cause.categories",
-            "no category and no concept contains |, which parts categories in labels",
+            "must not contain | in a category or concept, because it parts categories in labels",
         ),
         (
             {"age": AGE, "step": Column(role="confidential", type="ordinal", categories=("up to", "b"))},
             {"t": "2"},
             "columns.step.categories",
-            "no category contains the word to, which joins the ends of a range in labels",
+            "must not contain the word to, because it joins the ends of a range in labels",
         ),
         (
             {
@@ -190,7 +215,7 @@ def test_who_decides_is_told_the_number_of_groups_before_any_row_is_read() -> No
     assert "it will be refused" in " ".join(expect(params(t="11/10"), ONE, 10))
     assert "it will be refused" in " ".join(expect(params(t="50"), ONE, 10))
     assert "as categories allow; unequal ones" in " ".join(expect(params(t="2"), {"age": AGE, "cause": CAUSE}, 300))
-    assert "With equal buckets, groups of 6 work" in " ".join(expect(params(t="2"), ONE, None))
+    assert "With equal buckets, groups of 6 records can always be formed" in " ".join(expect(params(t="2"), ONE, None))
     assert "the factor is 4" in " ".join(expect(params(t="2", several="each"), TWO, None))
 
 

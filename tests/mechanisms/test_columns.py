@@ -34,7 +34,7 @@ def faults_of(**settings: Any) -> list[Fault]:
     ("settings", "field", "rule"),
     [
         ({"role": "quasi_identifier"}, "type", "must be given for role"),
-        ({"role": "confidential", "type": "integer"}, "domain", "needed for type integer"),
+        ({"role": "confidential", "type": "integer"}, "domain", "must be given for type integer"),
         ({"role": "confidential", "type": "integer", "domain": (3, 3)}, "domain", "below the highest"),
         ({"role": "confidential", "type": "continuous", "domain": (0, 1.1e150)}, "domain", "beyond 1e150"),
         ({"role": "confidential", "type": "continuous", "domain": (-(10**400), 0)}, "domain", "beyond 1e150"),
@@ -42,7 +42,7 @@ def faults_of(**settings: Any) -> list[Fault]:
         ({"role": "confidential", "type": "continuous", "domain": (0, 9e-151)}, "domain", "1e-150 apart"),
         ({"role": "confidential", "type": "integer", "domain": (0, 1.5)}, "domain", "whole numbers"),
         ({"role": "confidential", "type": "integer", "domain": (0, 2**53 + 2)}, "domain", r"up to 2^53"),
-        ({"role": "confidential", "type": "ordinal"}, "categories", "needed for type ordinal"),
+        ({"role": "confidential", "type": "ordinal"}, "categories", "must be given for type ordinal"),
         ({"role": "confidential", "type": "ordinal", "categories": ("a",)}, "categories", "at least two"),
         ({"role": "confidential", "type": "nominal", "categories": ()}, "categories", "at least two"),
         (
@@ -55,8 +55,8 @@ def faults_of(**settings: Any) -> list[Fault]:
         ({"role": "identifier", "missing": "category"}, "missing", "must be refuse"),
         ({"role": "weight", "type": "nominal"}, "type", "must be continuous for a weight, as its group mean is"),
         ({"role": "weight", "type": "integer"}, "type", "must be continuous for a weight, as its group mean is"),
-        ({"role": "weight", "domain": (0, 1)}, "domain", "not used for role weight"),
-        ({"role": "weight", "taxonomy": PLACES}, "taxonomy", "not used for role weight"),
+        ({"role": "weight", "domain": (0, 1)}, "domain", "must not be given for role weight"),
+        ({"role": "weight", "taxonomy": PLACES}, "taxonomy", "must not be given for role weight"),
         ({"role": "identifier", "taxonomy": PLACES}, "taxonomy", "must not be given for role identifier"),
         (
             {"role": "confidential", "type": "nominal", "taxonomy": "a.json"},
@@ -67,12 +67,12 @@ def faults_of(**settings: Any) -> list[Fault]:
         (
             {"role": "confidential", "type": "integer", "domain": (0, 1), "taxonomy": PLACES},
             "taxonomy",
-            "not used for type integer",
+            "must not be given for type integer",
         ),
         (
             {"role": "confidential", "type": "ordinal", "categories": ("sea", "port"), "taxonomy": PLACES},
             "taxonomy",
-            "not used for type ordinal",
+            "must not be given for type ordinal",
         ),
         (
             {"role": "confidential", "type": "nominal", "categories": ("sea", "sky"), "taxonomy": PLACES},

@@ -222,9 +222,9 @@ def test_a_dp_charge_that_another_model_cannot_count_is_refused_there(spent: str
 
 
 def test_another_unit_is_refused_in_both_directions() -> None:
-    with pytest.raises(NotCountable, match="the unit of the account, individual, got 'row'"):
+    with pytest.raises(NotCountable, match="must be the unit of the account, individual, got 'row'"):
         total([charge(1)], unit="individual")
-    with pytest.raises(NotCountable, match="the unit of the account, row, got 'individual'"):
+    with pytest.raises(NotCountable, match="must be the unit of the account, row, got 'individual'"):
         total([charge(1, unit="individual")], unit="row")
 
 

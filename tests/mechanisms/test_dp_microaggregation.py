@@ -228,9 +228,9 @@ REFUSED = {
         params(order="corners_in_turn"),
         {f"c{i}": AGE for i in range(9)},
         "order",
-        "at most 8 columns",
+        "must not be used for more than 8 columns",
     ),
-    "a share missing": (params(shares={"a": "1"}), {"a": AGE, "b": AGE}, "shares", "one for each of a, b"),
+    "a share missing": (params(shares={"a": "1"}), {"a": AGE, "b": AGE}, "shares", "must be one for each of a, b"),
     "a share of 0": (params(shares={"a": "1", "b": "0"}), {"a": AGE, "b": AGE}, "shares", "must each be above 0"),
     "shares above 1": (params(shares={"a": "1", "b": "1"}), {"a": AGE, "b": AGE}, "shares", "add up to 1"),
 }

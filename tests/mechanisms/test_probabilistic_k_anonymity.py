@@ -233,7 +233,7 @@ def test_ir_swap_counts_only_records_with_a_value():
         ({"income": np.full(6, np.nan)}, ValueMissing, "income refused: no value may be missing"),
         ({"weight": np.full(6, np.nan)}, ValueMissing, "weight refused: no value may be missing"),
         ({"region": np.full(6, -1)}, ValueMissing, "region refused: no value may be missing"),
-        ({"region": np.full(6, "W")}, ValueOutsideDomain, "region refused: every value must be a declared category"),
+        ({"region": np.full(6, "W")}, ValueOutsideDomain, "region refused: must hold declared categories only"),
     ],
 )
 def test_columns_that_are_not_as_declared_are_refused_without_quoting_them(changes, refusal, message):

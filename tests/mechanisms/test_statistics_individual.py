@@ -180,12 +180,12 @@ def test_a_figure_that_no_record_moves_is_refused_and_nothing_about_it_is_told()
 
 @pytest.mark.parametrize("kind", ["median", "minimum", "maximum", "second_maximum", "variance"])
 def test_a_group_with_too_few_records_is_refused(kind):
-    with pytest.raises(TooFewRecords, match="at least 2 records in every group"):
+    with pytest.raises(TooFewRecords, match="must each have at least 2 records"):
         exact_of(kind, (0, 1, 4), (2,))
 
 
 def test_an_empty_group_is_refused_even_for_a_sum():
-    with pytest.raises(TooFewRecords, match="at least 1 record in every group"):
+    with pytest.raises(TooFewRecords, match="must each have at least 1 record"):
         exact_of("sum", (0, 1), ())
 
 

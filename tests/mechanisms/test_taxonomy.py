@@ -136,7 +136,7 @@ def test_all_that_is_above_is_bounded_together() -> None:
     assert Taxonomy.faults(diamonds(690)) == []
     for large in ({**chain, "1413": ["1412"]}, diamonds(720), {**chain, **{f"s{n}": ["1400"] for n in range(10)}}):
         (fault,) = Taxonomy.faults(large)
-        assert "at most 1,000,000 others above them in all" in fault.rule
+        assert "at most 1,000,000 concepts above others in all" in fault.rule
         with pytest.raises(SettingRefused):
             Taxonomy(large)
 

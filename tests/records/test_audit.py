@@ -148,7 +148,7 @@ def test_without_its_runs_a_home_still_verifies_and_bundles_show_that_the_log_wa
     assert verify_everything()["events"] == 2
     assert disagreements(public_folder) == [
         (str(second), UNKNOWN),
-        (str(second), "saw another event 3: the log was cut short or replaced since"),
+        (str(second), "must have seen the same event 3: the log was cut short or replaced since"),
     ]
     assert verify_everything([first])["manifests"] == 1
 
@@ -167,7 +167,9 @@ def test_a_manifest_signed_again_by_the_home_is_found(small: Home, public_folder
     replaced = (str(bundle), "must have the manifest that was published")
     assert disagreements() == [replaced, (str(bundle), UNKNOWN)]
     sealed_by(bundle, small.signing_key(), 1, "ab" * 32)
-    assert disagreements()[2:] == [(str(bundle), "saw another event 1: the log was cut short or replaced since")]
+    assert disagreements()[2:] == [
+        (str(bundle), "must have seen the same event 1: the log was cut short or replaced since")
+    ]
 
 
 def test_a_manifest_of_another_release_is_found(small: Home, public_folder: Path) -> None:
@@ -227,7 +229,7 @@ def test_a_manifest_that_cannot_be_read_is_found(
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("penstock.records.bundle.bundle.manifest_of", denied)
-    assert disagreements() == [(str(bundle), "its manifest cannot be read (Permission denied)")]
+    assert disagreements() == [(str(bundle), "must have a manifest that can be read (Permission denied)")]
 
 
 def test_a_bundle_that_is_not_there_is_listed_and_no_failure(small: Home, public_folder: Path) -> None:

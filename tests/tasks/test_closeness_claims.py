@@ -82,7 +82,9 @@ def test_a_table_that_is_not_close_is_noticed(signed: Signed, name: str) -> None
         records[0], records[1] = records[0] + records[1] - 1, 1
 
     signed.change(name, edited("records", concentrate))
-    assert broken(signed) == [(name, "has a group whose shares of buckets differ from the whole by a factor above 2")]
+    assert broken(signed) == [
+        (name, "must have groups whose shares of buckets differ from the whole by a factor of at most 2")
+    ]
 
 
 def test_a_factor_that_is_promised_a_hair_too_small_is_noticed(signed: Signed) -> None:
@@ -191,7 +193,7 @@ def test_a_record_in_another_group_than_the_table_counts_is_noticed(signed: Sign
 
 def test_groups_that_are_smaller_than_promised_are_noticed(signed: Signed) -> None:
     signed.promise(k=12)
-    assert broken(signed) == [(name, "has a group of fewer than 12 records") for name in FILES]
+    assert broken(signed) == [(name, "must not have a group of fewer than 12 records") for name in FILES]
 
 
 def test_a_table_without_the_guarantee_is_noticed(signed: Signed) -> None:
@@ -218,7 +220,7 @@ def test_a_table_that_is_missing_is_noticed(signed: Signed) -> None:
         (signed.folder / name).unlink()
     (signed.folder / "tables").rmdir()
     signed.seal()
-    assert broken(signed)[0] == ("bundle", "holds neither tables/buckets.parquet nor tables/buckets.csv")
+    assert broken(signed)[0] == ("bundle", "must hold tables/buckets.parquet or tables/buckets.csv")
 
 
 @pytest.mark.parametrize(

@@ -466,7 +466,7 @@ def test_a_failed_validation_names_what_the_columns_imply_and_of_the_suite_nothi
     refusal = ValidationFailed.from_results(results)
     assert (refusal.code, refusal.kind) == ("validation-failed", "data")
     assert str(refusal).splitlines() == [
-        "age refused: expect_a failed: no value is missing. Correct the data, or the declared column.",
+        "age refused: must meet expect_a: no value is missing. Correct the data, or the declared column.",
         "validate.suite refused: at least one expectation of the suite failed. "
         "Read the validation page of the run, on the confidential side.",
     ]
@@ -485,7 +485,7 @@ def test_a_suite_has_a_bounded_number_of_expectations(tmp_path: Path) -> None:
     path.write_text(json.dumps([item] * 500), encoding="utf-8")
     assert len(user_suite(path)) == 500
     path.write_text(json.dumps([item] * 501), encoding="utf-8")
-    with pytest.raises(SuiteRefused, match="at most 500 expectations"):
+    with pytest.raises(SuiteRefused, match="must hold at most 500 expectations"):
         user_suite(path)
 
 

@@ -128,7 +128,7 @@ def test_a_release_that_spends_needs_an_account(plan: Plan) -> None:
         table=False,
     )
     with (
-        pytest.raises(AccountMissing, match="has no account of model dp"),
+        pytest.raises(AccountMissing, match="must have an account of model dp"),
         begin(replace(spending, part=None)) as job,
     ):
         reserve(job, SOURCE)

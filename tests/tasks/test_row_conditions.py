@@ -74,7 +74,10 @@ def test_a_condition_chooses_rows(written: dict[str, Any], rows: list[bool], wor
         (compare("age", "IN", [{}]), "the parameter of IN must be a list"),
         ({"type": "and", "conditions": []}, "a list of 1 to 100"),
         ({"type": "or", "conditions": [UNKNOWN] * 101}, "a list of 1 to 100"),
-        ({"type": "or", "conditions": [{"type": "or", "conditions": [UNKNOWN] * 51}] * 2}, "at most 100 conditions"),
+        (
+            {"type": "or", "conditions": [{"type": "or", "conditions": [UNKNOWN] * 51}] * 2},
+            "must have at most 100 conditions",
+        ),
     ],
 )
 def test_what_is_no_condition_is_refused(written: object, rule: str) -> None:
