@@ -40,6 +40,7 @@ Kind = Literal["spec", "data", "gate", "budget", "approval", "integrity", "failu
 
 _ABSENT = object()
 _SHOULD = re.compile(r"^\w+(?: \w+)? should ")
+_FOUND = re.compile(r" after validation, not \S+$")  # the value is shown apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def as_rule(message: str) -> str:
     """Return a message of another library as a rule: "Input should be a list" becomes "must be a list"."""
     if message.startswith("must "):
         return message
-    rule, found = _SHOULD.subn("must ", message)
+    rule, found = _SHOULD.subn("must ", _FOUND.sub("", message))
     return rule if found else f"must be valid: {message[:1].lower()}{message[1:]}"
 
 

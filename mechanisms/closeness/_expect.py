@@ -70,10 +70,10 @@ def _close(params: Params, declared: Declared, records: int | None) -> list[str]
 
 def _sizes(k: int, enough: int) -> str:
     if enough <= k:
-        return f"With equal buckets, groups of k = {k:,} records can always be formed."
+        return f"With equal buckets, groups of k = {k:,} records are large enough."
     return (
-        f"With equal buckets, groups of {enough:,} records can always be formed; groups of k = {k:,} only if the "
-        "number of records allows it."
+        f"With equal buckets, groups of {enough:,} records are large enough; smaller ones, from k = {k:,} on, only if "
+        "the number of records allows it."
     )
 
 

@@ -212,6 +212,7 @@ def test_every_remedy_is_a_sentence() -> None:
         ("Input should be greater than 0", "must be greater than 0"),
         ("String should match pattern '^a$'", "must match pattern '^a$'"),
         ("must be above 0", "must be above 0"),
+        ("Tuple should have at least 1 item after validation, not 0", "must have at least 1 item"),
         ("none is not an allowed value", "must be valid: none is not an allowed value"),
     ],
 )
