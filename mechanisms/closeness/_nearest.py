@@ -18,6 +18,7 @@ from itertools import count, pairwise
 
 from penstock.mechanisms.closeness._allotment import group_number
 from penstock.mechanisms.closeness.bound import LARGEST_T, below_exp, bucket_number
+from penstock.mechanisms.numbers.exact import readable
 from penstock.mechanisms.refusal import Refusal
 
 __all__ = ["ClosenessInfeasible", "infeasible"]
@@ -52,7 +53,7 @@ def infeasible(
         if found is not None:
             remedies.append(f"{field} = {float(found):g} with k = {k}")
     if 2 <= half < k and group_number(sizes, half, t) is not None:
-        remedies.append(f"k = {half} with {field} = {asked}")
+        remedies.append(f"k = {half} with {field} = {readable(asked)}")
     remedy = (
         f"Use {' or '.join(remedies)}." if remedies else "Choose another k or coarser settings; none near these works."
     )
@@ -60,7 +61,7 @@ def infeasible(
         field,
         rule=f"must allow two or more groups of at least k = {k} records, each within a factor t of the whole in every "
         f"bucket of {name}",
-        got=str(asked),
+        got=readable(asked),
         remedy=remedy,
     )
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from penstock.mechanisms.closeness._labels import BETWEEN, TO
 from penstock.mechanisms.closeness.bound import LARGEST_T, below_exp
 from penstock.mechanisms.columns import Column, Declared, named
-from penstock.mechanisms.numbers.exact import ExactNumber
+from penstock.mechanisms.numbers.exact import ExactNumber, readable
 from penstock.mechanisms.points import Scaling
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.taxonomy import Taxonomy
@@ -108,7 +108,7 @@ def _faults_of_bound(params: Params) -> list[Fault]:
     if 1 < params.bound <= LARGEST_T:
         return []
     rule = f"must give a t = e^epsilon above 1 and at most {LARGEST_T}"
-    return [Fault(given[0], rule, "Choose another bound.", str(getattr(params, given[0])))]
+    return [Fault(given[0], rule, "Choose another bound.", readable(getattr(params, given[0])))]
 
 
 def _faults_of_columns(params: Params, declared: Declared) -> list[Fault]:

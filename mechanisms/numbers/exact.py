@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-__all__ = ["ExactNumber", "exact_number"]
+__all__ = ["ExactNumber", "exact_number", "readable"]
 
 _WRITTEN = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
 
@@ -20,6 +20,12 @@ _WRITTEN = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
 def exact_number(text: str) -> Fraction | None:
     """The number, or None where it is not written exactly."""
     return Fraction(text) if _WRITTEN.fullmatch(text) else None
+
+
+def readable(number: Fraction) -> str:
+    """Return a number for a sentence: exact where it is short, else a decimal of six digits."""
+    exact = str(number)
+    return exact if len(exact) <= 12 else f"{float(number):.6g}"
 
 
 def _exact(value: object) -> Fraction:

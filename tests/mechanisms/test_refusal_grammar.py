@@ -9,10 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from penstock.mechanisms.numbers.exact import readable
 from penstock.mechanisms.refusal import Fault, as_rule
 
 ROOT = Path(__file__).parents[2]
@@ -224,3 +226,11 @@ def test_a_message_of_another_library_becomes_a_rule(message: str, rule: str) ->
 def test_a_fault_is_written_in_the_grammar() -> None:
     fault = Fault("rounding.base", "must be at least 2", "Set it in the deployment file.", "1")
     assert str(fault) == "rounding.base refused: must be at least 2, got 1. Set it in the deployment file."
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [("2", "2"), ("3/2", "3/2"), ("2718281828459/1000000000000", "2.71828"), ("0.123456", "1929/15625")],
+)
+def test_long_fractions_are_shown_as_decimals(number: str, shown: str) -> None:
+    assert readable(Fraction(number)) == shown
