@@ -37,6 +37,7 @@ class StoredResultRefused(Refusal):
 
     code = "stored-result-refused"
     kind = "integrity"
+    remedy = "Find out who can write into the database of the Prefect server; use another server until then."
 
 
 def leave_results_unread() -> None:
@@ -73,7 +74,7 @@ def _refuse(*_: Any, **__: Any) -> NoReturn:
     raise StoredResultRefused.at(
         "PREFECT_API_URL",
         rule="must name a server that refers to no stored result, because reading one runs the code in it",
-        remedy="Nothing was read. Find out who answers at this address, and who can write into its database.",
+        remedy="Find out who answers at this address, and who can write into its database; nothing was read.",
     )
 
 

@@ -56,7 +56,7 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     if rows is not None and not public:
         source += f" Its {rows:,} records were counted; that number is confidential and no part of the release."
     if rows == 0:
-        raise TableEmpty.at("source.path", rule="at least one record", remedy="Check the source.")
+        raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
     settled = _settled(plan, rows)
     GateRefused.raise_for(_refused(plan, rows, settled))
     return {

@@ -101,13 +101,19 @@ def budget_faults(budget: Budget, guarantee: Guarantee) -> Iterator[Fault]:
         return
     needed = Fraction(guarantee.parameters["epsilon"])
     if budget.dataset is None:
-        yield Fault("budget.dataset", f"a release under {guarantee.model} spends a budget", "Name the data set.")
+        yield Fault(
+            "budget.dataset",
+            f"must be given for a release under {guarantee.model}, which spends a budget",
+            "Name the data set.",
+        )
     if budget.epsilon is None:
-        yield Fault("budget.epsilon", f"needed; the mechanisms spend {needed}", "Say how much the release may spend.")
+        yield Fault(
+            "budget.epsilon", f"must be given; the mechanisms spend {needed}", "Set how much the release may spend."
+        )
     elif needed > budget.epsilon:
         yield Fault(
             "budget.epsilon",
-            f"the mechanisms spend {needed} together",
+            f"must be at least {needed}, what the mechanisms spend together",
             "Allow more, or let them spend less.",
             str(budget.epsilon),
         )

@@ -31,10 +31,11 @@ _EPHEMERAL = "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE"
 
 
 class MemoryTooSmall(Refusal):
-    """Under this limit of memory a release would stop somewhere in a library, and hang."""
+    """The limit of memory is so small that a release would stop inside a library and hang."""
 
     code = "memory-too-small"
     kind = "failure"
+    remedy = "Raise the limit of the address space (ulimit -v); limit a release by run.memory instead."
 
 
 class ServerNotReady(Refusal):
@@ -42,6 +43,7 @@ class ServerNotReady(Refusal):
 
     code = "server-not-ready"
     kind = "failure"
+    remedy = "Start the Prefect server, or read the end of the named log."
 
 
 def set_up_prefect(home: Path) -> None:
@@ -87,7 +89,7 @@ def require_address_space() -> None:
     if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE:
         raise MemoryTooSmall.at(
             "memory",
-            rule=f"a release needs an address space of at least {ADDRESS_SPACE >> 20} MiB in each process",
+            rule=f"must be at least {ADDRESS_SPACE >> 20} MiB of address space in each process",
             got=f"{limit >> 20} MiB",
             remedy="Raise the limit (ulimit -v). What a release holds in memory is limited by run.memory.",
         )

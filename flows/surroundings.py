@@ -32,6 +32,7 @@ class WorkingFolderRefused(Refusal):
     """Another user has left settings in the folder that the command is called in."""
 
     code = "working-folder-refused"
+    remedy = "Call the command in a folder of your own."
 
 
 def is_own_folder(path: Path) -> bool:

@@ -17,6 +17,7 @@ class RecheckImpossible(Refusal):
 
     code = "recheck-impossible"
     kind = "gate"
+    remedy = "Report this defect; nothing was published."
 
 
 @dataclass(frozen=True, slots=True)

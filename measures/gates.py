@@ -53,16 +53,16 @@ class Gate(BaseModel):
     def _is_a_limit(self) -> Self:
         faults = []
         if self.measure not in measure_names():
-            rule = f"one of {', '.join(measure_names())}"
+            rule = f"must be one of {', '.join(measure_names())}"
             faults.append(Fault("measure", rule, "Choose one of these.", repr(self.measure)))
         bounds = {name: bound for name, bound in (("min", self.min), ("max", self.max)) if bound is not None}
         for name, bound in bounds.items():
             if not math.isfinite(bound):
-                faults.append(Fault(name, "a finite number", "Give a limit that can be missed.", repr(bound)))
+                faults.append(Fault(name, "must be a finite number", "Give a limit that can be missed.", repr(bound)))
         if not bounds:
-            faults.append(Fault("max", "a gate has a limit", "Set max, min or both."))
+            faults.append(Fault("max", "must be given where min is not", "Set max, min or both."))
         elif self.min is not None and self.max is not None and self.min > self.max:
-            faults.append(Fault("min", "not above max", "Swap them.", repr(self.min)))
+            faults.append(Fault("min", "must not exceed max", "Swap them.", repr(self.min)))
         if faults:
             raise PydanticCustomError("faults", "the gate is inconsistent", {"faults": faults})
         return self
@@ -120,6 +120,7 @@ class GateRefused(Refusal):
 
     code = "gate-refused"
     kind = "gate"
+    remedy = "Read the confidential report, then protect more or change the limit."
 
     @classmethod
     def by(cls, decision: Decision) -> Self:
@@ -128,7 +129,7 @@ class GateRefused(Refusal):
             *(
                 Fault(
                     f"gates.{result.gate}",
-                    f"the output does not satisfy: {result.rule}",
+                    f"must hold for the output: {result.rule}",
                     "Read the confidential report, then protect more, or change the limit.",
                 )
                 for result in decision.results

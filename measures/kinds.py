@@ -14,14 +14,12 @@ class OutputKind:
     """One kind of output in words.
 
     parts: what it consists of. whole: said of an output, after what a measure judges instead.
-    judged: what its measures judge. no_value, remedy: of a measure that judges something else.
+    judged: what its measures judge.
     """
 
     parts: str
     whole: str
     judged: str
-    no_value: str
-    remedy: str
 
 
 KINDS: dict[Kind, OutputKind] = {
@@ -29,21 +27,15 @@ KINDS: dict[Kind, OutputKind] = {
         parts="records",
         whole="",
         judged="records",
-        no_value="judges {judged}, not records",
-        remedy="Use a measure of records.",
     ),
     "cells": OutputKind(
         parts="tables",
         whole=", and the output is a table",
         judged="tables",
-        no_value="of a table one of {names}",
-        remedy="Choose one of these.",
     ),
     "groups": OutputKind(
         parts="groups of records",
         whole=", and the output is groups of records",
         judged="groups with buckets",
-        no_value="of groups with buckets one of {names}",
-        remedy="Choose one of these.",
     ),
 }

@@ -23,13 +23,15 @@ class MeasureUnknown(Refusal):
 
     code = "measure-unknown"
     kind = "spec"
+    remedy = "Choose one of the measures that the message lists."
 
 
 class MeasureUndefined(Refusal):
-    """A measure has no value for these columns; nothing is put in its place."""
+    """A measure has no value for these columns, and nothing is put in its place."""
 
     code = "measure-undefined"
     kind = "data"
+    remedy = "Choose a measure that fits the output, or remove the gate."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

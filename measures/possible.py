@@ -37,10 +37,10 @@ def impossible(
         because = f", because of {found.because}" if found.because else ""
         if gate.max is not None and gate.max < found.low:
             least = "is always above 0" if found.low == ABOVE_0 else f"is never below {found.low:.5g}"
-            rule = f"{name} {least}{because}; nothing could keep this limit"
+            rule = f"must allow what can happen: {name} {least}{because}"
             yield Fault(f"gates.{place}.max", rule, "Raise it, or change the settings.", repr(gate.max))
         if gate.min is not None and gate.min > found.high:
-            rule = f"{name} is never above {found.high:.5g}{because}; nothing could keep this limit"
+            rule = f"must allow what can happen: {name} is never above {found.high:.5g}{because}"
             yield Fault(f"gates.{place}.min", rule, "Lower it, or change the settings.", repr(gate.min))
 
 
@@ -50,10 +50,12 @@ def foreseen_faults(gates: Iterable[Gate], settled: Mapping[str, Any]) -> Iterat
     for gate in gates:
         if gate.measure in known and not gate.holds(known[gate.measure][1]):
             what, value = known[gate.measure]
-            remedy = f"Allow more for {what}, or spend more epsilon."
+            remedy = "Raise the limit, or spend more epsilon."
             if gate.measure == "privacy_loss":
-                remedy = "Spend less, or allow more."
-            yield Fault(f"gates.{gate.measure}", gate.rule, remedy, f"{value:.4g}")
+                remedy = "Spend less, or raise the limit."
+            limit = gate.max if gate.max is not None and value > gate.max else gate.min
+            rule = f"must allow {value:.4g} for {what}, which follows from these settings"
+            yield Fault(f"gates.{gate.measure}", rule, remedy, str(limit))
 
 
 def possible(name: str, params: AnyParams, declared: Declared, records: int | None = None) -> Possible | Undefined:

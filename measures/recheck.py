@@ -61,7 +61,7 @@ def _record_checks(output: RecordOutput) -> tuple[Check, ...]:
     if model not in _OF_RECORDS:
         raise RecheckImpossible.at(
             "guarantee.model",
-            rule=f"only {', '.join(_OF_RECORDS)} can be re-checked",
+            rule=f"must be one of {', '.join(_OF_RECORDS)} to be re-checked",
             got=model,
             remedy="Add checks for this model.",
         )
@@ -74,7 +74,7 @@ def _cell_checks(output: TableOutput) -> tuple[Check, ...]:
     if mechanism not in _OF_CELLS:
         raise RecheckImpossible.at(
             "guarantee.parameters.mechanism",
-            rule=f"only tables of {', '.join(_OF_CELLS)} can be re-checked",
+            rule=f"must be one of {', '.join(_OF_CELLS)} for a table to be re-checked",
             got=mechanism,
             remedy="Add checks for this mechanism.",
         )
@@ -86,7 +86,7 @@ def _bucket_checks(output: BucketOutput) -> tuple[Check, ...]:
     if mechanism != "closeness":
         raise RecheckImpossible.at(
             "guarantee.parameters.mechanism",
-            rule="only groups of closeness can be re-checked",
+            rule="must be closeness for groups to be re-checked",
             got=mechanism,
             remedy="Add checks for this mechanism.",
         )
@@ -106,10 +106,10 @@ def _require_aligned(output: RecordOutput | BucketOutput) -> None:
     lengths = {len(values) for side in (output.original, output.released) for values in side.values()}
     if len(lengths) != 1 or lengths == {0}:
         raise RecheckImpossible.at(
-            "columns", rule="original and released records are aligned row by row", remedy="Align them."
+            "columns", rule="must be aligned row by row, original and released", remedy="Align them."
         )
     if lengths != {output.records}:
-        raise RecheckImpossible.at("records", rule="the number of records is that of the columns", remedy="Correct it.")
+        raise RecheckImpossible.at("records", rule="must be as many as the columns have", remedy="Correct it.")
 
 
 def _all_run(guarantee: Guarantee, checks: tuple[Check, ...]) -> tuple[Check, ...]:
@@ -117,7 +117,7 @@ def _all_run(guarantee: Guarantee, checks: tuple[Check, ...]) -> tuple[Check, ..
     if not_run:
         raise RecheckImpossible.at(
             "guarantee.audit",
-            rule="every check that the guarantee names must be run",
+            rule="must name only checks that are run",
             got=not_run,
             remedy="Add the check, or correct the guarantee.",
         )

@@ -99,17 +99,20 @@ def judge(name: str, output: Judged) -> Measurement:
     chosen = _named(name)
     if output.kind not in chosen.functions:
         judged = next(KINDS[kind].judged for kind in KINDS if kind in chosen.functions)
-        words, names = KINDS[output.kind], ", ".join(measure_names(output.kind))
-        raise MeasureUndefined.at(name, rule=words.no_value.format(judged=judged, names=names), remedy=words.remedy)
+        words = KINDS[output.kind]
+        rule = f"needs {judged}; the output is {words.judged}"
+        raise MeasureUndefined.at(name, rule=rule, remedy=f"Use a measure of {words.judged}.")
     if chosen.by_record and not output.aligned:
         raise MeasureUndefined.at(
-            name, rule="compares records, and rows of this release are none", remedy="Use a measure of single columns."
+            name,
+            rule="needs released records to compare with their originals; the rows of this release are not records",
+            remedy="Use a measure of single columns.",
         )
     # Infinite values and sums beyond the range of floats end below as a refusal, so numpy need not warn.
     with np.errstate(over="ignore", invalid="ignore"):
         found = chosen.functions[output.kind](output)
     if not all(map(math.isfinite, (found.value, *found.by_column.values()))):
-        raise MeasureUndefined.at(name, rule="the value is not a finite number", remedy="Correct the data.")
+        raise MeasureUndefined.at(name, rule="must have a finite value", remedy="Correct the data.")
     return found
 
 
@@ -161,5 +164,5 @@ def measure(name: str) -> MeasureOfRecords:
 def _named(name: str) -> Measure:
     if name not in MEASURES:
         known = ", ".join(measure_names())
-        raise MeasureUnknown.at("measure", rule=f"one of {known}", got=name, remedy="Choose one of these.")
+        raise MeasureUnknown.at("measure", rule=f"must be one of {known}", got=name, remedy="Choose one of these.")
     return MEASURES[name]

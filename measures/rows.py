@@ -95,7 +95,7 @@ def _stored_as_number(values: NDArray[Any], column: Column, name: str) -> NDArra
     if values.dtype.kind not in "iuf":
         raise ColumnTypeWrong.at(
             name,
-            rule=f"a column of type {column.type or 'weight'} is an array of numbers",
+            rule=f"must be an array of numbers for type {column.type or 'weight'}",
             got=str(values.dtype),
             remedy="Convert it before calling.",
         )

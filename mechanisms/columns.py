@@ -125,13 +125,13 @@ class Column(BaseModel):
             return raw
         faults = []
         if isinstance(raw.get("taxonomy"), str):
-            rule = "a path is read only where the spec is a file"
+            rule = "must not be a path where the spec is not a file"
             remedy = "Put the spec into a file, or give {child: [parents]} itself."
             faults.append(Fault("taxonomy", rule, remedy, repr(raw["taxonomy"])))
         for field in ("categories", "taxonomy"):  # before each of them is looked at, and its faults are told
             listed = raw.get(field)
             if isinstance(listed, Mapping | Sequence) and len(listed) > MOST_CATEGORIES:
-                faults.append(Fault(field, f"at most {MOST_CATEGORIES:,}", "Group them.", f"{len(listed):,}"))
+                faults.append(Fault(field, f"must list at most {MOST_CATEGORIES:,}", "Group them.", f"{len(listed):,}"))
         if faults:
             raise PydanticCustomError("faults", "cannot be listed", {"faults": faults})
         return raw
@@ -161,52 +161,60 @@ class Column(BaseModel):
         if not described:
             for field in ("domain", "taxonomy", "categories"):
                 if field in self.model_fields_set and getattr(self, field) is not None:
-                    refuse(field, f"not used for role {self.role}", "Remove it.")
+                    refuse(field, f"must not be given for role {self.role}", "Remove it.")
             if self.role == "identifier" and self.type is not None:
-                refuse("type", "not used for role identifier", "Remove it.")
+                refuse("type", "must not be given for role identifier", "Remove it.")
             if self.role == "weight" and self.type not in (None, "continuous"):
-                refuse("type", "a weight is continuous, as its group mean is", "Remove it.", self.type)
+                refuse("type", "must be continuous for a weight, as its group mean is", "Remove it.", self.type)
             for field in ("outside", "missing"):
                 if getattr(self, field) != "refuse":
                     refuse(field, f"must be refuse for role {self.role}", "Remove it.", getattr(self, field))
             return faults
         if self.taxonomy is not None and self.type != "nominal":
-            refuse("taxonomy", f"not used for type {self.type}", "Remove it, or declare the type nominal.")
+            refuse("taxonomy", f"must not be given for type {self.type}", "Remove it, or declare the type nominal.")
         unsound = [] if self.taxonomy is None or self.type != "nominal" else Taxonomy.faults(self.taxonomy)
         faults += unsound
         if self.type is None:
-            refuse("type", f"needed for role {self.role}", "Choose integer, continuous, ordinal or nominal.")
+            refuse("type", f"must be given for role {self.role}", "Choose integer, continuous, ordinal or nominal.")
         elif self.numeric:
             if self.categories is not None:
-                refuse("categories", f"not used for type {self.type}", "Remove it, or declare the type nominal.")
+                refuse(
+                    "categories", f"must not be given for type {self.type}", "Remove it, or declare the type nominal."
+                )
             if self.domain is None:
                 refuse(
                     "domain",
-                    f"needed for type {self.type}",
+                    f"must be given for type {self.type}",
                     "Declare [lowest, highest] from public knowledge.",
                 )
             elif not self.domain[0] < self.domain[1]:
-                refuse("domain", "the lowest value must be below the highest", "Swap or widen them.", self.domain)
+                # A draft of `penstock init` leaves [0, 0] for its reader to replace.
+                remedy = "Swap or widen them."
+                if self.domain == (0, 0):
+                    remedy = (
+                        "Replace the placeholder with the lowest and highest possible value, from public knowledge."
+                    )
+                refuse("domain", "must have a lowest value below the highest", remedy, self.domain)
             elif any(reach_faults("domain", self.domain)):
                 faults += reach_faults("domain", self.domain)
             elif self.type == "integer" and not all(
                 float(b).is_integer() and abs(b) <= _EXACT_INTEGER for b in self.domain
             ):
-                refuse("domain", "bounds of an integer are whole numbers up to 2^53", "Round outwards.", self.domain)
+                refuse("domain", "must have whole bounds up to 2^53 for an integer", "Round outwards.", self.domain)
         else:
             if self.domain is not None:
-                refuse("domain", f"not used for type {self.type}", "List categories instead.")
+                refuse("domain", f"must not be given for type {self.type}", "List categories instead.")
             if self.outside != "refuse":
                 refuse("outside", f"must be refuse for type {self.type}", "Remove it.", self.outside)
             if self.categories is None:
                 if not unsound:  # else the leaves are what is missing
-                    refuse("categories", f"needed for type {self.type}", "List every possible category.")
+                    refuse("categories", f"must be given for type {self.type}", "List every possible category.")
             elif len(self.categories) < (1 if self.type == "nominal" else 2):
-                refuse("categories", "at least two", "List every possible category.", self.categories)
+                refuse("categories", "must list at least two", "List every possible category.", self.categories)
             elif len(set(self.categories)) < len(self.categories):
-                refuse("categories", "no category twice", "Remove the repetition.")
+                refuse("categories", "must not list a category twice", "Remove the repetition.")
             elif self.taxonomy is not None and not unsound and not set(self.categories) <= set(self.taxonomy):
-                refuse("categories", "every category must be a concept of the taxonomy", "Correct one of them.")
+                refuse("categories", "must list concepts of the taxonomy only", "Correct one of them.")
         return faults
 
     def __hash__(self) -> int:
@@ -242,13 +250,15 @@ class Column(BaseModel):
             codes = values.astype(np.int64, copy=False)
             if codes.size and not (codes.min() >= -1 and codes.max() < len(categories)):
                 raise ValueOutsideDomain.at(
-                    name, rule="every code must point into categories", remedy="Correct the categories or the data."
+                    name,
+                    rule="must hold codes that point into categories",
+                    remedy="Correct the categories or the data.",
                 )
             return codes
         if values.dtype.kind not in "OUT":
             raise ColumnTypeWrong.at(
                 name,
-                rule=f"a column of type {self.type} is an array of categories or of integer codes",
+                rule=f"must be an array of categories or of integer codes for type {self.type}",
                 got=str(values.dtype),
                 remedy="Convert it before calling.",
             )
@@ -258,7 +268,7 @@ class Column(BaseModel):
             return np.fromiter((place[value] for value in values.tolist()), np.int64, len(values))
         except KeyError:
             raise ValueOutsideDomain.at(
-                name, rule="every value must be a declared category", remedy="Correct the categories or the data."
+                name, rule="must hold declared categories only", remedy="Correct the categories or the data."
             ) from None
 
 
@@ -269,10 +279,10 @@ def reach_faults(field: str, domain: tuple[float, float]) -> Iterator[Fault]:
     """Bounds that floating point cannot carry through a computation."""
     low, high = domain
     if max(abs(low), abs(high)) > _FARTHEST:
-        rule, remedy = "no bound may lie beyond 1e150", "Declare what is possible, or use another unit of measurement."
+        rule, remedy = "must not reach beyond 1e150", "Declare what is possible, or use another unit of measurement."
         yield Fault(field, rule, remedy, _shown(domain))
     elif 0 < high - low < _NARROWEST:
-        rule, remedy = "the bounds must lie at least 1e-150 apart", "Use another unit of measurement."
+        rule, remedy = "must have bounds at least 1e-150 apart", "Use another unit of measurement."
         yield Fault(field, rule, remedy, _shown(domain))
 
 

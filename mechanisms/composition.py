@@ -121,6 +121,7 @@ class NotCountable(Refusal):
 
     code = "not-countable"
     kind = "budget"
+    remedy = "Choose a promise that the account can count, or open an account for it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,10 +148,10 @@ class Charge:
         yield from _unknown("charge", self.model, self.adjacency)
         if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0:
             yield Fault(
-                "charge.epsilon", "a fraction above 0", "Give the epsilon of the guarantee.", repr(self.epsilon)
+                "charge.epsilon", "must be a fraction above 0", "Give the epsilon of the guarantee.", repr(self.epsilon)
             )
         if self.part == "":
-            yield Fault("charge.part", "the name of a part, or none for all records", "Name the part.", "''")
+            yield Fault("charge.part", "must be the name of a part, or none for all records", "Name the part.", "''")
 
 
 def counts_as(model: Model, adjacency: str, *, in_model: Model, in_adjacency: str) -> Fraction | None:
@@ -254,7 +255,7 @@ def _unknown(owner: str, model: Model, adjacency: str) -> Iterator[Fault]:
     if (model, adjacency) not in _COUNTS_AS:
         yield Fault(
             f"{owner}.adjacency",
-            "one of " + ", ".join(f"{known} {word}" for known, word in _COUNTS_AS),
+            "must be one of " + ", ".join(f"{known} {word}" for known, word in _COUNTS_AS),
             "Name a model whose promises add up and one of its adjacencies.",
             repr(f"{model} {adjacency}"),
         )
@@ -264,14 +265,14 @@ def _uncountable(charge: Charge, model: Model, adjacency: str, unit: str) -> Ite
     if (model, adjacency) not in _COUNTS_AS[charge.model, charge.adjacency]:
         yield Fault(
             "charge.adjacency",
-            f"a promise that says something under {model} {adjacency}",
+            f"must be one under which a promise says something about {model} {adjacency}",
             "Release under an adjacency that the account can count, or open an account that counts this one.",
             repr(f"{charge.model} {charge.adjacency}"),
         )
     if charge.unit != unit:
         yield Fault(
             "charge.unit",
-            f"the unit of the account, {unit}",
+            f"must be the unit of the account, {unit}",
             "Release for the unit of the account, or open an account for this one.",
             repr(charge.unit),
         )

@@ -49,7 +49,7 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
     adaptive choices). prob_k, t_close and k_anon have no composition theorem and stand alone.
     """
     if not guarantees:
-        raise NotComposable.at("protect", rule="at least one mechanism", remedy="Add a mechanism.")
+        raise NotComposable.at("protect", rule="must list at least one mechanism", remedy="Add a mechanism.")
     first = guarantees[0]
     if len(guarantees) == 1:
         return first
@@ -57,14 +57,14 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
     if len(models) > 1 or first.model not in ADDS_UP:
         raise NotComposable.at(
             "protect",
-            rule="promises of these models about the same records have no composition theorem",
+            rule="must make promises of one model: no composition theorem covers these about the same records",
             got=models,
             remedy="Release one mechanism per spec.",
         )
     if len({(g.adjacency, g.unit) for g in guarantees}) > 1:
         raise NotComposable.at(
             "protect",
-            rule="promises add up only under one adjacency and one unit",
+            rule="must use one adjacency and one unit: promises add up only then",
             got=sorted({g.adjacency for g in guarantees}),
             remedy="Use the same adjacency for every mechanism.",
         )

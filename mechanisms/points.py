@@ -28,7 +28,7 @@ Scaling = Literal["domain", "standard_deviation", "none"]
 def points(columns: Columns, declared: Declared, names: Sequence[str], scaling: Scaling) -> NDArray[np.float64]:
     """One row a record, one or more coordinates a named column, in the order of the names."""
     if not names:
-        raise SettingRefused.at("columns", rule="at least one column", remedy="Declare the columns to compare.")
+        raise SettingRefused.at("columns", rule="must be at least one", remedy="Declare the columns to compare.")
     return np.column_stack([_coordinates(columns[name], declared[name], name, scaling) for name in names])
 
 
@@ -59,13 +59,17 @@ def _coordinates(values: NDArray[Any], column: Column, name: str, scaling: Scali
         return _one_hot(values, column, name)
     if column.numeric:
         if values.dtype.kind not in "iuf":
-            raise ColumnTypeWrong.at(name, rule="an array of numbers", got=str(values.dtype), remedy="Convert it.")
+            raise ColumnTypeWrong.at(
+                name, rule="must be an array of numbers", got=str(values.dtype), remedy="Convert it."
+            )
         numbers: NDArray[np.float64] = values.astype(np.float64)
     else:
         codes = column.codes(values, name)
         numbers = np.where(codes < 0, np.nan, codes)
     if not bool(np.isfinite(numbers).all()):
-        raise ValueMissing.at(name, rule="distances need a finite value in every record", remedy="Fill in or drop it.")
+        raise ValueMissing.at(
+            name, rule="must have a finite value in every record, which distances need", remedy="Fill in or drop it."
+        )
     if scaling == "none":
         return numbers
     if column.numeric and scaling == "standard_deviation":
@@ -85,7 +89,7 @@ def _one_hot(values: NDArray[Any], column: Column, name: str) -> NDArray[np.floa
         codes = np.where(codes < 0, count, codes)
         count += 1
     elif bool((codes < 0).any()):
-        raise ValueMissing.at(name, rule="every record needs a category", remedy="Declare missing: category.")
+        raise ValueMissing.at(name, rule="must have a category in every record", remedy="Declare missing: category.")
     hot = np.zeros((len(codes), count))
     hot[np.arange(len(codes)), codes] = np.sqrt(0.5)
     return hot

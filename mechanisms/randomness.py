@@ -72,7 +72,7 @@ def require_system(randomness: Randomness) -> None:
     if not randomness.from_system:
         raise SeedRefused.at(
             "randomness",
-            rule="a release draws from the operating system only",
+            rule="must come from the operating system for a release",
             got="seeded",
             remedy="Use penstock.mechanisms.randomness.system().",
         )

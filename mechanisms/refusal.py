@@ -1,11 +1,18 @@
-"""How the house says no: field, rule, value of the setting, remedy; never a value of the data.
+"""Refusals: what is refused, by which rule, and what to do; never a value of the data.
 
-Every refusal is a class with a stable `code`. Its `kind` tells callers what to do next; the
-command line maps kinds to exit codes. A refusal lists every fault found, not only the first.
+One grammar for all of them: `FIELD refused: RULE, got VALUE. REMEDY`
+
+RULE says what must hold of the field, and begins with "must", "needs" or "cannot"; where the field is a file, "line 3:"
+may come before it. VALUE is the value of that field, never of another setting and never from the data; it is left out
+where it would not help. REMEDY is an action, in a sentence of its own. A test checks this for the whole product.
+
+Every refusal is a class with a stable `code`, which docs/refusals.md explains. Its `kind` tells callers what to do
+next; the command line maps kinds to exit codes. A refusal lists every fault found, not only the first.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
@@ -26,16 +33,19 @@ __all__ = [
     "TooFewRecords",
     "ValueMissing",
     "ValueOutsideDomain",
+    "as_rule",
 ]
 
 Kind = Literal["spec", "data", "gate", "budget", "approval", "integrity", "failure"]
 
 _ABSENT = object()
+_SHOULD = re.compile(r"^\w+(?: \w+)? should ")
+_FOUND = re.compile(r" after validation, not \S+$")  # the value is shown apart
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One reason. `got` is the text of a setting; it is empty where the reason lies in the data."""
+    """One reason for a refusal. `got` is the text of the setting; it is empty where the reason lies in the data."""
 
     field: str
     rule: str
@@ -52,6 +62,7 @@ class Refusal(Exception):
 
     code: ClassVar[str] = "refused"
     kind: ClassVar[Kind] = "failure"
+    remedy: ClassVar[str] = "Do what each fault says."  # in general, for docs/refusals.md; each fault has its own
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__(*faults)
@@ -59,7 +70,7 @@ class Refusal(Exception):
 
     @classmethod
     def at(cls, field: str, *, rule: str, remedy: str, got: object = _ABSENT) -> Self:
-        """A refusal with one fault."""
+        """Make a refusal with one fault."""
         return cls(Fault(field, rule, remedy, "" if got is _ABSENT else repr(got)))
 
     @classmethod
@@ -73,11 +84,20 @@ class Refusal(Exception):
         return "\n".join(str(fault) for fault in self.faults)
 
 
+def as_rule(message: str) -> str:
+    """Return a message of another library as a rule: "Input should be a list" becomes "must be a list"."""
+    if message.startswith("must "):
+        return message
+    rule, found = _SHOULD.subn("must ", _FOUND.sub("", message))
+    return rule if found else f"must be valid: {message[:1].lower()}{message[1:]}"
+
+
 class SpecRefused(Refusal):
     """The spec is not one that Penstock can run."""
 
     code = "spec-refused"
     kind = "spec"
+    remedy = "Correct the named keys of the spec; `penstock schema` and docs/spec.md describe them."
 
 
 class SettingRefused(Refusal):
@@ -85,6 +105,7 @@ class SettingRefused(Refusal):
 
     code = "setting-refused"
     kind = "spec"
+    remedy = "Correct the named settings of the mechanism, or the declared columns."
 
 
 class NotComposable(Refusal):
@@ -92,6 +113,7 @@ class NotComposable(Refusal):
 
     code = "not-composable"
     kind = "spec"
+    remedy = "Release one mechanism per spec, or use the same model and adjacency."
 
 
 class SeedRefused(Refusal):
@@ -99,6 +121,7 @@ class SeedRefused(Refusal):
 
     code = "seed-refused"
     kind = "spec"
+    remedy = "Let the release draw from the operating system; seeds are for tests."
 
 
 class ColumnMissing(Refusal):
@@ -106,6 +129,7 @@ class ColumnMissing(Refusal):
 
     code = "column-missing"
     kind = "data"
+    remedy = "Correct the name in the spec, or add the column to the source."
 
 
 class ColumnDuplicated(Refusal):
@@ -113,6 +137,7 @@ class ColumnDuplicated(Refusal):
 
     code = "column-duplicated"
     kind = "data"
+    remedy = "Remove or rename one of the two columns in the source."
 
 
 class ColumnTypeWrong(Refusal):
@@ -120,6 +145,7 @@ class ColumnTypeWrong(Refusal):
 
     code = "column-type-wrong"
     kind = "data"
+    remedy = "Declare the type that is stored, or convert the column."
 
 
 class TableEmpty(Refusal):
@@ -127,6 +153,7 @@ class TableEmpty(Refusal):
 
     code = "table-empty"
     kind = "data"
+    remedy = "Check the path of the source and the files in it."
 
 
 class TooFewRecords(Refusal):
@@ -134,6 +161,7 @@ class TooFewRecords(Refusal):
 
     code = "too-few-records"
     kind = "data"
+    remedy = "Add records, merge categories or groups, or lower the named setting."
 
 
 class ScaleZero(Refusal):
@@ -141,6 +169,7 @@ class ScaleZero(Refusal):
 
     code = "scale-zero"
     kind = "data"
+    remedy = "Merge groups, choose another figure or scale, or use differential privacy."
 
 
 class ValueMissing(Refusal):
@@ -148,6 +177,7 @@ class ValueMissing(Refusal):
 
     code = "value-missing"
     kind = "data"
+    remedy = "Complete the data, or declare another rule for missing values."
 
 
 class ValueOutsideDomain(Refusal):
@@ -155,3 +185,4 @@ class ValueOutsideDomain(Refusal):
 
     code = "value-outside-domain"
     kind = "data"
+    remedy = "Correct the declared domain or categories, or the data."

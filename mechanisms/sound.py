@@ -35,20 +35,22 @@ def require_sound(columns: Columns, declared: Declared, *, clamped: bool = False
     """
     expected = [name for name, column in declared.items() if column.role != "identifier"]
     SettingRefused.raise_for(
-        Fault(f"columns.{name}", "a column must be declared before it is used", "Declare it, or do not pass it.")
+        Fault(f"columns.{name}", "must be declared before it is used", "Declare it, or do not pass it.")
         for name in columns
         if name not in declared
     )
     ColumnMissing.raise_for(
-        Fault(name, "a declared column must be passed", "Pass it, or remove it from the spec.")
+        Fault(name, "must be passed, because it is declared", "Pass it, or remove it from the spec.")
         for name in expected
         if name not in columns
     )
     records = columns[expected[0]].size
     if any(columns[name].shape != (records,) for name in expected):
-        raise ColumnTypeWrong.at("columns", rule="one value a record in every column", remedy="Correct the lengths.")
+        raise ColumnTypeWrong.at(
+            "columns", rule="must have one value per record in every column", remedy="Correct the lengths."
+        )
     if records == 0:
-        raise TableEmpty.at("columns", rule="at least one record", remedy="Check the source.")
+        raise TableEmpty.at("columns", rule="must have at least one record", remedy="Check the source.")
     for name in expected:
         _require_as_declared(columns[name], declared[name], name, clamped)
     return records
@@ -56,19 +58,23 @@ def require_sound(columns: Columns, declared: Declared, *, clamped: bool = False
 
 def _require_as_declared(values: NDArray[Any], column: Column, name: str, clamped: bool) -> None:
     if column.numeric and values.dtype.kind not in "iuf":
-        raise ColumnTypeWrong.at(name, rule="an array of numbers", got=str(values.dtype), remedy="Convert it.")
+        raise ColumnTypeWrong.at(name, rule="must be an array of numbers", got=str(values.dtype), remedy="Convert it.")
     missing = is_missing(values, column, name)
     if column.missing == "refuse" and bool(missing.any()):
-        raise ValueMissing.at(name, rule="no value may be missing", remedy="Complete the data or change `missing`.")
+        raise ValueMissing.at(
+            name, rule="must have a value in every record", remedy="Complete the data or change `missing`."
+        )
     present = values[~missing] if missing.any() else values
     if not column.numeric or not len(present):
         return
     if column.type == "integer" and values.dtype.kind == "f" and bool((present != np.floor(present)).any()):
-        raise ColumnTypeWrong.at(name, rule="whole numbers only", remedy="Declare it continuous, or round it.")
+        raise ColumnTypeWrong.at(
+            name, rule="must hold whole numbers only", remedy="Declare it continuous, or round it."
+        )
     if clamped:
         return
     low, high = column.domain or (-np.finfo(np.float64).max, np.finfo(np.float64).max)
     if present.min() < low or present.max() > high:
         raise ValueOutsideDomain.at(
-            name, rule="every value lies in the declared domain", remedy="Correct the domain or the data."
+            name, rule="must hold only values of the declared domain", remedy="Correct the domain or the data."
         )

@@ -210,11 +210,15 @@ def _faults_of_names(parents: Mapping[str, Sequence[str]]) -> list[Fault]:
     faults: list[Fault] = []
     for concept, above in parents.items():
         if not _is_name(concept):
-            faults.append(Fault("taxonomy", "a name is text and not empty", "Name the concept.", repr(concept)))
+            faults.append(
+                Fault("taxonomy", "must name concepts by text that is not empty", "Name the concept.", repr(concept))
+            )
         if not isinstance(above, list | tuple):
-            faults.append(Fault("taxonomy", "parents are a list", "Write a list; the root has [].", repr(concept)))
+            faults.append(
+                Fault("taxonomy", "must give parents as a list", "Write a list; the root has [].", repr(concept))
+            )
         elif not all(_is_name(parent) for parent in above):
-            rule = "a name is text and not empty, also of a parent"
+            rule = "must name parents by text that is not empty"
             faults.append(Fault("taxonomy", rule, "Name every parent.", repr(concept)))
     return faults
 
@@ -227,25 +231,31 @@ def _faults_of_graph(parents: Mapping[str, Sequence[str]]) -> list[Fault]:
     faults: list[Fault] = []
     for concept, above in parents.items():
         if concept in above:
-            faults.append(Fault("taxonomy", "no concept is its own parent", "Remove it there.", repr(concept)))
+            faults.append(
+                Fault("taxonomy", "must not make a concept its own parent", "Remove it there.", repr(concept))
+            )
         if len(set(above)) < len(above):
-            faults.append(Fault("taxonomy", "no parent twice", "Remove the repetition.", repr(concept)))
+            faults.append(Fault("taxonomy", "must not list a parent twice", "Remove the repetition.", repr(concept)))
     inner = dict.fromkeys(parent for concept, above in parents.items() for parent in above if parent != concept)
     for parent in inner:
         if parent not in parents:
-            rule = "every parent is a concept itself"
+            rule = "must have every parent as a concept"
             faults.append(Fault("taxonomy", rule, "Add it with its own parents; the root has [].", repr(parent)))
     roots = sum(not above for above in parents.values())
     if roots != 1:
-        rule = "exactly one concept, the root, has no parents"
+        rule = "must have exactly one concept, the root, without parents"
         faults.append(Fault("taxonomy", rule, "Put one concept above all others.", f"{roots} without parents"))
     try:
         TopologicalSorter({concept: set(above) - {concept} for concept, above in parents.items()}).prepare()
     except CycleError as error:
-        faults.append(Fault("taxonomy", "no concept is above itself", "Break the circle.", repr(error.args[1])))
+        faults.append(
+            Fault("taxonomy", "must not put a concept above itself", "Break the circle.", repr(error.args[1]))
+        )
     leaves = sum(concept not in inner for concept in parents)
     if leaves < 2:
-        faults.append(Fault("taxonomy", "at least two leaves", "List every possible category.", f"{leaves} leaves"))
+        faults.append(
+            Fault("taxonomy", "must have at least two leaves", "List every possible category.", f"{leaves} leaves")
+        )
     return faults
 
 
@@ -256,5 +266,5 @@ def _faults_of_size(parents: Mapping[str, Sequence[str]]) -> list[Fault]:
         most[concept] = min(MOST_ANCESTORS + 1, 1 + sum(most[parent] for parent in parents[concept]))
     if sum(most.values()) <= MOST_ANCESTORS or len(_ancestors(parents)) == len(parents):
         return []
-    rule = f"concepts must have at most {MOST_ANCESTORS:,} others above them in all"
+    rule = f"must have at most {MOST_ANCESTORS:,} concepts above others in all"
     return [Fault("taxonomy", rule, "Leave out levels.", f"{len(parents):,} concepts")]

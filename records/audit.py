@@ -36,17 +36,19 @@ _WITHOUT_STATEMENTS = frozenset({"0.1.0"})  # versions whose manifests had anoth
 
 
 class RecordsDisagree(Refusal):
-    """The log is sound by itself, but not the one that manifests, outcomes or signatures speak of."""
+    """The log is sound by itself, but not the one that manifests, outcomes or signatures refer to."""
 
     code = "records-disagree"
     kind = "integrity"
+    remedy = "Keep everything as it is, find out who could write to it, and compare with backups and exports."
 
 
 class PublishedMissing(Refusal):
-    """Everything that is there is as it was published, but something is not there any more."""
+    """Everything that exists is as it was published, but something published no longer exists."""
 
     code = "published-missing"
     kind = "integrity"
+    remedy = "Put the files back from a copy, or write down why they were taken away."
 
 
 def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, restoring: bool = False) -> dict[str, Any]:
@@ -123,8 +125,8 @@ def _files_of(
     read, altered, missing = 0, list[Fault](), list[Fault]()
     for place, manifest in found.items():
         if manifest is None:
-            rule = "the log says that a bundle was published here, and it is gone"
-            missing.append(Fault(str(place), rule, "Put it back from a copy, or say why it was taken away."))
+            rule = "must hold the bundle that the log says was published here; it is gone"
+            missing.append(Fault(str(place), rule, "Put it back from a copy, or write down why it was taken away."))
         elif isinstance(manifest, bytes) and hashlib.sha256(manifest).hexdigest() not in first_version:
             try:
                 with at_hand(place) as folder:
@@ -132,11 +134,11 @@ def _files_of(
             except bundle.BundleAltered as refusal:
                 for fault in refusal.faults:
                     named = Fault(f"{place} {fault.field}", fault.rule, _REMEDY)
-                    (missing if fault.rule == "missing" else altered).append(named)
+                    (missing if fault.rule == bundle.MISSING else altered).append(named)
             except Refusal as refusal:  # the store's
                 altered += refusal.faults
             except OSError as error:
-                altered.append(Fault(str(place), f"its files cannot be read ({error.strerror})", _REMEDY))
+                altered.append(Fault(str(place), f"must have files that can be read ({error.strerror})", _REMEDY))
     return read, altered, missing
 
 
@@ -151,7 +153,7 @@ def _bundles_in(places: Iterable[Place]) -> tuple[set[Place], list[Fault]]:
     faults: list[Fault] = []
     for place in places:
         if isinstance(place, Path) and not place.is_dir():
-            faults.append(Fault(str(place), "is no folder, so nothing in it was checked", "Correct it."))
+            faults.append(Fault(str(place), "must be a folder; nothing in it was checked", "Correct it."))
             continue
         try:
             listed |= set(bundles_below(place))
@@ -170,7 +172,7 @@ def _found(place: Place) -> bytes | Fault | None:
     except Refusal as refusal:  # the store's
         return refusal.faults[0]
     except OSError as error:
-        return Fault(str(place), f"its manifest cannot be read ({error.strerror})", _REMEDY)
+        return Fault(str(place), f"must have a manifest that can be read ({error.strerror})", _REMEDY)
 
 
 def _manifest_faults(
@@ -194,26 +196,26 @@ def _manifest_faults(
         yield from (Fault(f"{place} {fault.field}", fault.rule, _REMEDY) for fault in altered.faults)
         return
     if expected is not None and digest != expected:
-        yield Fault(str(place), "its manifest is not the one that was published", _REMEDY)
+        yield Fault(str(place), "must have the manifest that was published", _REMEDY)
     if not any(event.facts.get("manifest") == digest for event in published):
-        yield Fault(str(place), "the log does not know of this publication", _REMEDY)
+        yield Fault(str(place), "must be a publication that the log knows of", _REMEDY)
     head = statement["predicate"]["log_head"]
     if "seq" in head:
         yield from _head_faults(str(place), head["seq"], head["digest"], digests)
     elif head["digest"] not in known:
-        yield Fault(str(place), "saw an event that this log does not have: it was cut short or replaced since", _REMEDY)
+        yield Fault(str(place), "must have seen events of this log only: it was cut short or replaced since", _REMEDY)
 
 
 def _head_faults(place: str, seq: int, digest: str, digests: Mapping[int, str]) -> Iterator[Fault]:
     if digests.get(seq) != digest:
-        yield Fault(place, f"saw another event {seq}: the log was cut short or replaced since", _REMEDY)
+        yield Fault(place, f"must have seen the same event {seq}: the log was cut short or replaced since", _REMEDY)
 
 
 def _decision_faults(events: Iterable[Event]) -> Iterator[Fault]:
     """Decisions that were not signed with the key that was trusted for their reviewer then."""
     for event, trusted in with_keys(events):
         if event.action in _WORDS and not _is_signed(event, trusted):
-            yield Fault(f"event {event.seq}", "the signature of the reviewer does not hold", _REMEDY)
+            yield Fault(f"event {event.seq}", "must carry the signature of its reviewer, and does not", _REMEDY)
 
 
 def _is_signed(event: Event, trusted: Mapping[str, str]) -> bool:

@@ -41,6 +41,7 @@ class HomeRefused(Refusal):
     """The confidential folder cannot be made, or cannot be made private."""
 
     code = "home-refused"
+    remedy = "Set PENSTOCK_HOME to a folder that only you can enter."
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,13 +54,15 @@ class RunRefused(Refusal):
     """The run cannot be begun or continued as asked."""
 
     code = "run-refused"
+    remedy = "Begin a new run without naming one, or correct the named argument."
 
 
 class RunDamaged(Refusal):
-    """A file of the run folder is not what was written."""
+    """A file of the run folder is not as it was written."""
 
     code = "run-damaged"
     kind = "integrity"
+    remedy = "Move the run folder away, find out who changed it, and run again."
 
 
 class Run:
@@ -172,7 +174,7 @@ class Run:
         """Where a working file of this run lies."""
         _require_name("file", name)
         if name in _RESERVED:
-            raise RunRefused.at("file", rule="this name is taken", got=name, remedy="Choose another.")
+            raise RunRefused.at("file", rule="must have a new name", got=name, remedy="Choose another.")
         return self.folder / name
 
     def commit(self, step: str, facts: Mapping[str, Any]) -> None:
@@ -184,7 +186,9 @@ class Run:
             if marker.read_bytes() == content:
                 return
             raise RunRefused.at(
-                f"step {step}", rule="was committed with other facts", remedy="Use what was committed, or restart."
+                f"step {step}",
+                rule="must be committed with the same facts as before",
+                remedy="Use what was committed, or restart.",
             )
         durable.sync_tree(self.folder, skip=_SCRATCH)
         durable.write_whole(marker, content)
@@ -238,7 +242,7 @@ class Run:
 
     def _require_open(self) -> None:
         if self._lock is None:
-            raise RunRefused.at("run", rule="was let go", got=self.id, remedy="Begin it again.")
+            raise RunRefused.at("run", rule="must still be held", got=self.id, remedy="Begin it again.")
 
 
 def unfinished(home: Home) -> dict[str, dict[str, Any]]:
@@ -319,7 +323,7 @@ def _new_id(now: datetime) -> str:
 def _require_name(field: str, name: str) -> None:
     if not _NAME.fullmatch(name):
         raise RunRefused.at(
-            field, rule="1 to 100 letters, digits, dots, dashes or underscores", got=name, remedy="Rename it."
+            field, rule="must be 1 to 100 letters, digits, dots, dashes or underscores", got=name, remedy="Rename it."
         )
 
 

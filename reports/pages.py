@@ -46,6 +46,7 @@ class SecretInReport(Refusal):
 
     code = "secret-in-report"
     kind = "integrity"
+    remedy = "Report this defect; nothing was published."
 
 
 class ValidationOutcome(Protocol):
@@ -151,7 +152,7 @@ def public_report(report: PublicReport) -> str:
     SecretInReport.raise_for(
         Fault(
             f"guarantee.parameters.{name}",
-            "listed as secret by the guarantee itself",
+            "must not be shown: the guarantee itself lists it as secret",
             "Remove it from the parameters of the mechanism's guarantee.",
         )
         for name in _names(report.guarantee.parameters)

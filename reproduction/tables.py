@@ -66,12 +66,14 @@ def reproduce_all(folder: Path | None) -> dict[str, Any]:
 def reproduce_one(name: str, folder: Path | None) -> dict[str, Any]:
     """One table, with every number."""
     if name not in _TABLES:
-        raise SpecRefused.at("NAME", rule=f"one of {', '.join(NAMES)}", got=name, remedy="Choose one of them.")
+        raise SpecRefused.at("NAME", rule=f"must be one of {', '.join(NAMES)}", got=name, remedy="Choose one of them.")
     _require_folder(folder)
     needs = _TABLES[name].needs
     if needs is not None and not (folder and (folder / needs).is_file()):
         raise SpecRefused.at(
-            "--data", rule=f"{name} {_missing(needs)}", remedy=f"Pass the folder that holds {needs}, or another NAME."
+            "--data",
+            rule=f"must hold the data set {needs} for {name}",
+            remedy=f"Pass the folder that holds {needs}, or another NAME.",
         )
     table = _compared(name, {needs: _READERS[needs](folder / needs)} if needs and folder else {})
     return {"label": LABEL, "holds": table["holds"], "table": table}

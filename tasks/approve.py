@@ -72,6 +72,7 @@ class ReviewerDeclined(Refusal):
 
     code = "reviewer-declined"
     kind = "approval"
+    remedy = "Correct what the reason in the audit log names, and run again."
 
 
 class ApprovalExpired(Refusal):
@@ -79,20 +80,23 @@ class ApprovalExpired(Refusal):
 
     code = "approval-expired"
     kind = "approval"
+    remedy = "Run the release again, and tell the reviewers."
 
 
 class RefusedBefore(Refusal):
-    """The run was refused, but died before it was cleared away; it does not go on, even if its cause is gone."""
+    """The run was refused, but stopped before it was cleared away; it does not go on, even if its cause is gone."""
 
     code = "refused-before"
     kind = "approval"
+    remedy = "Run the release again as a new run."
 
 
 class NobodyToReview(Refusal):
-    """Nobody decides about a run that they started, and too few of the allowed did not."""
+    """Too few of the allowed reviewers did not start the run themselves."""
 
     code = "nobody-to-review"
     kind = "approval"
+    remedy = "Let somebody else start the run, or name more reviewers."
 
 
 class ResumedByReviewer(Refusal):
@@ -100,20 +104,23 @@ class ResumedByReviewer(Refusal):
 
     code = "resumed-by-reviewer"
     kind = "failure"
+    remedy = "Let somebody else resume the run."
 
 
 class Withdrawn(Refusal):
-    """Whoever started the run does not want it any more."""
+    """Whoever started the run has withdrawn it."""
 
     code = "withdrawn"
     kind = "approval"
+    remedy = "Run the release again if it is wanted after all."
 
 
 class NotTheStarter(Refusal):
-    """Only whoever started a run withdraws it; others refuse it as reviewers."""
+    """Only whoever started a run can withdraw it; others refuse it as reviewers."""
 
     code = "not-the-starter"
     kind = "approval"
+    remedy = "Ask whoever started the run; a reviewer refuses it instead."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,11 +188,10 @@ def end_withdrawn(job: Job, reason: str) -> None:
     if job.actor.casefold() not in {name.casefold() for name in stands.started_by}:
         raise NotTheStarter.at(
             "RUN",
-            rule=f"is withdrawn by whoever started it: {', '.join(stands.started_by)}",
-            got=job.actor,
+            rule=f"must be withdrawn by whoever started it, {', '.join(stands.started_by)}, not by {job.actor}",
             remedy="Ask one of them; a reviewer refuses it.",
         )
-    rule = f"withdrawn by {job.actor}: {reason}"
+    rule = f"cannot go on: withdrawn by {job.actor}: {reason}"
     end_refused(job, Withdrawn.at("approve", rule=rule, remedy="Run it again if it is wanted after all."))
 
 
@@ -287,12 +293,12 @@ def _require_no_refusal(stands: Standing) -> None:
         names = [given.reviewer for given in stands.decisions if given.decision == "refuse"]
         raise ReviewerDeclined.at(
             "approve",
-            rule=f"refused by {', '.join(names)}",
-            remedy="The reason is in the audit log; mend it, run anew.",
+            rule=f"needs every reviewer; refused by {', '.join(names)}",
+            remedy="Correct what the reason in the audit log names, and run again.",
         )
     if stands.state == "expired":
         raise ApprovalExpired.at(
-            "approve.within", rule="the reviewers did not decide in time", remedy="Run again, and tell them."
+            "approve.within", rule="must not pass before the reviewers decide", remedy="Run again, and tell them."
         )
 
 
@@ -301,7 +307,10 @@ def require_no_end(job: Job, page: Page | None = None) -> None:
     for event in (job.log if page is None else page).events(job.run.id):
         if event.action is Action.REFUSED or (event.action is Action.SETTLED and event.facts["outcome"] == "refused"):
             raise RefusedBefore.at(
-                "run", rule="was refused before, and its end was interrupted", got=job.run.id, remedy="Run anew."
+                "run",
+                rule="cannot go on: it was refused before, and its end was interrupted",
+                got=job.run.id,
+                remedy="Run anew.",
             )
 
 

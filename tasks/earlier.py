@@ -26,10 +26,11 @@ __all__ = ["PublicationGone", "asked_again", "give_back", "published_before"]
 
 
 class PublicationGone(Refusal):
-    """The spec was published from this source before, and the bundle is not where it was put."""
+    """The spec was published from this source before, and the bundle is no longer where it was put."""
 
     code = "publication-gone"
     kind = "integrity"
+    remedy = "Put the bundle back; or ask for another release: penstock run SPEC --again."
 
 
 def asked_again(job: Job) -> bool:
@@ -76,9 +77,9 @@ def _receipt(job: Job, published: Event) -> Receipt:
     if manifest is None or hashlib.sha256(manifest).hexdigest() != facts["manifest"]:
         raise PublicationGone.at(
             "publish.path",
-            rule=f"run {published.run} published this spec from this source, and its bundle is not there any more",
+            rule=f"must still hold the bundle that run {published.run} published of this spec and source",
             got=str(destination),
-            remedy="If it was withdrawn and another release is wanted, ask for it: penstock run SPEC --again.",
+            remedy="Put it back; or, if it was withdrawn and another release is wanted: penstock run SPEC --again.",
         )
     release = statement_of(manifest, job.home.signing_key().public_key())["predicate"]["release"]
     return Receipt(

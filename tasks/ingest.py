@@ -116,7 +116,7 @@ def _require_enough(job: Job, rows: int) -> None:
     if rows < job.plan.min_rows:
         raise TooFewRecords.at(
             "validate.min_rows",
-            rule="the source has fewer records",
+            rule="must not exceed the number of records of the source",
             got=job.plan.min_rows,
             remedy="Check that the source is complete.",
         )

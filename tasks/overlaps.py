@@ -43,7 +43,7 @@ def require_somebody_to_look(job: Job) -> None:
     if found is not None and found.verdict is not Verdict.PASS and job.plan.rule is None:
         raise GateRefused.at(
             f"gates.{found.gate}",
-            rule=f"{found.rule}, by a reviewer: {found.reason}",
+            rule=f"needs the decision of a reviewer: {found.rule}: {found.reason}",
             remedy="Name reviewers in approve.",
         )
 

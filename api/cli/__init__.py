@@ -8,6 +8,7 @@ _budget        `penstock budget`: the accounts of each data set, what each relea
                look in vain
 _demo          the demo: a synthetic survey, released end to end
 _options       what several commands share: their options, and the files that they write
+_refusals_page the page of all refusals, written from their classes
 _reproduce     `penstock reproduce`: the sources' printed tables, recomputed beside the print
 _review        `penstock approve`, `refuse`, `withdraw`, `sign` and `keys`: people and their decisions
 _screen        what the command line shows: text for people on a terminal, or one JSON document

@@ -52,11 +52,11 @@ def verify(
     from penstock.records.log.export import verify_export
 
     if export is not None and files:
-        raise _not_together("--files", "is checked against the database, not against an export")
+        raise _not_together("--files", "cannot be used with an export, only with the database")
     if export is not None and bundles:
-        raise _not_together("--bundles", "is checked against the database, not against an export")
+        raise _not_together("--bundles", "cannot be used with an export, only with the database")
     if export is None and key is not None:
-        raise _not_together("--key", "is for an export; the home has its own key")
+        raise _not_together("--key", "cannot be used without an export; the home has its own key")
     if export is not None:
         found = verify_export(export, key if key is not None else Home.located().public_key_path)
         Screen(as_json).show_audit(found)

@@ -20,9 +20,10 @@ OutputFile = Annotated[Path | None, typer.Option("--output", "-o", help="File to
 
 
 class OutputRefused(Refusal):
-    """The file to write is there already, or cannot be made."""
+    """The file to write exists already, or cannot be made."""
 
     code = "output-refused"
+    remedy = "Choose the name of a new file."
 
 
 @contextmanager

@@ -244,6 +244,7 @@ class Screen:
             got = f", got {fault['got']}" if fault["got"] else ""
             self._err.print(f"  [bold]{shown(fault['field'])}[/bold]: {shown(fault['rule'] + got)}.")
             self._err.print(f"    {shown(fault['remedy'])}")
+        self._err.print(f"  See docs/refusals.md#{refusal['refused']}")
 
     def _paragraph(self, title: str, lines: Sequence[str]) -> None:
         self._out.print(f"[bold]{title}[/bold]")

@@ -40,9 +40,10 @@ _REGISTER_ANEW = "Start `penstock serve` again: it registers its deployments ane
 
 
 class OrderRefused(Refusal):
-    """The server orders something else than a run of one of our deployments."""
+    """The Prefect server ordered something other than a run of one of Penstock's deployments."""
 
     code = "order-refused"
+    remedy = "Start the named deployment again, or let the owner of the server restore it."
 
 
 @dataclass(frozen=True, slots=True)

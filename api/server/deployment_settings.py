@@ -18,7 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from penstock import deployments
-from penstock.mechanisms.refusal import Fault, SpecRefused
+from penstock.mechanisms.refusal import Fault, SpecRefused, as_rule
 from penstock.records.files.outside_text import OutsideFile
 
 __all__ = ["DEPLOYMENTS", "REHEARSAL", "DeploymentSettings", "Schedule", "merged_deployments"]
@@ -64,7 +64,9 @@ class DeploymentSettings(_Section):
         except ValidationError as error:
             raise SpecRefused(
                 *(
-                    Fault(".".join(map(str, each["loc"])) or str(path), each["msg"], "Correct the settings file.")
+                    Fault(
+                        ".".join(map(str, each["loc"])) or str(path), as_rule(each["msg"]), "Correct the settings file."
+                    )
                     for each in error.errors(include_url=False, include_input=False)
                 )
             ) from None
@@ -76,7 +78,7 @@ def merged_deployments(settings: DeploymentSettings) -> dict[str, Any]:
     raw: dict[str, Any] = yaml.safe_load(DEPLOYMENTS.read_text(encoding="utf-8"))
     names = [deployment["name"] for deployment in raw["deployments"]]
     SpecRefused.raise_for(
-        Fault(f"schedules.{name}", "is not a deployment", f"Choose from: {', '.join(names)}.")
+        Fault(f"schedules.{name}", "must be a deployment", f"Choose from: {', '.join(names)}.")
         for name in settings.schedules
         if name not in names
     )

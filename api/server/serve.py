@@ -47,6 +47,7 @@ class AlreadyServed(Refusal):
     """Another `penstock serve` has this home, or something else has this port."""
 
     code = "already-served"
+    remedy = "Stop the other server first, or choose another home or port."
 
 
 class HostRefused(Refusal):
@@ -54,6 +55,7 @@ class HostRefused(Refusal):
 
     code = "host-refused"
     kind = "spec"
+    remedy = "Set PENSTOCK_ADDRESS to the https:// address of a proxy, or leave --host out."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +172,7 @@ def _alone(folder: Path) -> Iterator[None]:
     except BlockingIOError:
         raise AlreadyServed.at(
             "PENSTOCK_HOME",
-            rule="is served by another `penstock serve`",
+            rule="must not be served by another `penstock serve`",
             got=str(folder.parent),
             remedy="Stop that one first, or set PENSTOCK_HOME to another folder.",
         ) from None
@@ -206,7 +208,7 @@ def _door(host: str, port: int) -> Door:
     if host != LOOPBACK and door.scheme != "https":
         raise HostRefused.at(
             "--host",
-            rule="passwords must not cross a network in clear",
+            rule="must be this machine: passwords must not cross a network in clear",
             got=host,
             remedy="Set PENSTOCK_ADDRESS to the https:// address of a proxy before it, or leave --host out.",
         )

@@ -47,15 +47,19 @@ def limits_of(description: Mapping[str, Any], model: str, *, totals: bool) -> Ta
     if entry is None:
         raise SpecRefused.at(
             place,
-            rule="the data description sets no limits for such tables, so none can be asked for",
+            rule="must be set in the data description before such a table can be asked for",
             remedy="Choose another protection, or have whoever answers for the data write them.",
         )
     allowed = {"gates", "k"} if model == "k_anon" else {"gates"}
     if not isinstance(entry, Mapping) or not entry.keys() <= allowed:
-        raise SpecRefused.at(place, rule=f"has {' and '.join(sorted(allowed))}, no other key", remedy="Correct it.")
+        raise SpecRefused.at(
+            place, rule=f"must have {' and '.join(sorted(allowed))}, no other key", remedy="Correct it."
+        )
     gates = entry.get("gates")
     if not isinstance(gates, list) or not gates:
-        raise SpecRefused.at(f"{place}.gates", rule="at least one gate", remedy="List the gates of such tables.")
+        raise SpecRefused.at(
+            f"{place}.gates", rule="must list at least one gate", remedy="List the gates of such tables."
+        )
     kept = {f"{place}.gates.{number}": gate for number, gate in enumerate(gates) if totals or not _judges_totals(gate)}
     SpecRefused.raise_for(_unjudged(place) if not kept else ())
     settings = {name: value for name, value in entry.items() if name != "gates"}
@@ -67,5 +71,5 @@ def _judges_totals(gate: object) -> bool:
 
 
 def _unjudged(place: str) -> list[Fault]:
-    rule = "every gate judges totals, and the table shows none"
+    rule = "must include a gate that judges something other than totals: the table shows none"
     return [Fault(f"{place}.gates", rule, "Show a sum or a mean, or have a gate of counts added.")]

@@ -32,8 +32,11 @@ __all__ = ["release_table", "spec_of_table"]
 Name = Annotated[str, Field(min_length=1)]
 # What stands elsewhere; a data description that settled it too would be a second answer to one question.
 _ELSEWHERE = {
-    "protect": ("is asked in the form", "Take it out of the data description."),
-    "gates": (f"a table has those of data.{SECTION}", f"Write them there, under each model: data.{SECTION}.dp.gates."),
+    "protect": ("must not be given: the form asks for it", "Take it out of the data description."),
+    "gates": (
+        f"must not be given: a table has those of data.{SECTION}",
+        f"Write them there, under each model: data.{SECTION}.dp.gates.",
+    ),
 }
 # Where the fields of the form stand in a spec.
 _PLACES = {
@@ -155,9 +158,9 @@ def _settled_twice(raw: Mapping[str, Any], approve: object) -> list[Fault]:
     remedy = "Take it out of the data description."
     faults = [Fault(f"data.{name}", *said) for name, said in _ELSEWHERE.items() if name in raw]
     if "formats" in _section(raw, "publish"):
-        faults.append(Fault("data.publish.formats", "is asked in the form", remedy))
+        faults.append(Fault("data.publish.formats", "must not be given: the form asks for it", remedy))
     if "approve" in raw and approve is not None:
-        rule = "the data description says who approves"
+        rule = "must not be given: the data description says who approves"
         faults.append(Fault("reviewers", rule, "Leave 0, and no names."))
     return faults
 

@@ -35,10 +35,11 @@ def parse_argus_hierarchy(text: str) -> dict[str, list[str]]:
             _refuse(f"line {line}: must name a category after its {LEAD}", "Correct or remove the line.")
         if level > len(path):
             _refuse(
-                f"line {line}: at most one {LEAD} more than the line before, none in line 1", "Add what is between."
+                f"line {line}: must have at most one {LEAD} more than the line before, none in line 1",
+                "Add the levels between.",
             )
         if name in above:
-            _refuse(f"line {line}: no category twice", "Rename one of them.")
+            _refuse(f"line {line}: must not name a category twice", "Rename one of them.")
         del path[level:]
         above[name] = path[-1:]
         path.append(name)
@@ -49,7 +50,9 @@ def parse_argus_hierarchy(text: str) -> dict[str, list[str]]:
     if len(uppermost) == 1:
         return above
     if TOP in above:
-        _refuse(f"line {[*above].index(TOP) + 1}: {TOP} is the name of the implied top", "Rename the category.")
+        _refuse(
+            f"line {[*above].index(TOP) + 1}: must not be {TOP}, the name of the implied top", "Rename the category."
+        )
     return {**{name: parents or [TOP] for name, parents in above.items()}, TOP: []}
 
 

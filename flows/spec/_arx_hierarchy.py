@@ -34,7 +34,7 @@ def parse_arx_hierarchy(text: str) -> dict[str, list[str]]:
         except SpecRefused as refusal:
             refusals[separator] = refusal
     if len(found) > 1:
-        _refuse("line 1: both ; and , would separate the levels", "Put labels with a ; or , into quotes.")
+        _refuse("line 1: must separate the levels by either ; or ,", "Put labels with a ; or , into quotes.")
     if not found:
         raise refusals[";" if ";" in text or "," not in text else ","]
     return found[0]
@@ -51,17 +51,19 @@ def _rows(text: str, separator: str) -> _Rows:
         _refuse("must have a row for each value", "Check the path.")
     _, first = rows[0]
     if len(first) > _MOST_LEVELS:
-        _refuse(f"line 1: at most {_MOST_LEVELS:,} levels", "Remove those that add nothing.")
+        _refuse(f"line 1: must have at most {_MOST_LEVELS:,} levels", "Remove those that add nothing.")
     values: set[str] = set()
     for line, row in rows:
         if not row or len(row) != len(first):
-            _refuse(f"line {line}: as many levels as line 1", "Repeat a label where a level adds nothing.")
+            _refuse(f"line {line}: must have as many levels as line 1", "Repeat a label where a level adds nothing.")
         if len(row) < 2:
-            _refuse(f"line {line}: a value and at least one level above it", "End every row with the same top.")
+            _refuse(
+                f"line {line}: must have a value and at least one level above it", "End every row with the same top."
+            )
         if row[-1] != first[-1]:
-            _refuse(f"line {line}: the last level must be the one top of all values", "End every row with it.")
+            _refuse(f"line {line}: must end with the one top of all values", "End every row with it.")
         if row[0] in values:
-            _refuse(f"line {line}: no value twice", "Remove the repetition.")
+            _refuse(f"line {line}: must not repeat a value", "Remove the repetition.")
         values.add(row[0])
     return rows
 
@@ -73,9 +75,9 @@ def _parents(rows: _Rows) -> dict[str, list[str]]:
     for line, row in rows:
         for child, parent in pairwise(label for label, _ in groupby(row)):
             if parent in values:
-                _refuse(f"line {line}: a value cannot be the label of others", "Rename the label.")
+                _refuse(f"line {line}: must not use a value as the label of others", "Rename the label.")
             if child == top or above.setdefault(child, [parent]) != [parent]:
-                _refuse(f"line {line}: one label, one generalisation", "Rename one of the labels.")
+                _refuse(f"line {line}: must give every label one generalisation", "Rename one of the labels.")
     _require_one_meaning(rows, top)
     return {**above, top: []}
 
@@ -92,7 +94,7 @@ def _require_one_meaning(rows: _Rows, top: str) -> None:
     del levels[top]
     for line, row in rows:
         if any(row[level] != label for label in set(row) for level in levels.get(label, ())):
-            rule = f"line {line}: a label must cover the same values at each of its levels"
+            rule = f"line {line}: must use a label for the same values at each of its levels"
             _refuse(rule, "Give the narrower one a name of its own.")
 
 

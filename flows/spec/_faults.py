@@ -19,7 +19,7 @@ from penstock.measures.kinds import KINDS
 from penstock.measures.possible import impossible
 from penstock.measures.registry import MEASURES, measure_names, public_measures
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.refusal import Fault
+from penstock.mechanisms.refusal import Fault, as_rule
 from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
 from penstock.mechanisms.spreadsheet import begins_like_a_formula
 from penstock.tasks.formats import FORMATS
@@ -52,7 +52,7 @@ def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) 
             continue
         found += _faults_of(detail, known_keys)
     if len(details) > _MOST_TOLD:
-        rule = f"has {len(details) - _MOST_TOLD:,} more faults"
+        rule = f"must be free of faults, and has {len(details) - _MOST_TOLD:,} more"
         return [*dict.fromkeys(found), Fault("spec", rule, "Correct these first.")]
     return list(dict.fromkeys([*found, *_faults_between(raw)]))
 
@@ -81,7 +81,7 @@ def disagreements(
         if not found and not misplaced:  # else it cannot be told what is possible
             faults += impossible(gates, chosen, columns)
     if len(params) > 1:
-        rule = "one mechanism per spec in this version"
+        rule = "must list one mechanism in this version"
         faults.append(Fault("protect", rule, "Keep one of them.", f"{len(params)} mechanisms"))
     return [*faults, *_part_faults(part, columns)]
 
@@ -95,15 +95,15 @@ def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[in
         if not mechanism_of(chosen).takes_units(chosen):
             if unit != "row":
                 named = f"{chosen.mechanism} under {chosen.model}" if hasattr(chosen, "model") else chosen.mechanism
-                rule = f"{named} protects rows; a unit with several rows has no guarantee"
+                rule = f"must be row: {named} protects rows, and a unit with several has no guarantee"
                 yield Fault("source.unit", rule, "Prepare one row per unit and set unit: row.", repr(unit))
                 return
         elif unit == "row" and most is not None:
             remedy = "Remove it, or name the column that tells whose record it is in source.unit."
-            yield Fault(field, "not used where the unit is a row", remedy, str(most))
+            yield Fault(field, "must not be given where the unit is a row", remedy, str(most))
         elif unit != "row" and most is None:
-            rule = "needed where a unit may have several records"
-            yield Fault(field, rule, f"Say how many records of each {unit} may be used at most.")
+            rule = "must be given where a unit may have several records"
+            yield Fault(field, rule, f"Set how many records of each {unit} may be used at most.")
     if unit != "row" and (unit not in columns or columns[unit].role != "identifier"):
         rule = "must be row, or a declared column with role identifier"
         yield Fault("source.unit", rule, "Declare the column that tells whose record it is.", repr(unit))
@@ -120,11 +120,11 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
         field, got = f"gates.{place}.measure", repr(gate.measure)
         public = gate.measure in public_measures()
         if gate.measure in asked:  # many limits of one measure would bracket its value in a single refusal
-            yield Fault(field, "one gate for each measure", "Set min and max in one gate.", got)
+            yield Fault(field, "must not be in two gates", "Set min and max in one gate.", got)
             continue
         asked.add(gate.measure)
         if spent and gate.measure not in stated:
-            rule = "is not public, and whether a release appears would tell about the confidential data"
+            rule = "must be public: whether a release appears would otherwise tell about the confidential data"
             remedy = f"Gate on {' or '.join(sorted(stated))}; read the confidential report for the others."
             yield Fault(field, rule, remedy, got)
         elif public and not spent:
@@ -132,14 +132,16 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
             yield Fault(field, rule, "Choose another measure.", got)
         elif kind not in MEASURES[gate.measure].functions:
             judged = [words.parts for other, words in KINDS.items() if other in MEASURES[gate.measure].functions]
-            rule = f"measures {' or '.join(judged)}{KINDS[kind].whole}"
+            rule = f"needs {' or '.join(judged)}{KINDS[kind].whole}"
             yield Fault(field, rule, f"Choose one of {', '.join(measure_names(kind))}.", got)
 
 
 def _suite_faults(params: Mapping[int, AnyParams], suite: object) -> Iterator[Fault]:
     """A suite decides on the data whether a release appears; what the columns declare is assumed of every data set."""
     if suite is not None and any(mechanism_of(chosen).spends(chosen) for chosen in params.values()):
-        rule = "asks the data whether a release appears; where epsilon is spent, that tells about them for nothing"
+        rule = (
+            "must not be given where epsilon is spent: whether a release appears would tell about the data for nothing"
+        )
         yield Fault("validate.suite", rule, "Remove it; declare domains, categories and missing values instead.")
 
 
@@ -148,7 +150,12 @@ def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator
     for each in _known(formats):
         if not kinds <= set(each.kinds):
             served = " and ".join(KINDS[kind].parts for kind in each.kinds)
-            yield Fault("publish.formats", f"{each.name} is for {served}", "Remove it.", each.name)
+            yield Fault(
+                "publish.formats",
+                f"must not include {each.name} where the output is not {served}",
+                "Remove it.",
+                each.name,
+            )
 
 
 def _known(formats: object) -> list[Format]:
@@ -167,7 +174,10 @@ def _formula_faults(columns: Mapping[str, Column]) -> Iterator[Fault]:
             found = next((text for text in texts or () if isinstance(text, str) and begins_like_a_formula(text)), None)
             if found is not None:
                 yield Fault(
-                    f"source.columns.{name}{field}", "a spreadsheet would run it as a formula", remedy, repr(found)
+                    f"source.columns.{name}{field}",
+                    "must not begin like a formula, which a spreadsheet would run",
+                    remedy,
+                    repr(found),
                 )
 
 
@@ -185,7 +195,7 @@ def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]
 def _single_category_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]:
     for name, column in columns.items():
         if name != part and len(column.categories or ()) == 1:
-            rule = "at least two, unless the column says which part of the data set this release is about"
+            rule = "must be at least two, unless the column says which part of the data set this release is about"
             yield Fault(f"source.columns.{name}.categories", rule, "List every possible category, or set budget.part.")
 
 
@@ -231,16 +241,18 @@ def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault
         others = [key for key in known_keys if key != place[-1]]  # it may belong to another section
         near = difflib.get_close_matches(place[-1], others, 1)
         remedy = f"Did you mean {near[0]}? Otherwise remove it." if near else "Remove it."
-        yield Fault(field, "unknown key", remedy)
+        yield Fault(field, "must be a known key", remedy)
         return
     if kind == "missing":
-        yield Fault(field, "needed", "Add it; `penstock schema` describes it.")
+        yield Fault(field, "must be given", "Add it; `penstock schema` describes it.")
         return
     if is_number:
         yield Fault(field, "must be a finite number", "Write a number.", repr(value))
         return
     got = repr(value)
     remedy = "Correct it; `penstock schema` describes what is allowed."
+    if place[-1:] == ["k"] and value == 0:  # as a draft of `penstock init` leaves it for its reader
+        remedy = "Replace the placeholder with the size of the smallest group."
     yield Fault(field, _rule(kind, context, error["msg"]), remedy, got if len(got) <= 80 else got[:77] + "...")
 
 
@@ -251,14 +263,14 @@ def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
     if kind == "greater_than_equal":
         return f"must be at least {context['ge']}"
     if kind == "too_long":
-        return f"at most {context['max_length']:,}"
+        return f"must be at most {context['max_length']:,}"
     if kind == "greater_than":
         return f"must be above {context['gt']}"
     if kind == "int_type":
         return "must be a whole number"
     if kind in ("dict_type", "model_type", "model_attributes_type"):
         return "must hold keys and values"
-    return message[0].lower() + message[1:]
+    return as_rule(message)
 
 
 def _lies_in(outer: tuple[int | str, ...], inner: tuple[int | str, ...]) -> bool:

@@ -30,7 +30,7 @@ def expanded(text: str, field: str, faults: list[Fault]) -> str:
         if _is_secret(match[1]):  # set or not
             rule = "must not name a variable that may hold a secret: paths are shown"
         elif value is None:
-            faults.append(Fault(field, "names a variable that is not set", "Set the variable.", match[0]))
+            faults.append(Fault(field, "must name a variable that is set", "Set the variable.", match[0]))
             return match[0]
         elif _PASSWORD_IN_IT.search(value):
             rule = "must not name a variable with an address that holds a password: paths are shown"

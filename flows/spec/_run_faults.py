@@ -32,22 +32,22 @@ def run_faults(
         in_parts = mechanism_of(chosen).in_parts
         if isinstance(in_parts, ByCell):
             if memory is not None and in_parts.memory(chosen, columns) > memory:
-                rule = "the cells of the table alone take more"
+                rule = "must be enough for the cells of the table"
                 faults.append(Fault("run.memory", rule, "Allow more, or take fewer dimensions.", str(memory)))
             continue
         reason: str | None = f"{chosen.mechanism} looks at all records together, not at parts or single columns"
         if isinstance(in_parts, ByColumn):
             reason = in_parts.needs_all(chosen)
         if reason is not None:
-            faults.append(Fault(field, reason, local, f"protect.{place}"))
+            faults.append(Fault(field, f"cannot be used with protect.{place}: {reason}", local))
     if unit != "row":
-        rule = "the records of a unit may lie in different parts"
-        faults.append(Fault(field, rule, "Prepare one row per unit, or remove it.", f"source.unit {unit}"))
+        rule = f"cannot be used with source.unit {unit}: the records of a unit may lie in different parts"
+        faults.append(Fault(field, rule, "Prepare one row per unit, or remove it."))
     if suite is not None:
-        rule = "a suite of your own may ask about all records together; only what the columns imply is checked in parts"
-        faults.append(Fault(field, rule, "Remove the suite, or this setting.", "validate.suite"))
+        rule = "cannot be used with validate.suite, which may ask about all records together"
+        faults.append(Fault(field, rule, "Remove the suite, or this setting."))
     for gate in gates.values():
         if gate.measure in _BETWEEN_RECORDS:
-            rule = "compares records that lie in different parts"
-            faults.append(Fault(field, rule, "Remove the gate, or this setting.", gate.measure))
+            rule = f"cannot be used with a gate on {gate.measure}, which compares records of different parts"
+            faults.append(Fault(field, rule, "Remove the gate, or this setting."))
     return faults

@@ -115,7 +115,9 @@ class Approve(Section):
     def _can_be_given(self) -> Self:
         faults: tuple[Fault, ...] = ()
         if self.allowed and not self.reviewers:
-            faults = (Fault("reviewers", "0 asks nobody, but names are given", "Set it to 1 or 2.", "0"),)
+            faults = (
+                Fault("reviewers", "must be 1 or 2 where names are given: 0 asks nobody", "Set it to 1 or 2.", "0"),
+            )
         try:
             _ = self.rule
         except RuleRefused as refusal:
@@ -217,15 +219,15 @@ class Run(Section):
     def _fits_together(self) -> Self:
         fault = None
         if self.engine == "dask" and self.address is None:
-            fault = Fault("address", "needed with engine: dask", "Say where the scheduler listens.")
+            fault = Fault("address", "must be given with engine: dask", "Set where the scheduler listens.")
         elif self.engine == "local" and self.address is not None:
             remedy = "Remove it, or set engine: dask."
-            fault = Fault("address", "only a Dask cluster has an address", remedy, repr(self.address))
+            fault = Fault("address", "must not be given without a Dask cluster", remedy, repr(self.address))
         elif self.address is not None and not re.fullmatch(r"(tcp|tls)://[^\s/@]+:[0-9]{1,5}", self.address):
             rule = "must be tcp:// or tls://, a host and a port"
             fault = Fault("address", rule, "Write it like tcp://10.0.0.1:8786.", repr(self.address))
         elif self.bytes is not None and self.bytes < _LEAST_MEMORY:
-            fault = Fault("memory", "at least 100 MB", "Allow more.", repr(self.memory))
+            fault = Fault("memory", "must be at least 100 MB", "Allow more.", repr(self.memory))
         if fault is not None:
             raise PydanticCustomError("faults", "cannot be run", {"faults": [fault]})
         return self

@@ -90,7 +90,7 @@ def read_promise(output: TableOutput) -> Promise:
     if guarantee.model not in _ADJACENCIES:
         raise RecheckImpossible.at(
             "guarantee.model",
-            rule=f"of a table one of {', '.join(_ADJACENCIES)}",
+            rule=f"must be one of {', '.join(_ADJACENCIES)} for a table",
             got=guarantee.model,
             remedy="Add checks for this model.",
         )
@@ -207,5 +207,7 @@ def _require_hidden(output: TableOutput, promise: Promise) -> None:
             found = output.hidden.get(name)
             if found is None or found.dtype != "int64" or found.shape != (cells,):
                 raise RecheckImpossible.at(
-                    f"hidden.{name}", rule="one int64 for each cell of its level", remedy="Report this defect."
+                    f"hidden.{name}",
+                    rule="must hold one int64 for each cell of its level",
+                    remedy="Report this defect.",
                 )

@@ -68,7 +68,7 @@ def _together(name: str, one: Counted, other: Counted) -> CountedMeasure:
     sizes = a.sizes + b.sizes
     if bool((sizes >= _LARGEST_SUM).any()):
         raise RecheckImpossible.at(
-            name, rule="the values of a cell add up to less than 2^62 steps", remedy="Report this defect."
+            name, rule="must add up to less than 2^62 steps in every cell", remedy="Report this defect."
         )
     both = (one.counts > 0) & (other.counts > 0)
     # Where one of the two has no records its extremes are 0, and the sum is what the other has.

@@ -72,7 +72,7 @@ def _judged(output: TableOutput, name: str, rows: slice, size: Callable[[Floats]
         if scale == 0:
             raise MeasureUndefined.at(
                 name,
-                rule=f"the true {figure.name} is 0 everywhere, so an error has no scale",
+                rule=f"needs a true {figure.name} other than 0: an error has no scale without one",
                 remedy="Remove the gate.",
             )
         parts[figure.name] = size(np.abs(published - true[rows])[known]) / float(scale)

@@ -176,7 +176,9 @@ def _covered(stated: Stated, labels: NDArray[np.int64], output: TableOutput) -> 
 def _hidden(output: TableOutput, name: str) -> list[int]:
     found = output.hidden.get(name)
     if found is None or found.dtype.kind != "i" or found.shape != (output.layout.rows,):
-        raise RecheckImpossible.at(f"hidden.{name}", rule="one whole number a group", remedy="Report this defect.")
+        raise RecheckImpossible.at(
+            f"hidden.{name}", rule="must hold one whole number per group", remedy="Report this defect."
+        )
     whole: list[int] = found.tolist()
     return whole
 
@@ -193,7 +195,7 @@ def _moves(stated: Stated, x: list[int], steps: int) -> Fraction:
     n, kind = len(x), stated.figure.statistic
     if n < (1 if kind in ("sum", "mean") else 2):
         raise RecheckImpossible.at(
-            "source", rule="every group has enough records for its figures", remedy="Report this defect."
+            "source", rule="must have enough records in every group for its figures", remedy="Report this defect."
         )
     if kind in ("sum", "mean"):
         return Fraction(max(steps - x[0], x[-1]))

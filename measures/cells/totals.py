@@ -94,20 +94,22 @@ def find_cells(output: TableOutput) -> Cells:
     layout, original = output.layout, output.original
     if output.counted is not None:
         if original or len(output.counted.counts) != layout.starts[1] or output.counted.records < 1:
-            raise _impossible("original", "either here or counted in parts, and at least one record")
+            raise _impossible("original", "must be here or counted in parts, with at least one record")
         return Cells(layout, output.counted.records, np.zeros(0, np.int64), output.counted.counts)
     records = {len(values) for values in original.values()}
     if len(records) != 1 or records == {0}:
-        raise _impossible("original", "at least one record, and as many values of it in every column")
+        raise _impossible("original", "must have at least one record, and as many values in every column")
     number = records.pop()
     places = np.zeros(number, np.int64)
     for name in layout.levels[0]:
         column, categories = output.declared.get(name), layout.dimensions[name]
         if column is None or tuple(map(str, column.categories or ())) != categories or name not in original:
-            raise _impossible(f"layout.dimensions.{name}", "a column of the records with its declared categories")
+            raise _impossible(
+                f"layout.dimensions.{name}", "must be a column of the records with its declared categories"
+            )
         codes = column.codes(original[name], name)
         if bool((codes < 0).any()):
-            raise _impossible(name, "every record has a declared category")
+            raise _impossible(name, "must have a declared category in every record")
         places *= len(categories)
         places += codes
     cells = layout.starts[1]
@@ -123,12 +125,12 @@ def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
     if output.counted is not None:
         return _counted(output, measure)
     if column is None or column.domain is None or stored is None or stored.dtype.kind not in "iuf":
-        raise _impossible(measure, "a numeric column of the records with a declared domain")
+        raise _impossible(measure, "must be a numeric column of the records with a declared domain")
     exponent = _exponent(output, measure, column)
     low, high = _bounds(output, measure, column, exponent)
     values = np.clip(_steps(stored, column, exponent, measure), low[cells.places], high[cells.places])
     if np.bincount(cells.places, np.abs(values).astype(np.float64)).max() >= _LARGEST_SUM:
-        raise _impossible(measure, "the values of a cell add up to less than 2^62 steps")
+        raise _impossible(measure, "must add up to less than 2^62 steps in every cell")
     sums, smallest, largest = np.zeros_like(low), high.copy(), low.copy()
     np.add.at(sums, cells.places, values)
     np.minimum.at(smallest, cells.places, values)
@@ -151,7 +153,7 @@ def _counted(output: TableOutput, measure: str) -> Measured:
     column = output.declared.get(measure)
     found = None if output.counted is None else output.counted.measures.get(measure)
     if found is None or column is None or column.domain is None:
-        raise _impossible(measure, "a numeric column of the records with a declared domain")
+        raise _impossible(measure, "must be a numeric column of the records with a declared domain")
     exponent = _exponent(output, measure, column)
     low, high = _bounds(output, measure, column, exponent)
     return Measured(exponent, np.zeros(0, np.int64), low, high, found.sums, found.smallest, found.largest)
@@ -178,7 +180,7 @@ def _exponent(output: TableOutput, measure: str, column: Column) -> int:
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         understood = False
     if not understood or max(abs(Fraction(bound)) for bound in column.domain or ()) / eta >= _LARGEST_STEP:
-        raise _impossible(f"settled.steps.{measure}", "a power of two, not too fine for the declared domain")
+        raise _impossible(f"settled.steps.{measure}", "must be a power of two, not too fine for the declared domain")
     return exponent
 
 
@@ -186,7 +188,7 @@ def _steps(stored: NDArray[Any], column: Column, exponent: int, name: str) -> In
     """(2). A whole number beyond 2^53 may be rounded here, but then it lies outside the domain on the same side."""
     clamped = np.clip(stored.astype(np.float64), *column.bounds)
     if bool(np.isnan(clamped).any()):
-        raise _impossible(name, "every record has a value")
+        raise _impossible(name, "must have a value in every record")
     halves = np.floor(np.ldexp(clamped, 1 - exponent)).astype(np.int64)
     return (halves + 1) >> 1
 
@@ -213,7 +215,7 @@ def _bounds(output: TableOutput, measure: str, column: Column, exponent: int) ->
         understood = False
     if not understood:
         raise _impossible(
-            f"guarantee.parameters.bounds.{measure}", "bounds inside the declared domain, and their cells"
+            f"guarantee.parameters.bounds.{measure}", "must be bounds inside the declared domain, with their cells"
         )
     shape = layout.shape(dimensions)
     low = np.full(shape, floor(declared[0] / eta), np.int64)

@@ -113,21 +113,21 @@ def _faults(output: BucketOutput) -> Iterator[Fault]:
 
     kind = (output.guarantee.model, parameters.get("method"), parameters.get("output"))
     if kind not in _KINDS:
-        yield fault("method", "method and output must be those of the model of closeness")
+        yield fault("method", "must be a method of the model of closeness, with its output")
     if not columns:
-        yield Fault("columns", "the promise must be about a confidential column", "Declare one.")
+        yield Fault("columns", "must include a confidential column, which the promise is about", "Declare one.")
     if not _is_whole(parameters.get("k")):
-        yield fault("k", "a whole number of at least 2")
+        yield fault("k", "must be a whole number of at least 2")
     if parameters.get("method") != "buckets":
         return
     if not _is_exact(parameters.get("t")):
-        yield fault("t", "a fraction as text")
+        yield fault("t", "must be a fraction as text")
     if "epsilon" not in parameters or not (parameters["epsilon"] is None or _is_exact(parameters["epsilon"])):
-        yield fault("epsilon", "a fraction as text, or None where t was given")
+        yield fault("epsilon", "must be a fraction as text, or None where t was given")
     if not _is_whole(parameters.get("buckets")):
-        yield fault("buckets", "a whole number of at least 2")
+        yield fault("buckets", "must be a whole number of at least 2")
     if parameters.get("several", "") not in (("joint", "each") if len(columns) > 1 else (None,)):
-        yield fault("several", "joint or each for several confidential columns, None for one")
+        yield fault("several", "must be joint or each for several confidential columns, None for one")
 
 
 def _is_whole(number: object) -> bool:

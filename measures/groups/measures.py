@@ -62,7 +62,7 @@ def closeness_ratio(output: BucketOutput) -> Measurement:
         ratio = largest_ratio(counts_of(_group(output, part), number))
         if ratio is None:
             raise MeasureUndefined.at(
-                "closeness_ratio", rule="a bucket is absent from a group", remedy="Report this defect."
+                "closeness_ratio", rule="needs every bucket in every group", remedy="Report this defect."
             )
         parts |= dict.fromkeys(part.columns, not_below(ratio))
     attacker = "knows the group of the record and the published shares, nothing of other members"
@@ -181,7 +181,7 @@ def _group(output: BucketOutput, part: Part) -> Integers:
     group = output.group_of(part.columns[0])
     if group is None:
         raise MeasureUndefined.at(
-            part.columns[0], rule="one group for every record, numbered from 0", remedy="Pass the groups."
+            part.columns[0], rule="must have one group for every record, numbered from 0", remedy="Pass the groups."
         )
     return group
 
@@ -191,7 +191,9 @@ def _buckets(output: BucketOutput, promise: Promise, part: Part) -> list[Integer
     for name in part.columns:
         codes = output.bucket_of(name, promise.published(output, part, name))
         if codes is None:
-            raise MeasureUndefined.at(name, rule="one published bucket for every record", remedy="Pass the buckets.")
+            raise MeasureUndefined.at(
+                name, rule="must have one published bucket for every record", remedy="Pass the buckets."
+            )
         found.append(codes)
     return found
 
@@ -211,7 +213,9 @@ def _widths(output: BucketOutput, measure: str) -> Iterator[tuple[str, list[tupl
             widths = []
             for label, records in zip(labels, np.bincount(codes, minlength=len(labels)).tolist(), strict=True):
                 if label is None:
-                    raise MeasureUndefined.at(name, rule="a label cannot be read", remedy="Report this defect.")
+                    raise MeasureUndefined.at(
+                        name, rule="must have labels that can be read", remedy="Report this defect."
+                    )
                 if records:
                     widths.append((label.width(column), records))
             yield name, widths

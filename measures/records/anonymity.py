@@ -108,9 +108,9 @@ def _labels(pair: Comparison, name: str) -> tuple[NDArray[np.int64], _Rows]:
     """The group labels of the records of a column that count, and which records these are."""
     labels = (pair.groups or {})[name]
     if labels.dtype.kind not in "iu" or labels.shape != (pair.records,):
-        raise MeasureUndefined.at(name, rule="one integer group label per record", remedy="Pass the groups.")
+        raise MeasureUndefined.at(name, rule="must have one integer group label per record", remedy="Pass the groups.")
     if not 0 <= labels.min() <= labels.max() <= pair.records:
-        raise MeasureUndefined.at(name, rule="group labels count from 0", remedy="Pass the groups.")
+        raise MeasureUndefined.at(name, rule="must have group labels that count from 0", remedy="Pass the groups.")
     column = pair.declared[name]
     rows: _Rows = slice(None)
     if column.missing == "own_group":

@@ -82,7 +82,7 @@ def compare(
 ) -> Comparison:
     """Judge the released quasi-identifiers and confidential columns; refuse what cannot be compared."""
     faults = [
-        Fault(name, "every released column must be declared", "Declare it.")
+        Fault(name, "must be declared, because it is released", "Declare it.")
         for name in released
         if name not in declared
     ]
@@ -92,17 +92,17 @@ def compare(
         if name in released and column.role in ("quasi_identifier", "confidential")
     )
     faults += [
-        Fault(name, "the original of every judged column is needed", "Pass it.")
+        Fault(name, "must have its original values, because it is judged", "Pass it.")
         for name in names
         if name not in original
     ]
     sides: tuple[Mapping[str, NDArray[Any]], ...] = (original, released)
     lengths = {len(side[name]) for side in sides for name in names if name in side}
     if not names:
-        faults.append(Fault("columns", "at least one quasi-identifier or confidential column", "Release one."))
+        faults.append(Fault("columns", "must include a quasi-identifier or confidential column", "Release one."))
     elif len(lengths) > 1:
-        faults.append(Fault("columns", "original and released records are aligned row by row", "Align them."))
+        faults.append(Fault("columns", "must be aligned row by row, original and released", "Align them."))
     elif lengths == {0}:
-        faults.append(Fault("columns", "at least one record", "Pass the records."))
+        faults.append(Fault("columns", "must have at least one record", "Pass the records."))
     MeasureUndefined.raise_for(faults)
     return Comparison(original, released, declared, groups, names, lengths.pop(), settled or {}, aligned, permuted)

@@ -102,7 +102,7 @@ def _require_ranked(grouped: _Grouped) -> None:
     if grouped.method != "ir_swap":
         raise RecheckImpossible.at(
             "guarantee.parameters.method",
-            rule="only columns of ir_swap can be checked one by one",
+            rule="must be ir_swap for columns to be checked one by one",
             got=grouped.method,
             remedy="Check them together.",
         )
@@ -114,14 +114,14 @@ def _grouped(output: RecordOutput) -> _Grouped:
     if method not in _METHODS[guarantee.model]:
         raise RecheckImpossible.at(
             "guarantee.parameters.method",
-            rule=f"one of {', '.join(_METHODS[guarantee.model])}",
+            rule=f"must be one of {', '.join(_METHODS[guarantee.model])}",
             got=method,
             remedy="Correct the guarantee.",
         )
     promised = named(output.declared, *_MASKS[method])
     if not promised:
         raise RecheckImpossible.at(
-            "columns", rule="the promise must be about a column", got=method, remedy="Declare a column to mask."
+            "columns", rule="must include one that the promise is about", got=method, remedy="Declare a column to mask."
         )
     if method == "ir_swap":
         by_column = guarantee.parameters.get("k_by_column", {})
@@ -132,7 +132,7 @@ def _grouped(output: RecordOutput) -> _Grouped:
         if type(size) is not int or size < 2:
             raise RecheckImpossible.at(
                 f"guarantee.parameters.k of {name}",
-                rule="a whole number of at least 2",
+                rule="must be a whole number of at least 2",
                 got=size,
                 remedy="Correct the guarantee.",
             )

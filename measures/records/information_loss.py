@@ -174,7 +174,7 @@ def _moments(pair: Comparison, name: str) -> _Spread:
     if (low == high or squares == 0) and change > 0:
         raise MeasureUndefined.at(
             name,
-            rule="a change of a column whose original values are all equal has no scale",
+            rule="needs original values that differ: a change has no scale without them",
             remedy="Remove the gate, or leave the column out.",
         )
     degrees = max(n - 1, 1)
@@ -222,7 +222,7 @@ def _correlations(
     if counts.min() < 2:
         raise MeasureUndefined.at(
             "correlation_change",
-            rule="every pair of columns needs at least two records with both values",
+            rule="needs at least two records with both values for every pair of columns",
             remedy="Remove the gate, or leave out the columns with missing values.",
         )
     correlations = []
@@ -232,7 +232,7 @@ def _correlations(
             if not (variance[i] > _NO_VARIATION * q[i]).all():
                 raise MeasureUndefined.at(
                     name,
-                    rule="a column without variation has no correlation",
+                    rule="needs values that vary: a column without variation has no correlation",
                     remedy="Remove the gate, or leave the column out.",
                 )
         correlations.append((p - s * s.T / counts) / np.sqrt(variance * variance.T))

@@ -60,12 +60,21 @@ def _close(params: Params, declared: Declared, records: int | None) -> list[str]
             f"the factor is {float(t ** len(confidential)):.5g}."
         )
     if records is None:
-        sentences.append(f"With equal buckets, groups of {max(params.k, enough):,} work; with luck {params.k:,} do.")
+        sentences.append(_sizes(params.k, enough))
     else:
         sentences.append(_grouping(params, b, records))
     if params.several != "joint" and any(declared[name].type == "nominal" for name in confidential):
         sentences.append("Buckets of nominal columns are as equal as categories allow; unequal ones make fewer groups.")
     return sentences
+
+
+def _sizes(k: int, enough: int) -> str:
+    if enough <= k:
+        return f"With equal buckets, groups of k = {k:,} records are large enough."
+    return (
+        f"With equal buckets, groups of {enough:,} records are large enough; smaller ones, from k = {k:,} on, only if "
+        "the number of records allows it."
+    )
 
 
 def _grouping(params: Params, b: int, records: int) -> str:

@@ -18,6 +18,7 @@ from itertools import count, pairwise
 
 from penstock.mechanisms.closeness._allotment import group_number
 from penstock.mechanisms.closeness.bound import LARGEST_T, below_exp, bucket_number
+from penstock.mechanisms.numbers.exact import readable
 from penstock.mechanisms.refusal import Refusal
 
 __all__ = ["ClosenessInfeasible", "infeasible"]
@@ -30,6 +31,7 @@ class ClosenessInfeasible(Refusal):
 
     code = "closeness-infeasible"
     kind = "data"
+    remedy = "Use one of the nearest settings that the message names."
 
 
 def infeasible(
@@ -51,14 +53,16 @@ def infeasible(
         if found is not None:
             remedies.append(f"{field} = {float(found):g} with k = {k}")
     if 2 <= half < k and group_number(sizes, half, t) is not None:
-        remedies.append(f"k = {half} with {field} = {asked}")
-    told = f"Nearest that can be done: {'; or '.join(remedies)}." if remedies else "No setting near these can be kept."
+        remedies.append(f"k = {half} with {field} = {readable(asked)}")
+    remedy = (
+        f"Use {' or '.join(remedies)}." if remedies else "Choose another k or coarser settings; none near these works."
+    )
     return ClosenessInfeasible.at(
         field,
-        rule=f"two or more groups of at least k = {k} records, each within a factor t of the whole in every bucket of "
-        f"{name}",
-        got=str(asked),
-        remedy=told,
+        rule=f"must allow two or more groups of at least k = {k} records, each within a factor t of the whole in every "
+        f"bucket of {name}",
+        got=readable(asked),
+        remedy=remedy,
     )
 
 

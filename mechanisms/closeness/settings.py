@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from penstock.mechanisms.closeness._labels import BETWEEN, TO
 from penstock.mechanisms.closeness.bound import LARGEST_T, below_exp
 from penstock.mechanisms.columns import Column, Declared, named
-from penstock.mechanisms.numbers.exact import ExactNumber
+from penstock.mechanisms.numbers.exact import ExactNumber, readable
 from penstock.mechanisms.points import Scaling
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.taxonomy import Taxonomy
@@ -85,28 +85,30 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
         found.append(Fault("output", rule, "Write anatomy, or use that mechanism.", params.output))
     wanted = params.method == "buckets" and len(confidential) > 1
     if wanted and params.several is None:
-        rule = "needed for more than one confidential column"
+        rule = "must be given for more than one confidential column"
         found.append(Fault("several", rule, "Write joint or each."))
     if not wanted and params.several is not None:
-        rule = "not used under ranked" if params.method == "ranked" else "not used for one confidential column"
+        unused = "under ranked" if params.method == "ranked" else "for one confidential column"
+        rule = f"must not be given {unused}"
         found.append(Fault("several", rule, "Remove it.", params.several))
     taken = [*group_keys(params, declared).values(), *([RECORDS] if params.method == "buckets" else [])]
     for name in taken if params.output == "anatomy" else ():
         if name in declared:
-            found.append(Fault(f"columns.{name}", "the output has a column of this name", "Rename it in the source."))
+            rule = "must not have the name of a column of the output"
+            found.append(Fault(f"columns.{name}", rule, "Rename it in the source."))
     return found
 
 
 def _faults_of_bound(params: Params) -> list[Fault]:
     given = [name for name in ("epsilon", "t") if getattr(params, name) is not None]
     if params.method == "ranked":
-        return [Fault(name, "not used under ranked", "Remove it, or use buckets.") for name in given]
+        return [Fault(name, "must not be given under ranked", "Remove it, or use buckets.") for name in given]
     if len(given) != 1:
-        return [Fault("epsilon", "either epsilon or t", "Give one of them.", " and ".join(given) or "neither")]
+        return [Fault("epsilon", "must be given, or else t, but not both", "Give one of them.")]
     if 1 < params.bound <= LARGEST_T:
         return []
-    rule = f"t = e^epsilon above 1 and at most {LARGEST_T}"
-    return [Fault(given[0], rule, "Choose another bound.", str(getattr(params, given[0])))]
+    rule = f"must give a t = e^epsilon above 1 and at most {LARGEST_T}"
+    return [Fault(given[0], rule, "Choose another bound.", readable(getattr(params, given[0])))]
 
 
 def _faults_of_columns(params: Params, declared: Declared) -> list[Fault]:
@@ -130,15 +132,15 @@ def _faults_of_names(name: str, column: Column) -> Iterator[Fault]:
     known = set(categories)
     mark = BETWEEN.strip()
     if column.type == "nominal" and any(mark in concept for concept in (*categories, *(column.taxonomy or ()))):
-        rule = f"no category and no concept contains {mark}, which parts categories in labels"
+        rule = f"must not contain {mark} in a category or concept, because it parts categories in labels"
         yield Fault(f"columns.{name}.categories", rule, "Rename it.")
     if column.type == "ordinal" and any(TO in f" {category} " for category in categories):
-        rule = f"no category contains the word {TO.strip()}, which joins the ends of a range in labels"
+        rule = f"must not contain the word {TO.strip()}, because it joins the ends of a range in labels"
         yield Fault(f"columns.{name}.categories", rule, "Rename the category.")
     if column.taxonomy is not None:
         taxonomy = Taxonomy(column.taxonomy)
         if any(known & taxonomy.ancestors(category) - {category} for category in categories):
-            rule = "no category lies above another, because a label that names it would mean both"
+            rule = "must not list a concept above another category, because a label that names it would mean both"
             yield Fault(f"columns.{name}.categories", rule, "List leaves of the taxonomy only.")
 
 

@@ -105,29 +105,30 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     found: list[Fault] = []
     names = named(declared, *OUTPUT_ROLES)
     if not names:
-        found.append(Fault("columns", "at least one column to protect", "Declare a quasi_identifier or confidential."))
+        rule = "must have at least one column to protect"
+        found.append(Fault("columns", rule, "Declare a quasi_identifier or confidential."))
     if params.epsilon <= 0:
         found.append(Fault("epsilon", "must be above 0", "Say how much may be learnt.", str(params.epsilon)))
     if params.adjacency == "add_remove":
-        rule = (
-            "a record more can make a block more, which shows; with the number of records public only replace is proven"
-        )
+        rule = "must be replace: one record more can make one block more, which shows, so no other adjacency is proven"
         found.append(Fault("adjacency", rule, "Use replace.", "add_remove"))
     found += _order_faults(params, len(names))
     found += share_faults(params.shares, names, "column")
     for name, column in declared.items():
         if column.role == "weight":
-            rule = "a weight has no declared bounds, so nothing can be promised about it"
+            rule = "must not be weight: it has no declared bounds, so nothing can be promised about it"
             remedy = "Declare it confidential and continuous with a domain, or leave it out."
             found.append(Fault(f"columns.{name}.role", rule, remedy, "weight"))
         elif column.role in OUTPUT_ROLES and column.missing != "refuse":
             rule = "must be refuse: a missing value can neither be averaged nor compared"
             found.append(Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing))
         elif max(len(column.categories or ()), len(column.taxonomy or ())) > MOST_CHOICES:
-            rule = f"at most {MOST_CHOICES} categories and concepts; every one is compared with every pair of others"
+            rule = (
+                f"must be at most {MOST_CHOICES} with their concepts; every one is compared with every pair of others"
+            )
             found.append(Fault(f"columns.{name}.categories", rule, "Group them.", str(len(column.categories or ()))))
         elif len(column.categories or (1, 2)) < 2:
-            rule = "a column with one category has nothing to protect, and would take a share of epsilon"
+            rule = "must be more than one: a single category has nothing to protect, and would take a share of epsilon"
             found.append(Fault(f"columns.{name}.categories", rule, "Leave it out."))
     return found
 
@@ -136,9 +137,9 @@ def _order_faults(params: Params, attributes: int) -> Iterator[Fault]:
     if params.mode == "marginals" and params.order not in ("auto", "natural"):
         yield Fault("order", "must be natural for marginals, each column by itself", "Remove it.", params.order)
     elif params.mode == "records" and params.order == "natural" and attributes > 1:
-        yield Fault("order", "natural is for one column", "Use snake, or mode: marginals.", params.order)
+        yield Fault("order", "must not be natural for several columns", "Use snake, or mode: marginals.", params.order)
     elif params.order == "corners_in_turn" and attributes > MOST_CORNER_ATTRIBUTES:
-        rule = f"at most {MOST_CORNER_ATTRIBUTES} columns"
+        rule = f"must not be used for more than {MOST_CORNER_ATTRIBUTES} columns"
         yield Fault("order", rule, "Use snake.", params.order)
 
 
@@ -191,7 +192,9 @@ def settle(params: Params, declared: Declared, records: int) -> tuple[Settled, .
     """
     SettingRefused.raise_for(faults(params, declared))
     if records < (1 if params.k == "auto" else params.k):
-        raise TooFewRecords.at("k", rule="there are fewer records", got=params.k, remedy="Lower k, or wait for more.")
+        raise TooFewRecords.at(
+            "k", rule="must not exceed the number of records", got=params.k, remedy="Lower k, or wait for more records."
+        )
     names = named(declared, *OUTPUT_ROLES)
     # Group privacy: what protects one record protects c of them at c times the loss.
     loss = params.epsilon / (params.rows_per_unit or 1)

@@ -77,15 +77,17 @@ def coordinates_of(points: NDArray[Any]) -> NDArray[np.float64]:
     """One row a column of the points, as a copy; refuse what has no distances."""
     if points.ndim != 2 or points.shape[1] < 1 or points.dtype.kind not in "iuf":
         raise ColumnTypeWrong.at(
-            "points", rule="an array of numbers with one row a record and at least one column", remedy="Reshape it."
+            "points",
+            rule="must be an array of numbers with one row per record and at least one column",
+            remedy="Reshape it.",
         )
     coordinates = np.array(points.T, dtype=np.float64, order="C")
     # Written so that NaN fails it too.
     if not bool((np.abs(coordinates) <= _LARGEST).all()):
         raise ValueMissing.at(
             "points",
-            rule=f"every coordinate is a number of size up to {_LARGEST:g}",
-            remedy="Drop or fill in what is missing, or scale the columns.",
+            rule=f"must hold only numbers of size up to {_LARGEST:g}",
+            remedy="Drop or fill in missing values, or scale the columns.",
         )
     return coordinates
 
@@ -93,6 +95,8 @@ def coordinates_of(points: NDArray[Any]) -> NDArray[np.float64]:
 def require_group_size(k: int, records: int, field: str) -> None:
     """Refuse a group size that is not a whole number from 1 to the number of records."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise SettingRefused.at("k", rule="a whole number, at least 1", got=k, remedy="Choose the group size.")
+        raise SettingRefused.at("k", rule="must be a whole number, at least 1", got=k, remedy="Choose the group size.")
     if records < k:
-        raise TooFewRecords.at(field, rule=f"at least k = {k} records with a value", remedy="Lower k or add records.")
+        raise TooFewRecords.at(
+            field, rule=f"needs at least k = {k} records with a value", remedy="Lower k or add records."
+        )

@@ -37,10 +37,12 @@ def individual_ranking(values: NDArray[Any], k: int, randomness: Randomness) -> 
 def ranked_blocks(values: NDArray[Any], k: int, randomness: Randomness) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows by rising value, equal values in random order, and where the blocks of this order start (and end)."""
     if values.ndim != 1 or values.dtype.kind not in "iuf":
-        raise ColumnTypeWrong.at("values", rule="a list of numbers", got=str(values.dtype), remedy="Pass codes.")
+        raise ColumnTypeWrong.at(
+            "values", rule="must be a list of numbers", got=str(values.dtype), remedy="Pass codes."
+        )
     require_group_size(k, len(values), "values")
     if values.dtype.kind == "f" and not bool(np.isfinite(values).all()):
-        raise ValueMissing.at("values", rule="every value is a finite number", remedy="Rank the complete ones only.")
+        raise ValueMissing.at("values", rule="must hold only finite numbers", remedy="Rank the complete ones only.")
     order, along = _sorted(values)
     return _ties_at_random(order, along, randomness), block_starts(len(values), k)
 

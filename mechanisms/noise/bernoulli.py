@@ -39,7 +39,7 @@ def bernoulli_exp(x: Fraction, size: int, randomness: Randomness) -> NDArray[np.
     ):
         raise SettingRefused.at(
             "x",
-            rule="an exact fraction from 0 on, numerator and denominator at most 2^62",
+            rule="must be an exact fraction from 0 on, numerator and denominator at most 2^62",
             got=x,
             remedy="Write it as Fraction(1, 2).",
         )

@@ -40,23 +40,25 @@ def box(
     """Independent draws of (2), one a row, with 1 / scale_at_least(1, epsilon) in place of epsilon."""
     scale = scale_at_least(1, epsilon)
     if require_epsilon(epsilon) < _SMALLEST_EPSILON:
-        raise SettingRefused.at("epsilon", rule="at least 2^-40", got=epsilon, remedy="Choose a larger epsilon.")
+        raise SettingRefused.at(
+            "epsilon", rule="must be at least 2^-40", got=epsilon, remedy="Choose a larger epsilon."
+        )
     require_size(size)
     if len(half_widths) < 1 or len(half_widths) != len(core):
         raise ValueError("one half-width and one core for each answer, and at least one answer")
     for d, z in zip(half_widths, core, strict=True):
         if require_sensitivity(d, "half_widths") > LARGEST_SENSITIVITY:
             raise SettingRefused.at(
-                "half_widths", rule="at most 2^61 steps of the grid", remedy="Choose a coarser grid."
+                "half_widths", rule="must be at most 2^61 steps of the grid", remedy="Choose a coarser grid."
             )
         if isinstance(z, bool) or not isinstance(z, int | np.integer) or not 0 <= z < d:
             raise SettingRefused.at(
-                "core", rule="a whole number from 0 to the half-width minus 1", remedy="Choose a smaller core."
+                "core", rule="must be a whole number from 0 to the half-width minus 1", remedy="Choose a smaller core."
             )
     if _acceptance(half_widths, core, 1 / scale) < 1 / MOST_ATTEMPTS:
         raise SettingRefused.at(
             "core",
-            rule="not so small, nor for so many answers, that a draw takes over 10,000 attempts on average",
+            rule="must not be so small, for this many answers, that a draw takes over 10,000 attempts on average",
             remedy="Choose a larger core, a smaller epsilon or fewer answers.",
         )
     from penstock.mechanisms.noise.kernels import box_values

@@ -34,7 +34,7 @@ def scale_at_least(sensitivity: int, epsilon: Fraction) -> Fraction:
     if scale > LARGEST_SCALE:
         raise SettingRefused.at(
             "sensitivity",
-            rule="sensitivity / epsilon at most 2^62",
+            rule="must be at most 2^62 after division by epsilon",
             remedy="Choose a coarser grid or a larger epsilon.",
         )
     return scale
@@ -44,7 +44,7 @@ def require_epsilon(epsilon: Fraction) -> Fraction:
     """Refuse an epsilon that is not an exact number above 0."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, int | Fraction) or epsilon <= 0:
         raise SettingRefused.at(
-            "epsilon", rule="an exact fraction above 0", got=epsilon, remedy="Write it as Fraction(1, 2)."
+            "epsilon", rule="must be an exact fraction above 0", got=epsilon, remedy="Write it as Fraction(1, 2)."
         )
     # A fraction made from NumPy's integers would overflow in silence.
     return Fraction(int(epsilon.numerator), int(epsilon.denominator))
@@ -58,7 +58,7 @@ def require_sensitivity(sensitivity: int, field: str = "sensitivity") -> Fractio
     if isinstance(sensitivity, bool) or not isinstance(sensitivity, int | np.integer) or sensitivity < 1:
         raise SettingRefused.at(
             field,
-            rule="a whole number of grid steps, at least 1; at 0 the exact answer would be released",
+            rule="must be a whole number of grid steps, at least 1; at 0 the exact answer would be released",
             remedy="Count the sensitivity in steps of the grid, rounded up.",
         )
     return Fraction(int(sensitivity))

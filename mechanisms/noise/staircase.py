@@ -36,11 +36,13 @@ def staircase(sensitivity: int, step: int, epsilon: Fraction, size: int, randomn
     """Independent draws of (1), with 1 / scale_at_least(1, epsilon) in place of epsilon."""
     scale = scale_at_least(1, epsilon)
     if require_sensitivity(sensitivity) > LARGEST_SENSITIVITY:
-        raise SettingRefused.at("sensitivity", rule="at most 2^61 steps of the grid", remedy="Choose a coarser grid.")
+        raise SettingRefused.at(
+            "sensitivity", rule="must be at most 2^61 steps of the grid", remedy="Choose a coarser grid."
+        )
     if isinstance(step, bool) or not isinstance(step, int | np.integer) or not 1 <= step <= sensitivity:
         raise SettingRefused.at(
             "step",
-            rule="a whole number from 1 to the sensitivity",
+            rule="must be a whole number from 1 to the sensitivity",
             remedy="Use penstock.mechanisms.noise.accuracy.best_step.",
         )
     require_size(size)
@@ -49,7 +51,7 @@ def staircase(sensitivity: int, step: int, epsilon: Fraction, size: int, randomn
     if (1 - b) * (2 * r - 1) / (2 * d) + b < 1 / MOST_ATTEMPTS:
         raise SettingRefused.at(
             "step",
-            rule="not so small that a draw takes over 10,000 attempts on average at this epsilon",
+            rule="must not be so small that a draw takes over 10,000 attempts on average at this epsilon",
             remedy="Use penstock.mechanisms.noise.accuracy.best_step.",
         )
     from penstock.mechanisms.noise.kernels import staircase_values

@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-__all__ = ["ExactNumber", "exact_number"]
+__all__ = ["ExactNumber", "exact_number", "readable"]
 
 _WRITTEN = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
 
@@ -22,15 +22,21 @@ def exact_number(text: str) -> Fraction | None:
     return Fraction(text) if _WRITTEN.fullmatch(text) else None
 
 
+def readable(number: Fraction) -> str:
+    """Return a number for a sentence: exact where it is short, else a decimal of six digits."""
+    exact = str(number)
+    return exact if len(exact) <= 12 else f"{float(number):.6g}"
+
+
 def _exact(value: object) -> Fraction:
     """An exact number from "1/2", "0.5" or 2; a float is refused because it is not the number written."""
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise PydanticCustomError("exact_number", 'an exact number is written in quotes, such as "1/2" or "0.5"')
+        raise PydanticCustomError("exact_number", 'must be an exact number in quotes, such as "1/2" or "0.5"')
     number = exact_number(str(value))
     if number is None:
-        raise PydanticCustomError("exact_number", 'an exact number is written as "1/2", "0.5" or 2')
+        raise PydanticCustomError("exact_number", 'must be an exact number, written as "1/2", "0.5" or 2')
     return number
 
 

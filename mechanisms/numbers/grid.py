@@ -73,7 +73,7 @@ def grid_of(column: Column, name: str, *, finest: int | None = None) -> Grid:
     """The grid of a numeric column, from its declaration alone, with `finest` steps at most where others are given."""
     if column.domain is None:
         raise SettingRefused.at(
-            f"columns.{name}.domain", rule="bounds must be declared", remedy="Declare them from public knowledge."
+            f"columns.{name}.domain", rule="must be declared", remedy="Declare its bounds from public knowledge."
         )
     low, high = (Fraction(bound) for bound in column.domain)
     whole = column.type == "integer"
@@ -87,7 +87,7 @@ def grid_of(column: Column, name: str, *, finest: int | None = None) -> Grid:
     if max(abs(low), abs(high)) / eta >= _LARGEST_INDEX:
         raise SettingRefused.at(
             f"columns.{name}.domain",
-            rule="too narrow for numbers of this size: its grid is finer than a float64 holds",
+            rule="must be wider for numbers of this size: its grid is finer than a float64 holds",
             got=column.domain,
             remedy="Widen it, or release the difference from a public constant.",
         )

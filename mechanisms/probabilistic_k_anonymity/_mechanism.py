@@ -92,15 +92,15 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     for name, k in params.k_by_column.items():
         field = f"k_by_column.{name}"
         if params.method != "ir_swap":
-            rule = "only ir_swap has groups of its own for each column; under MDAV they carry no guarantee"
+            rule = "must not be given under MDAV, where groups of one column carry no guarantee"
             found.append(Fault(field, rule, "Remove it, or use ir_swap.", str(k)))
         elif name not in confidential:
             found.append(Fault(field, "must name a confidential column", "Correct the name.", str(k)))
         elif k < params.k:
-            found.append(Fault(field, f"at least k = {params.k}", "Raise it, or lower k.", str(k)))
+            found.append(Fault(field, f"must be at least k = {params.k}", "Raise it, or lower k.", str(k)))
     for name, column in declared.items():
         if column.role == "confidential" and column.type == "nominal" and params.method == "ir_swap":
-            rule = "ir_swap sorts the values, and nominal categories have no order"
+            rule = "must have an order, because ir_swap sorts the values"
             found.append(Fault(f"columns.{name}.type", rule, "Declare it ordinal, or use mdav_swap.", str(column.type)))
         if column.outside == "clamp":
             rule = "must be refuse: what is not masked is promised unchanged"

@@ -70,7 +70,7 @@ def sorted_groups(values: NDArray[Any], labels: NDArray[np.int64], groups: int) 
     """Sort values on the grid into the groups 0..groups-1 that their labels name."""
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueMissing.at(
-            "values", rule="what is missing or infinite has no place in an order", remedy="Drop it or fill it in."
+            "values", rule="must be finite, to have a place in an order", remedy="Drop or fill in missing values."
         )
     if labels.shape != values.shape or (len(labels) and not 0 <= labels.min() <= labels.max() < groups):
         raise ValueError("every value has a label from 0 to groups - 1")

@@ -94,7 +94,7 @@ def released(exact: Exact, name: str, epsilon: Fraction, randomness: Randomness)
     if local.without_noise(exact.steps).any():
         raise ScaleZero.at(
             name,
-            rule="in a group no single record moves the figure, so it would be printed exactly",
+            rule="must depend on single records in every group; in one it does not, and would be printed exactly",
             remedy="Merge groups, choose another figure, or use model: dp.",
         )
     # Of each group by itself the promise is that of from_D.

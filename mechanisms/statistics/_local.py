@@ -58,7 +58,9 @@ Steps = NDArray[np.int64]
 def order_statistic(groups: SortedGroups, k: int, *, low: int | None = None, high: int | None = None) -> Steps:
     """(1), one for each group."""
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise SettingRefused.at("k", rule="a whole number from 1 on", got=k, remedy="1 asks for the smallest value.")
+        raise SettingRefused.at(
+            "k", rule="must be a whole number from 1 on", got=k, remedy="Write 1 for the smallest value."
+        )
     _require_records(groups, max(k, 2))
     return _largest_gap(groups, np.full(len(groups), k), low, high)
 
@@ -165,7 +167,7 @@ def _bound(groups: SortedGroups, bound: int | None, side: str) -> int:
     if bound is None:
         raise SettingRefused.at(
             side,
-            rule="this sensitivity depends on the bound of the column, and none is declared",
+            rule="needs a declared bound of the column, on which this sensitivity depends",
             remedy="Declare the domain from public knowledge, or ask for a statistic further inside.",
         )
     outermost = groups.values.min(initial=bound) if side == "low" else groups.values.max(initial=bound)
@@ -182,7 +184,7 @@ def _require_records(groups: SortedGroups, least: int) -> None:
     if len(groups) and groups.sizes.min() < least:
         raise TooFewRecords.at(
             "groups",
-            rule=f"the statistic needs at least {least} record{'s' if least > 1 else ''} in every group",
+            rule=f"must each have at least {least} record{'s' if least > 1 else ''} for this statistic",
             remedy="Merge the groups, or leave out those that are publicly known to be smaller.",
         )
 

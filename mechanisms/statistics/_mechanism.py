@@ -118,7 +118,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
     guarantee = promise(params, declared)
     records = require_sound(columns, declared, clamped=True)
     if records > MOST_RECORDS:
-        raise SettingRefused.at("source", rule="fewer than 2^32 records", remedy="Release them in parts.")
+        raise SettingRefused.at("source", rule="must have fewer than 2^32 records", remedy="Release them in parts.")
     table = settings.layout(params, declared)
     groups = _groups(columns, records, declared, params, table)
     figures, hidden = (_private if params.model == "dp" else _individual)(groups, declared, params, randomness)

@@ -58,7 +58,7 @@ def score_sensitivity(share: Fraction, adjacency: Adjacency) -> int:
     if adjacency == "add_remove":
         return max(p, q - p)
     raise SettingRefused.at(
-        "adjacency", rule="replace or add_remove", got=adjacency, remedy="Name what neighbours differ in."
+        "adjacency", rule="must be replace or add_remove", got=adjacency, remedy="Name what neighbours differ in."
     )
 
 
@@ -73,7 +73,7 @@ def _numerator_and_denominator(share: Fraction) -> tuple[int, int]:
     if not isinstance(share, Fraction) or not 0 < share < 1 or share.denominator > LARGEST_DENOMINATOR:
         raise SettingRefused.at(
             "share",
-            rule="an exact fraction above 0 and below 1, with a denominator of at most 1,000,000",
+            rule="must be an exact fraction above 0 and below 1, with a denominator of at most 1,000,000",
             got=share,
             remedy="Write it as Fraction(1, 2).",
         )

@@ -167,11 +167,11 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     for place, figure in enumerate(params.figures):
         found += _figure_faults(figure, params, declared, f"figures.{place}")
     if 0 < min(epsilons(params).values()) < _SMALLEST_EPSILON:
-        rule = "at least 2^-30 for every figure, after shares and groups have divided it"
+        rule = "must leave at least 2^-30 for every figure, after shares and groups have divided it"
         found.append(Fault("epsilon", rule, "Raise it, or ask for fewer figures.", str(params.epsilon)))
     for name, column in declared.items():
         if column.role == "weight":
-            rule = "a weight has no declared bounds, so nothing can be promised about weighted statistics"
+            rule = "must not be weight: it has no declared bounds, so nothing can be promised about weighted statistics"
             remedy = "Declare it confidential and continuous with a domain, or leave it out."
             found.append(Fault(f"columns.{name}.role", rule, remedy, "weight"))
     return found or [*_layout_faults(layout(params, declared))]
@@ -179,60 +179,61 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
 
 def _group_faults(params: Params, declared: Declared) -> Iterator[Fault]:
     if len(set(params.groups)) < len(params.groups):
-        yield Fault("groups", "no column twice", "Remove the repetition.", ", ".join(params.groups))
+        yield Fault("groups", "must not list a column twice", "Remove the repetition.", ", ".join(params.groups))
     for name in params.groups:
         column = declared.get(name)
         if column is None or column.role not in ("quasi_identifier", "confidential"):
             remedy = "Declare it as quasi_identifier or confidential."
             yield Fault("groups", "must be a declared column that is not an identifier or weight", remedy, repr(name))
         elif column.categories is None:
-            yield Fault("groups", "a group is one of declared categories", "Declare bands as ordinal.", repr(name))
+            yield Fault("groups", "must have declared categories", "Declare bands as ordinal.", repr(name))
         elif column.missing != "refuse":
             rule = "must be refuse: a record without a category belongs to no group"
             yield Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing)
         elif params.adjacency == "from_D_within_cell" and column.role == "confidential":
-            rule = "from_D_within_cell takes everybody's group as public, and this column is confidential"
+            rule = "must not be confidential under from_D_within_cell, which takes everybody's group as public"
             yield Fault("groups", rule, "Use model: dp, or declare what outsiders know.", repr(name))
 
 
 def _model_faults(params: Params) -> Iterator[Fault]:
     allowed = _ADJACENCIES[params.model]
     if params.adjacency not in allowed:
-        yield Fault("adjacency", f"under {params.model} one of {', '.join(allowed)}", "Choose one.", params.adjacency)
+        rule = f"must be one of {', '.join(allowed)} under {params.model}"
+        yield Fault("adjacency", rule, "Choose one of these.", params.adjacency)
     elif params.adjacency == "from_D" and params.groups:
-        rule = "takes the size of a group as fixed, and a record that moves would change two of them"
+        rule = "must not take the size of a group as fixed: a record that moves would change two of them"
         remedy = "Use from_D_within_cell if everybody's group is public, else model: dp."
         yield Fault("adjacency", rule, remedy, params.adjacency)
     elif params.adjacency == "from_D_within_cell" and not params.groups:
-        yield Fault("adjacency", "needs groups; all records are one", "Use from_D.", params.adjacency)
+        yield Fault("adjacency", "must not speak of groups where all records are one", "Use from_D.", params.adjacency)
     if params.model == "idp" and "idp" not in params.acknowledges:
         rule = (
-            "individual differential privacy compares only with the actual data set, and its noise follows the data: "
-            "it bounds nothing of what the size of the noise reveals, and two actual worlds may differ without bound; "
-            "whoever uses it says so"
+            "must say that you accept idp: it compares only with the actual data set, and its noise follows the data: "
+            "it bounds nothing of what the size of the noise reveals, and two actual worlds may differ without bound"
         )
         yield Fault("acknowledges", rule, "Add [idp], or use model: dp.", str(list(params.acknowledges)))
     elif params.model == "dp" and params.acknowledges:
-        yield Fault("acknowledges", "dp relaxes nothing", "Remove it.", str(list(params.acknowledges)))
+        rule = "must be empty under dp, which relaxes nothing"
+        yield Fault("acknowledges", rule, "Remove it.", str(list(params.acknowledges)))
     if params.model == "idp" and params.rows_per_unit is not None:
-        remedy = "Prepare one row per unit."
-        yield Fault("rows_per_unit", "not proven under idp", remedy, str(params.rows_per_unit))
+        rule = "must not be given under idp, where it is not proven"
+        yield Fault("rows_per_unit", rule, "Prepare one row per unit.", str(params.rows_per_unit))
 
 
 def _figure_faults(figure: Statistic, params: Params, declared: Declared, field: str) -> Iterator[Fault]:
     if figure.statistic == "quantile":
         share = figure.share
         if share is None or not 0 < share < 1 or share.denominator > LARGEST_DENOMINATOR:
-            rule = "a quantile needs a share above 0 and below 1, with a denominator of at most 1,000,000"
+            rule = "must be above 0 and below 1 for a quantile, with a denominator of at most 1,000,000"
             yield Fault(f"{field}.share", rule, 'Write it as "9/10".', "" if share is None else str(share))
     elif figure.share is not None:
-        yield Fault(f"{field}.share", f"not used by {figure.statistic}", "Remove it.", str(figure.share))
+        yield Fault(f"{field}.share", f"must not be given for {figure.statistic}", "Remove it.", str(figure.share))
     if figure.statistic == "count":
         yield from _count_faults(figure, params, field)
         return
     column = declared.get(figure.of or "")
     if column is None or column.role not in ("quasi_identifier", "confidential") or not column.numeric:
-        rule = f"{figure.statistic} needs a declared numeric column that is not an identifier or weight"
+        rule = f"must be a declared numeric column that is not an identifier or weight, for {figure.statistic}"
         yield Fault(f"{field}.of", rule, "Name one.", "" if figure.of is None else repr(figure.of))
     elif column.missing != "refuse":
         rule = "must be refuse: a missing value can neither be ranked nor added up"
@@ -243,12 +244,14 @@ def _figure_faults(figure: Statistic, params: Params, declared: Declared, field:
 
 def _count_faults(figure: Statistic, params: Params, field: str) -> Iterator[Fault]:
     if figure.of is not None:
-        yield Fault(f"{field}.of", "a count is about records, not about a column", "Remove it.", repr(figure.of))
+        yield Fault(
+            f"{field}.of", "must not be given for a count, which is about records", "Remove it.", repr(figure.of)
+        )
     if params.model == "idp":
-        rule = f"the size of every group is public under {params.adjacency}"
+        rule = f"must not be count under {params.adjacency}, where the size of every group is public"
         yield Fault(f"{field}.statistic", rule, "Publish it as it is, or use model: dp.", "count")
     elif params.adjacency == "replace" and not params.groups:
-        rule = "the number of all records is public under replace"
+        rule = "must not be count of all records under replace, where it is public"
         yield Fault(f"{field}.statistic", rule, "Publish it as it is, or count groups.", "count")
 
 
@@ -259,7 +262,7 @@ def _grid_faults(figure: Statistic, declared: Declared) -> Iterator[Fault]:
         yield from refused.faults
         return
     if figure.statistic == "sum" and max(abs(grid.first), abs(grid.first + grid.steps)) > _LARGEST_VALUE:
-        rule = "too far from 0 for its width: sums of many values would not fit into 62 bits"
+        rule = "must not lie so far from 0 for its width: sums of many values would not fit into 62 bits"
         remedy = "Widen it, or release the difference from a public constant."
         yield Fault(f"columns.{figure.of}.domain", rule, remedy, str(declared[str(figure.of)].domain))
 
@@ -267,7 +270,9 @@ def _grid_faults(figure: Statistic, declared: Declared) -> Iterator[Fault]:
 def _layout_faults(drawn: Layout) -> Iterator[Fault]:
     repeated = [name for name, times in Counter(drawn.columns).items() if times > 1]
     if repeated:
-        rule = "two columns of the table would have the same name"
+        rule = "must not give two columns of the table the same name"
         yield Fault("figures", rule, "Ask for each figure once, or rename the column.", ", ".join(repeated))
     if drawn.rows > _MOST_GROUPS:
-        yield Fault("groups", "at most 2^20 groups", "Take fewer or coarser columns.", f"{drawn.rows:,} groups")
+        yield Fault(
+            "groups", "must form at most 2^20 groups", "Take fewer or coarser columns.", f"{drawn.rows:,} groups"
+        )

@@ -70,7 +70,7 @@ def sample_variance(records: int, low: int, high: int) -> Fraction:
 def _width(low: int, high: int) -> int:
     if not low < high:
         raise SettingRefused.at(
-            "bounds", rule="the lower bound lies below the upper one", got=(low, high), remedy="Declare the domain."
+            "bounds", rule="must have a lower bound below the upper one", got=(low, high), remedy="Declare the domain."
         )
     return high - low
 
@@ -79,6 +79,6 @@ def _require_records(records: int, least: int) -> None:
     if records < least:
         raise TooFewRecords.at(
             "records",
-            rule=f"the statistic needs at least {least}",
+            rule=f"must be at least {least} for this statistic",
             remedy="Merge groups, or ask for another statistic.",
         )

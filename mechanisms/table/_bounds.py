@@ -100,11 +100,11 @@ def bound_faults(
             field = f"bounds.{name}.{place}"
             low, high = entry.domain
             if not lowest <= low < high <= highest:
-                rule = "from a lower to a higher value, inside the domain of the column"
+                rule = "must go from a lower to a higher value, inside the domain of the column"
                 yield Fault(f"{field}.domain", rule, "Correct one of them.", repr(list(entry.domain)))
             yield from reach_faults(f"{field}.domain", entry.domain)
             for dimension, categories in entry.cells.items():
                 known = declared[dimension].categories or () if dimension in dimensions else ()
                 if not categories or not set(categories) <= set(known):
-                    rule = "names dimensions of this table and some of their categories"
+                    rule = "must name dimensions of this table and some of their categories"
                     yield Fault(f"{field}.cells", rule, "Correct the names.", repr({dimension: list(categories)}))

@@ -75,7 +75,7 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     """Every reason why these settings do not fit, also those that only the samplers know."""
     found = settings.faults(params, declared)
     if not found and (is_too_wide(params, declared) or not _can_be_drawn(params, declared)):
-        rule = "the noise of these bounds and this epsilon cannot be drawn"
+        rule = "must allow noise that can be drawn within these bounds"
         found.append(Fault("epsilon", rule, "Choose another noise, a larger epsilon or tighter bounds."))
     return found
 
@@ -130,7 +130,10 @@ def protect_cells(cells: Cells, declared: Declared, params: Params, randomness: 
     limits = limits_by_measure(params, declared)
     if params.k is not None and bool(((cells.counts > 0) & (cells.counts < params.k)).any()):
         raise TooFewRecords.at(
-            "k", rule="a cell that is not empty has fewer records", got=params.k, remedy="Merge categories."
+            "k",
+            rule="must not exceed the number of records in any cell that is not empty",
+            got=params.k,
+            remedy="Merge categories.",
         )
     drawn, entries = layout(params, declared), settle(params, declared)
     noisy, hidden = _measured(cells, drawn, entries, params, limits, randomness)

@@ -91,6 +91,6 @@ def _require_noise(measure: str, steps: Integers) -> None:
     if not bool((steps > 0).all()):
         raise ScaleZero.at(
             measure,
-            rule="a figure would be printed exactly, because no record that counts could change it",
+            rule="must depend on the records that count; one figure does not, and would be printed exactly",
             remedy="Merge categories, choose scale: one or another adjacency, or use model: dp.",
         )

@@ -89,7 +89,9 @@ def _places(codes: Columns, shape: Sequence[int], records: int) -> Iterator[tupl
             # Refused before the places are used: outside, they would point beyond the table.
             if not locate(places, column[rows], categories):
                 raise ValueOutsideDomain.at(
-                    name, rule="every record has a declared category", remedy="Correct the categories or the data."
+                    name,
+                    rule="must have a declared category in every record",
+                    remedy="Correct the categories or the data.",
                 )
         yield rows, places
 
@@ -104,7 +106,7 @@ def _magnitudes(
     for rows, places in placed:
         if not collect(table, places, contiguous[rows]):
             raise ValueOutsideDomain.at(
-                name, rule="the values of a cell add up to less than 2^62", remedy="Choose a coarser grid."
+                name, rule="must add up to less than 2^62 in every cell", remedy="Choose a coarser grid."
             )
     table[counts == 0] = 0
     return Magnitudes(*(np.ascontiguousarray(table[:, place]) for place in range(COLUMNS)))
@@ -117,7 +119,7 @@ def _number_of_cells(codes: Columns, shape: Sequence[int]) -> int:
     if cells > MOST_CELLS:
         raise SettingRefused.at(
             "dimensions",
-            rule="a table has at most 2^24 cells",
+            rule="must form at most 2^24 cells",
             got=" x ".join(str(categories) for categories in shape),
             remedy="Take fewer dimensions or coarser categories.",
         )

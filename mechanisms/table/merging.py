@@ -35,7 +35,7 @@ def _merged(name: str, one: Cells, other: Cells) -> Magnitudes:
     sizes = a.sizes + b.sizes
     if bool((sizes >= _LIMIT).any()):
         raise ValueOutsideDomain.at(
-            name, rule="the values of a cell add up to less than 2^62", remedy="Choose a coarser grid."
+            name, rule="must add up to less than 2^62 in every cell", remedy="Choose a coarser grid."
         )
     only_a, only_b = other.counts == 0, one.counts == 0  # an empty cell has zeros, which are no extremes
     return Magnitudes(

@@ -116,7 +116,7 @@ def require_adjacency(adjacency: str, allowed: tuple[str, ...]) -> None:
     if adjacency not in allowed:
         raise SettingRefused.at(
             "adjacency",
-            rule="one of " + ", ".join(allowed),
+            rule="must be one of " + ", ".join(allowed),
             got=adjacency,
             remedy="Choose the adjacency that the promise names.",
         )

@@ -198,33 +198,35 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
 
 def _column_faults(params: Params, declared: Declared) -> Iterator[Fault]:
     if not (params.count or params.sums or params.means):
-        yield Fault("count", "a table has at least one figure", "Count records, or name sums or means.", "False")
+        rule = "must be true where there are no sums or means: a table has at least one figure"
+        yield Fault("count", rule, "Count records, or name sums or means.", "False")
     for field in ("dimensions", "sums", "means"):
         names = getattr(params, field)
         if len(set(names)) < len(names):
-            yield Fault(field, "no column twice", "Remove the repetition.", ", ".join(names))
+            yield Fault(field, "must not list a column twice", "Remove the repetition.", ", ".join(names))
         for name in names:
             column = declared.get(name)
             if column is None or column.role not in ("quasi_identifier", "confidential"):
                 remedy = "Declare it as quasi_identifier or confidential."
                 yield Fault(field, "must be a declared column that is not an identifier or weight", remedy, repr(name))
             elif field == "dimensions" and column.categories is None:
-                yield Fault(field, "a dimension has categories", "Declare bands as ordinal categories.", repr(name))
+                yield Fault(field, "must have categories", "Declare bands as ordinal categories.", repr(name))
             elif field != "dimensions" and not column.numeric:
-                yield Fault(field, "only numbers can be added up", "Count it as a dimension.", repr(name))
+                yield Fault(field, "must be numbers, to be added up", "Count it as a dimension.", repr(name))
             elif field != "dimensions" and name == COUNT:
-                yield Fault(field, f"{COUNT} stands for the number of records", "Rename the column.", repr(name))
+                rule = f"must not be {COUNT}, which stands for the number of records"
+                yield Fault(field, rule, "Rename the column.", repr(name))
             elif (
                 field == "dimensions" and params.adjacency == "bootstrap_within_cell" and column.role == "confidential"
             ):
-                rule = "everybody's cell is public under bootstrap_within_cell, so it cannot follow from what is secret"
+                rule = "must not be confidential under bootstrap_within_cell, where everybody's cell is public"
                 yield Fault(field, rule, "Take quasi-identifiers, or another adjacency.", repr(name))
             elif column.missing != "refuse":
                 rule = "must be refuse: a missing value belongs to no cell and adds nothing"
                 yield Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing)
     for name, column in declared.items():
         if column.role == "weight":
-            rule = "a weight has no declared bounds, so nothing can be promised about a weighted table"
+            rule = "must not be weight: it has no declared bounds, so nothing can be promised about a weighted table"
             yield Fault(f"columns.{name}.role", rule, "Multiply values by weights first, with a domain.", "weight")
 
 
@@ -239,51 +241,53 @@ def _model_faults(params: Params) -> Iterator[Fault]:
         ("empty_cells", params.empty_cells, model == "bdp"),
     ):
         if wanted and value is None:
-            yield Fault(field, f"needed under {model}", "Add it; `penstock schema` describes it.")
+            yield Fault(field, f"must be given under {model}", "Add it; `penstock schema` describes it.")
         elif not wanted and value is not None:
-            yield Fault(field, f"not used under {model}", "Remove it.", str(value))
+            yield Fault(field, f"must not be given under {model}", "Remove it.", str(value))
     if params.epsilon is not None and params.epsilon <= 0:
         yield Fault("epsilon", "must be above 0", "Say how much may be learnt.", str(params.epsilon))
     allowed = ADJACENCIES.get(model, ())
     if params.adjacency is not None and allowed and params.adjacency not in allowed:
-        yield Fault("adjacency", f"under {model} one of {', '.join(allowed)}", "Choose one.", params.adjacency)
+        rule = f"must be one of {', '.join(allowed)} under {model}"
+        yield Fault("adjacency", rule, "Choose one of these.", params.adjacency)
     if model in WEAKER and params.acknowledges != (model,):
-        rule = f"{WEAKER[model]}; whoever uses it says so"
+        rule = f"must say that you accept {model}: {WEAKER[model]}"
         yield Fault("acknowledges", rule, f"Add [{model}], or use model: dp.", str(list(params.acknowledges)))
     elif model not in WEAKER and params.acknowledges:
-        yield Fault("acknowledges", f"{model} relaxes nothing", "Remove it.", str(list(params.acknowledges)))
+        rule = f"must be empty under {model}, which relaxes nothing"
+        yield Fault("acknowledges", rule, "Remove it.", str(list(params.acknowledges)))
     if model == "bdp":
         yield from _bootstrap_faults(params)
     if exact and params.noise != "auto":
-        yield Fault("noise", "exact figures have none", "Remove it.", params.noise)
+        yield Fault("noise", "must not be given for exact figures, which have none", "Remove it.", params.noise)
     if model != "dp":
         if not exact and params.noise not in ("auto", "laplace"):
-            yield Fault("noise", f"not proven under {model}", "Remove it.", params.noise)
+            yield Fault("noise", f"must not be given under {model}, where it is not proven", "Remove it.", params.noise)
         if params.rows_per_unit is not None:
-            remedy = "Prepare one row per unit."
-            yield Fault("rows_per_unit", f"not proven under {model}", remedy, str(params.rows_per_unit))
+            rule = f"must not be given under {model}, where it is not proven"
+            yield Fault("rows_per_unit", rule, "Prepare one row per unit.", str(params.rows_per_unit))
     elif params.noise == "box" and params.shares:
-        yield Fault("shares", "box noise draws all measures together", "Remove them.")
+        yield Fault("shares", "must not be given for box noise, which draws all measures together", "Remove them.")
     if model == "k_anon" and params.bounds:
-        yield Fault("bounds", "bounds of cells limit noise, and exact figures have none", "Remove them.")
+        yield Fault("bounds", "must not be given for exact figures, because they limit noise", "Remove them.")
 
 
 def _bootstrap_faults(params: Params) -> Iterator[Fault]:
     public = params.adjacency == "bootstrap_within_cell"
     if params.scale == "public_membership" and not public:
-        rule = "the spread of a cell is enough only where no record may change its cell"
+        rule = "must not be the spread of a cell where a record may change its cell"
         yield Fault("scale", rule, "Use adjacency: bootstrap_within_cell, or another scale.", params.scale)
     elif params.scale == "per_cell" and public:
-        rule = "where no record may change its cell, the spread of a cell is its own scale"
+        rule = "must not be per_cell where no record may change its cell: the spread of a cell is its own scale"
         yield Fault("scale", rule, "Use public_membership.", params.scale)
     if public and not (params.sums or params.means):
-        rule = "where everybody's cell is public, so are all counts"
+        rule = "must name a column: where everybody's cell is public, so are all counts"
         yield Fault("sums", rule, "Name a column to add up, or choose another adjacency.")
 
 
 def _share_faults(params: Params) -> Iterator[Fault]:
     if params.model == "k_anon" and params.shares:
-        yield Fault("shares", "exact figures spend nothing", "Remove them.")
+        yield Fault("shares", "must not be given for exact figures, which spend nothing", "Remove them.")
     else:
         yield from share_faults(params.shares, spenders(params), "figure")
 
@@ -297,25 +301,27 @@ def spenders(params: Params) -> tuple[str, ...]:
 def _margin_faults(params: Params) -> Iterator[Fault]:
     if params.margins == "measured":
         if params.model != "dp":
-            rule = "weights of least squares would show the size of the noise, which is secret"
+            rule = "must not be measured: weights of least squares would show the size of the noise, which is secret"
             remedy = "Use summed." if params.model != "k_anon" else "Use summed: exact cells add up to exact margins."
             yield Fault("margins", rule, remedy, "measured")
         if params.margin_share is None or not 0 < params.margin_share < 1:
             got = "" if params.margin_share is None else str(params.margin_share)
-            yield Fault("margin_share", "needed where margins are measured, above 0 and below 1", 'Try "1/2".', got)
+            yield Fault("margin_share", "must be above 0 and below 1 where margins are measured", 'Try "1/2".', got)
         if params.totals == ():
-            yield Fault("totals", "measured margins need one at least", "Name one, or remove totals.")
+            yield Fault("totals", "must name at least one where margins are measured", "Name one, or remove totals.")
     elif params.margin_share is not None:
-        yield Fault("margin_share", "used only where margins are measured", "Remove it.", str(params.margin_share))
+        yield Fault(
+            "margin_share", "must not be given where margins are not measured", "Remove it.", str(params.margin_share)
+        )
     if params.totals is None:
         return
     if params.margins == "none":
-        yield Fault("totals", "not used where there are no margins", "Remove it.")
+        yield Fault("totals", "must not be given where there are no margins", "Remove it.")
     kept = [frozenset(margin) for margin in params.totals]
     if len(set(kept)) < len(kept):
-        yield Fault("totals", "no margin twice", "Remove the repetition.")
+        yield Fault("totals", "must not list a margin twice", "Remove the repetition.")
     if any(not margin < set(params.dimensions) for margin in kept):
-        yield Fault("totals", "each keeps some of the dimensions, not all", "Name dimensions of this table.")
+        yield Fault("totals", "must each keep some of the dimensions, not all", "Name dimensions of this table.")
 
 
 def _size_faults(params: Params, declared: Declared) -> Iterator[Fault]:
@@ -327,9 +333,9 @@ def _size_faults(params: Params, declared: Declared) -> Iterator[Fault]:
     elif params.margins != "none":
         rows += sum(prod(sizes[name] for name in set(margin)) for margin in params.totals or ())
     if cells > MOST_CELLS:
-        yield Fault("dimensions", "a table has at most 2^24 cells", "Take fewer or coarser ones.", f"{cells:,} cells")
+        yield Fault("dimensions", "must form at most 2^24 cells", "Take fewer or coarser ones.", f"{cells:,} cells")
     elif rows > MOST_CELLS:
-        rule = "a table has at most 2^24 rows, totals and sub-totals included"
+        rule = "must form at most 2^24 rows, totals and sub-totals included"
         yield Fault("totals", rule, "Name the margins that are needed, or choose margins: none.", f"{rows:,} rows")
     else:
         yield from _margin_size_faults(params)
@@ -342,11 +348,11 @@ def _margin_size_faults(params: Params) -> Iterator[Fault]:
     sets = 2 ** len(params.dimensions)
     margins = sets - 1 if params.totals is None else len(params.totals)
     if margins > MOST_MARGINS:
-        rule = f"a table has at most {MOST_MARGINS:,} margins"
+        rule = f"must form at most {MOST_MARGINS:,} margins"
         yield Fault("totals", rule, "Name those that are needed, or choose margins: none.", f"{margins:,} margins")
     elif params.margins == "measured" and sets * (1 + margins) * len(measures(params)) > MOST_RECONCILED:
         rule = (
-            f"sets of dimensions, levels and measures multiply to at most {MOST_RECONCILED:,} if margins are measured"
+            f"must be fewer: sets of dimensions x levels x measures is at most {MOST_RECONCILED:,} for measured margins"
         )
         remedy = "Name fewer totals, take fewer dimensions or sums, or choose margins: summed."
         yield Fault("totals", rule, remedy, f"{sets:,} x {1 + margins:,} x {len(measures(params)):,}")
@@ -355,9 +361,14 @@ def _margin_size_faults(params: Params) -> Iterator[Fault]:
 def _layout_faults(drawn: Layout) -> Iterator[Fault]:
     for name, categories in drawn.dimensions.items():
         if TOTAL in categories:
-            yield Fault(f"columns.{name}.categories", f"{TOTAL} stands for a total", "Rename the category.", TOTAL)
+            yield Fault(
+                f"columns.{name}.categories",
+                f"must not contain {TOTAL}, which stands for a total",
+                "Rename the category.",
+                TOTAL,
+            )
         if len(set(categories)) < len(categories):
-            yield Fault(f"columns.{name}.categories", "differ as text", "Rename one of them.")
+            yield Fault(f"columns.{name}.categories", "must differ as text", "Rename one of them.")
     taken = [*drawn.dimensions, *(n for f in drawn.figures for n in (f.name, error_of(f.name)))]
     for name in dict.fromkeys(name for name in taken if taken.count(name) > 1):
-        yield Fault("dimensions", "a figure would have the name of another column", "Rename the column.", repr(name))
+        yield Fault("dimensions", "must not have the name of a figure", "Rename the column.", repr(name))

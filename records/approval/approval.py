@@ -66,60 +66,70 @@ class WaitRefused(Refusal):
 
     code = "wait-refused"
     kind = "approval"
+    remedy = "Correct the named argument; it comes from whoever starts the wait."
 
 
 class ReviewerNotTrusted(DecisionRefused):
     """The reviewer has no trusted key, or it was withdrawn."""
 
     code = "reviewer-not-trusted"
+    remedy = "Have an officer trust the reviewer's public key: penstock keys trust NAME FILE."
 
 
 class NothingWaits(DecisionRefused):
     """No approval was asked for under this run."""
 
     code = "nothing-waits"
+    remedy = "Check the name of the run with `penstock audit show`."
 
 
 class ContentChanged(DecisionRefused):
-    """What was decided about is not what waits."""
+    """The decision is about another content than the one that waits."""
 
     code = "content-changed"
+    remedy = "Review what waits now, and sign its digest."
 
 
 class ReviewerNotAllowed(DecisionRefused):
     """The reviewer is not among those named for this run."""
 
     code = "reviewer-not-allowed"
+    remedy = "Ask one of the reviewers that the spec names."
 
 
 class OwnRun(DecisionRefused):
-    """Nobody decides about a run that they started."""
+    """The reviewer started the run, and nobody decides about a run of their own."""
 
     code = "own-run"
+    remedy = "Ask a reviewer who did not start the run."
 
 
 class DecidedTwice(DecisionRefused):
     """The reviewer has decided about this content already."""
 
     code = "decided-twice"
+    remedy = "Ask another reviewer; the first decision stands."
 
 
 class DeadlinePassed(DecisionRefused):
     """The time for decisions is over."""
 
     code = "deadline-passed"
+    remedy = "Run the release again, and decide within approve.within."
 
 
 class SecondApproval(DecisionRefused):
     """Another release of the same records is out or under way, and no theorem says what both promise together."""
 
     code = "second-approval"
+    remedy = "Withdraw or refuse one of the two runs, or acknowledge the other one in the spec."
 
 
 class ApprovalClosed(DecisionRefused):
     """The run was approved in full, declined or ended before."""
 
     code = "approval-closed"
+    remedy = "Look at `penstock audit show`; nothing is left to decide."
 
 
 def wait(
@@ -144,7 +154,7 @@ def wait(
     if not is_content(content):
         faults.append(Fault("content", "must be 64 hexadecimal digits in lower case", "Pass the content digest."))
     if not started_by or not all(name.strip() for name in started_by):
-        faults.append(Fault("started_by", "who started the run must be known", "Pass their names."))
+        faults.append(Fault("started_by", "must name who started the run", "Pass their names."))
     WaitRefused.raise_for(faults)
     with log.transaction() as pen:
         if standing(pen, run, now).content != content:
@@ -226,8 +236,8 @@ def _require_only_one(others: Sequence[str]) -> None:
     if others:
         raise SecondApproval.at(
             "run",
-            rule="the same records were released meanwhile, or are being released, and no theorem covers both",
-            got=", ".join(others),
+            rule=f"must be the only release of its records: {', '.join(others)} released them meanwhile, or will, and "
+            "no theorem covers both",
             remedy="Withdraw or refuse this run; if both are wanted, run it again with budget.acknowledges.",
         )
 
@@ -248,7 +258,10 @@ def _require_open(stood: Standing, *, content: str, reviewer: str) -> None:
         raise OwnRun.at("reviewer", rule="must not have started the run", got=reviewer, remedy="Ask somebody else.")
     if reviewer.casefold() in {each.reviewer.casefold() for each in stood.decisions}:
         raise DecidedTwice.at(
-            "reviewer", rule="decides once", got=reviewer, remedy="The first decision stands; ask somebody else."
+            "reviewer",
+            rule="must not have decided before",
+            got=reviewer,
+            remedy="Ask somebody else; the first decision stands.",
         )
     if stood.state == "expired":
         raise DeadlinePassed.at(
@@ -256,5 +269,8 @@ def _require_open(stood: Standing, *, content: str, reviewer: str) -> None:
         )
     if stood.state != "waiting":
         raise ApprovalClosed.at(
-            "run", rule="must still wait for decisions", got=stood.state, remedy="Nothing is left to decide."
+            "run",
+            rule="must still wait for decisions",
+            got=stood.state,
+            remedy="See `penstock audit show`; nothing is left to decide.",
         )

@@ -44,16 +44,18 @@ _LONGEST_REASON = 500
 
 
 class DecisionRefused(Refusal):
-    """The decision does not count. Each reason that lies outside its own text is a subclass."""
+    """The decision does not count, for a reason that lies in its own text."""
 
     code = "decision-refused"
     kind = "approval"
+    remedy = "Correct the named part of the decision, and sign it again."
 
 
 class DecisionSignatureWrong(DecisionRefused):
     """The signature was not made over this content, word and reason with the reviewer's key."""
 
     code = "decision-signature-wrong"
+    remedy = "Sign again with the trusted key, over what waits now."
 
 
 def sign_decision(private_key: Ed25519PrivateKey, *, content: str, decision: str, reason: str) -> str:
@@ -90,11 +92,11 @@ def is_content(text: str) -> bool:
 def reason_faults(reason: str, *, needed: bool) -> Iterator[Fault]:
     """What is wrong with a reason. It is never quoted: it may say what only the reviewer may know."""
     if needed and not reason.strip():
-        yield Fault("reason", "must be given", "Say why, in one sentence.")
+        yield Fault("reason", "must be given", "Give the reason in one sentence.")
     if len(reason) > _LONGEST_REASON:
-        yield Fault("reason", f"at most {_LONGEST_REASON} characters", "Say it shorter.", str(len(reason)))
+        yield Fault("reason", f"must have at most {_LONGEST_REASON} characters", "Shorten it.", str(len(reason)))
     if any(_is_control(character) for character in reason):
-        yield Fault("reason", "no control characters and no line breaks", "Write it as one line of text.")
+        yield Fault("reason", "must have no control characters and no line breaks", "Write it as one line of text.")
 
 
 def _payload(content: str, decision: str, reason: str) -> bytes:

@@ -14,10 +14,11 @@ _LONGEST_WAIT = timedelta(days=3650)
 
 
 class RuleRefused(Refusal):
-    """The approval that is asked for can never be given, or never be missed."""
+    """The approval that the spec asks for can never be given, or never be missed."""
 
     code = "approval-rule-refused"
     kind = "spec"
+    remedy = "Correct approve in the spec: reviewers, names and time."
 
 
 @dataclass(frozen=True, slots=True)

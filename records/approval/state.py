@@ -41,6 +41,7 @@ class NotApproved(Refusal):
 
     code = "not-approved"
     kind = "approval"
+    remedy = "Wait for the reviewers, or run the release again."
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,10 @@ __all__ = ["UploadDamaged", "upload"]
 
 
 class UploadDamaged(Refusal):
-    """What the store gives back is not what was sent."""
+    """The store returned something other than what was sent."""
 
     code = "upload-damaged"
+    remedy = "Look into the object store, and run again; nothing was published."
 
 
 def upload(staged: Path, destination: ObjectPath, key: Ed25519PublicKey) -> None:
@@ -58,6 +59,6 @@ def _send(file: Path, path: ObjectPath, digest: str) -> None:
     if object_store.digest_of(path, size) != digest:
         raise UploadDamaged.at(
             str(path),
-            rule="what the store gives back must be what was sent",
-            remedy="No manifest was put, so nothing is published. Look into the store, and run again.",
+            rule="must come back from the store as it was sent",
+            remedy="Look into the store, and run again; no manifest was put, so nothing is published.",
         )

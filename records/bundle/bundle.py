@@ -20,12 +20,21 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.bundle import statement
-from penstock.records.bundle.statement import MANIFEST, REMEDY, BundleAltered, BundleRefused, content_digest, fault
+from penstock.records.bundle.statement import (
+    MANIFEST,
+    MISSING,
+    REMEDY,
+    BundleAltered,
+    BundleRefused,
+    content_digest,
+    fault,
+)
 from penstock.records.files import durable
 from penstock.records.files.addresses import Place
 from penstock.records.files.digest import plain_file
 
 __all__ = [
+    "MISSING",
     "BundleAltered",
     "BundleExists",
     "BundleRefused",
@@ -47,6 +56,7 @@ class BundleExists(Refusal):
     """Something is already published at the destination; a release never replaces another."""
 
     code = "bundle-exists"
+    remedy = "Look at what is there; publish under another path or name."
 
 
 def subjects(folder: Path) -> list[dict[str, Any]]:
@@ -119,7 +129,7 @@ def manifest_of(folder: Path) -> bytes:
     """The bytes of a bundle's manifest."""
     path = folder / MANIFEST
     if not os.path.lexists(path):
-        raise BundleAltered(fault(MANIFEST, "missing"))
+        raise BundleAltered(fault(MANIFEST, MISSING))
     if path.is_symlink() or not path.is_file():
         raise BundleAltered(fault(MANIFEST, "must be a plain file"))
     statement.require_size(path.stat().st_size)
@@ -152,20 +162,20 @@ def _file_faults(
         name = described["name"]
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or str(path) != name or name == MANIFEST:
-            yield fault(repr(name), "a listed file must lie inside the bundle", remedy)
+            yield fault(repr(name), "must lie inside the bundle", remedy)
         elif name in listed:
-            yield fault(name, "listed more than once", remedy)
+            yield fault(name, "must not be listed more than once", remedy)
         elif name not in names:
-            yield fault(name, "missing", remedy)
+            yield fault(name, MISSING, remedy)
         elif names[name] and described["digest"]["sha256"] != plain_file(folder / name):
-            yield fault(name, "altered: its digest is not as listed", remedy)
+            yield fault(name, "must have the listed digest; it was altered", remedy)
         listed.add(name)
     for name in names:
         if name not in listed and name != MANIFEST:
-            yield fault(name, "additional: it is not listed", remedy)
+            yield fault(name, "must be listed; it was added", remedy)
     for name in _empty_folders(folder):
         if not any(each.startswith(f"{name}/") for each in listed):  # else what is not in it is missing
-            yield fault(name, "additional: it is not listed", remedy)
+            yield fault(name, "must be listed; it was added", remedy)
 
 
 def _not_plain(names: Mapping[str, bool], remedy: str = REMEDY) -> Iterator[Fault]:
@@ -201,7 +211,7 @@ def _empty_folders(folder: Path) -> Iterator[str]:
 def _require_plain(folder: Path) -> list[str]:
     names = _names(folder)
     BundleRefused.raise_for(
-        Fault(name, "a bundle holds plain files only", "Remove it.") for name, plain in names.items() if not plain
+        Fault(name, "must be a plain file", "Remove it.") for name, plain in names.items() if not plain
     )
     return [name for name in names if name != MANIFEST]
 
@@ -210,7 +220,7 @@ def exists(destination: Place) -> BundleExists:
     """The refusal to replace what is there."""
     return BundleExists.at(
         "publish.path",
-        rule="the destination of a release must not exist",
+        rule="must not exist before the release",
         got=str(destination),
         remedy="Check what is there; publish under another name or release id.",
     )

@@ -17,6 +17,7 @@ class DestinationInHome(Refusal):
 
     code = "destination-in-home"
     kind = "spec"
+    remedy = "Publish outside PENSTOCK_HOME."
 
 
 def require_outside(place: Place, home: Home) -> None:

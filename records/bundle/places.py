@@ -16,7 +16,7 @@ from penstock.mechanisms.refusal import Refusal
 from penstock.records.bundle import bundle
 from penstock.records.bundle._upload import upload
 from penstock.records.bundle.outside import DestinationInHome, require_outside
-from penstock.records.bundle.statement import LARGEST_MANIFEST, MANIFEST, BundleAltered, fault, require_size
+from penstock.records.bundle.statement import LARGEST_MANIFEST, MANIFEST, MISSING, BundleAltered, fault, require_size
 from penstock.records.files import object_store
 from penstock.records.files.addresses import ObjectPath, Place
 
@@ -47,10 +47,11 @@ def appears_at_once(place: Place) -> bool:
 
 
 class DestinationNotWritable(Refusal):
-    """What a release makes could not be put where it is to go."""
+    """The release cannot be written where it is to be published."""
 
     code = "destination-not-writable"
     kind = "failure"
+    remedy = "Make the folder writable or choose another one, and run again; nothing was drawn."
 
 
 def require_writable(place: Place) -> None:
@@ -137,7 +138,7 @@ def at_hand(place: Place) -> Iterator[Path]:
         return
     found = object_store.found_below(place)
     if MANIFEST not in found:  # it may be a whole bucket, which nobody meant to copy
-        raise BundleAltered(fault(MANIFEST, "missing"))
+        raise BundleAltered(fault(MANIFEST, MISSING))
     require_size(found[MANIFEST])
     _require_file_names(found)
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:

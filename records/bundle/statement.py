@@ -26,7 +26,7 @@ from in_toto_attestation.v1.statement import Statement
 from in_toto_attestation.v1.statement_pb2 import Statement as StatementMessage
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.mechanisms.refusal import Fault, Refusal, as_rule
 from penstock.records.files.digest import NotCanonical, canonical
 from penstock.records.signing import envelope
 from penstock.records.signing.signing import SignatureWrong, key_id
@@ -34,6 +34,7 @@ from penstock.records.signing.signing import SignatureWrong, key_id
 __all__ = [
     "LARGEST_MANIFEST",
     "MANIFEST",
+    "MISSING",
     "REMEDY",
     "BundleAltered",
     "BundleRefused",
@@ -51,6 +52,7 @@ KIND = "application/vnd.in-toto+json"
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:penstock:release:v1"
 
+MISSING = "must exist"
 _TOO_LARGE = f"must have at most {LARGEST_MANIFEST >> 20} MiB"
 REMEDY = "Do not use it; get the bundle again from its publisher."
 
@@ -59,13 +61,15 @@ class BundleRefused(Refusal):
     """The folder cannot become a bundle."""
 
     code = "bundle-refused"
+    remedy = "Remove what is not a plain file, or report this defect."
 
 
 class BundleAltered(Refusal):
-    """The bundle is not what was staged or signed."""
+    """The bundle is not as it was staged or signed."""
 
     code = "bundle-altered"
     kind = "integrity"
+    remedy = "Do not use the bundle; get it again from its publisher."
 
 
 class _Part(BaseModel):
@@ -198,4 +202,4 @@ def _form_faults(statement: dict[str, Any]) -> Iterator[Fault]:
         _Statement.model_validate(statement)
     except ValidationError as error:
         for found in error.errors(include_input=False, include_url=False):
-            yield fault(f"{MANIFEST} {'.'.join(map(str, found['loc']))}", found["msg"])
+            yield fault(f"{MANIFEST} {'.'.join(map(str, found['loc']))}", as_rule(found["msg"]))

@@ -23,10 +23,11 @@ _REMEDY = "Write s3://bucket/folder; credentials and endpoint come from the envi
 
 
 class AddressRefused(Refusal):
-    """It is no address that Penstock can use."""
+    """The address is not one that Penstock can use."""
 
     code = "address-refused"
     kind = "spec"
+    remedy = "Write a local path or s3://bucket/folder; credentials come from the environment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def _require_path(text: str, field: str) -> None:
     except UnicodeEncodeError:
         written = b"\0"
     if b"\0" in written or len(written) > _LONGEST_PATH or max(map(len, written.split(b"/"))) > _LONGEST_NAME:
-        rule = f"a path has at most {_LONGEST_PATH} bytes, its names {_LONGEST_NAME}, and neither has a zero byte"
+        rule = f"must have at most {_LONGEST_PATH} bytes, each name {_LONGEST_NAME}, and no zero byte"
         raise AddressRefused.at(field, rule=rule, remedy="Choose a shorter path.")
 
 
@@ -77,15 +78,17 @@ def place_of(text: str, field: str = "path") -> Place:
         return Path(text)
     scheme, _, rest = text.partition("://")
     if scheme != "s3":
-        raise AddressRefused.at(field, rule="an address must begin with s3://", remedy="Use a local path, or S3.")
+        raise AddressRefused.at(
+            field, rule="must begin with s3:// if it is an address", remedy="Use a local path, or S3."
+        )
     if "@" in rest.partition("/")[0] or "?" in rest or "#" in rest:
-        rule = "an address holds neither credentials nor options"
+        rule = "must not hold credentials or options"
         raise AddressRefused.at(field, rule=rule, remedy=_REMEDY)
     bucket, _, key = rest.partition("/")
     if not _BUCKET.fullmatch(bucket):
-        raise AddressRefused.at(field, rule="an address names a bucket after s3://", remedy=_REMEDY)
+        raise AddressRefused.at(field, rule="must name a bucket after s3://", remedy=_REMEDY)
     parts = key.removesuffix("/").split("/") if key else []
     if not all(_PART.fullmatch(part) and part not in (".", "..") for part in parts):
-        rule = "folders of an address are plain names: letters, digits and . _ = + , : ( ) ! -"
+        rule = "must have folders with plain names: letters, digits and . _ = + , : ( ) ! -"
         raise AddressRefused.at(field, rule=rule, remedy=_REMEDY)
     return ObjectPath(bucket, "/".join(parts))

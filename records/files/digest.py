@@ -29,6 +29,7 @@ class NotCanonical(Refusal):
     """The data have no single JSON form, so a digest of them would mean nothing."""
 
     code = "not-canonical"
+    remedy = "Convert the facts to text, whole numbers, lists and objects before recording them."
 
 
 def canonical(data: object) -> bytes:
@@ -45,7 +46,7 @@ def canonical(data: object) -> bytes:
         # The error of json quotes the value, so it is replaced, not chained.
         raise NotCanonical.at(
             "facts",
-            rule="only text, whole numbers, finite floats, true, false, null, lists, and objects with text keys",
+            rule="must be text, whole numbers, finite floats, true, false, null, lists, and objects with text keys",
             remedy="Convert the facts before recording them; write fractions as text.",
         )
     return encoded

@@ -45,12 +45,14 @@ class StoreUnreachable(Refusal):
     """The store did not answer, or not as an S3 store does."""
 
     code = "store-unreachable"
+    remedy = "Check endpoint, region and network, and run again."
 
 
 class StoreRefused(Refusal):
-    """The store answered no."""
+    """The object store denied access, or has no such bucket."""
 
     code = "store-refused"
+    remedy = "Check bucket, endpoint and the rights of the credentials."
 
 
 class ObjectNameRefused(Refusal):
@@ -58,6 +60,7 @@ class ObjectNameRefused(Refusal):
 
     code = "object-name-refused"
     kind = "integrity"
+    remedy = "Find out who put the object there, and remove it."
 
 
 def read(path: ObjectPath, *, most: int | None = None) -> bytes | None:
@@ -180,7 +183,9 @@ def _asking(path: ObjectPath) -> Iterator[None]:
         yield
     except InvalidPathError:
         raise ObjectNameRefused.at(
-            str(path), rule="holds an object whose name is no path", remedy="Find out who put it there; remove it."
+            str(path),
+            rule="must hold only objects whose names are paths",
+            remedy="Find out who put it there; remove it.",
         ) from None
     except (BaseError, FileNotFoundError) as error:
         raise store_refusal(path, str(error)) from None
@@ -189,13 +194,19 @@ def _asking(path: ObjectPath) -> Iterator[None]:
 def store_refusal(path: ObjectPath, words: str) -> Refusal:
     """What the words of a client library mean; they are not repeated."""
     if "NoSuchBucket" in words or "NO_SUCH_BUCKET" in words:
-        rule, remedy = "the bucket does not exist in this store", "Create it, or correct the address or the endpoint."
+        rule, remedy = (
+            "must be in a bucket that exists in this store",
+            "Create it, or correct the address or the endpoint.",
+        )
         return StoreRefused.at(str(path), rule=rule, remedy=remedy)
     if any(sign in words for sign in ("403 Forbidden", "401 Unauthorized", "ACCESS_DENIED", "FORBIDDEN")):
-        rule, remedy = "the store denies access", "Check the credentials of this run and what they may do."
+        rule, remedy = (
+            "must be open to this run; the store denies access",
+            "Check the credentials of this run and what they may do.",
+        )
         return StoreRefused.at(str(path), rule=rule, remedy=remedy)
     return StoreUnreachable.at(
         str(path),
-        rule="the store does not answer, or not as an S3 store does",
+        rule="must be in a store that answers as an S3 store does",
         remedy="Check endpoint, region and network, and run again.",
     )

@@ -75,7 +75,7 @@ class OutsideFile:
             except OSError as error:
                 self._refuse(f"must be a readable file ({error.strerror})", "Check the disk.")
         if len(content) > self.largest:
-            self._refuse(f"at most {self.largest >> 20} MB", "Check that it is the right file.")
+            self._refuse(f"must have at most {self.largest >> 20} MB", "Check that it is the right file.")
         return content
 
     def text(self) -> str:
@@ -87,7 +87,9 @@ class OutsideFile:
         place = first_unfit(text)
         if place is not None:
             line = text.count("\n", 0, place) + 1
-            self._refuse(f"line {line}: no control characters", "Remove them, or check that it is the right file.")
+            self._refuse(
+                f"line {line}: must not hold control characters", "Remove them, or check that it is the right file."
+            )
         return text
 
     def json(self) -> Any:
@@ -116,11 +118,11 @@ def from_json(text: str) -> Any:
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
-            raise OutsideWrong("no key twice", "Keep one of them.")
+            raise OutsideWrong("must not hold a key twice", "Keep one of them.")
         return dict(pairs)
 
     def constant(_: str) -> NoReturn:
-        raise OutsideWrong("a number must be finite", "Write the number.")
+        raise OutsideWrong("must hold finite numbers only", "Write the number.")
 
     try:
         read = json.loads(

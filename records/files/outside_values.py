@@ -61,7 +61,7 @@ class Tally:
             too_many(line)
         self.characters += len(value) if isinstance(value, str) else 0
         if self.characters > MOST_CHARACTERS:
-            rule = f"all texts together have at most {MOST_CHARACTERS:,} characters, each as often as it is meant"
+            rule = f"must hold at most {MOST_CHARACTERS:,} characters in all texts, each counted as often as it is used"
             raise OutsideWrong(rule, "Check that it is the right file.", line)
 
 
@@ -93,9 +93,9 @@ def require_bounds(value: object) -> None:
 def require_text(text: str, line: int | None = None) -> str:
     """The text, if it is one."""
     if len(text) > LONGEST_TEXT:
-        raise OutsideWrong(f"a text has at most {LONGEST_TEXT:,} characters", "Shorten it.", line)
+        raise OutsideWrong(f"must not hold a text of more than {LONGEST_TEXT:,} characters", "Shorten it.", line)
     if _UNFIT.search(text):
-        raise OutsideWrong("a text has no control characters and no halves of characters", "Remove them.", line)
+        raise OutsideWrong("must not hold control characters or halves of characters", "Remove them.", line)
     return text
 
 
@@ -114,15 +114,17 @@ def finite_number(digits: str, line: int | None = None) -> float:
     """A number of bounded length that is one: neither infinite nor beyond what floating point holds."""
     number = float(digits) if len(digits) <= _MOST_DIGITS else _too_long(line)
     if not math.isfinite(number):
-        raise OutsideWrong("a number must be finite", "Write the number.", line)
+        raise OutsideWrong("must hold finite numbers only", "Write the number.", line)
     return number
 
 
 def too_many(line: int | None = None) -> NoReturn:
     """Values are too many, or lie too deep."""
-    rule = f"at most {MOST_VALUES:,} values, at most {DEEPEST} deep"
+    rule = f"must hold at most {MOST_VALUES:,} values, at most {DEEPEST} deep"
     raise OutsideWrong(rule, "Check that it is the right file.", line)
 
 
 def _too_long(line: int | None = None) -> NoReturn:
-    raise OutsideWrong(f"a number has at most {_MOST_DIGITS} digits", "Round it, or put it in quotes.", line)
+    raise OutsideWrong(
+        f"must not hold a number of more than {_MOST_DIGITS} digits", "Round it, or put it in quotes.", line
+    )

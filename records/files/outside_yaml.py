@@ -40,9 +40,9 @@ class _Open:
             self.content[self.key] = value
             self.key = None
         elif not isinstance(value, str):
-            raise OutsideWrong("a key is a text", "Put it in quotes.", line)
+            raise OutsideWrong("must have a text as key", "Put it in quotes.", line)
         elif value in self.content:
-            raise OutsideWrong("no key twice", "Keep one of them.", line)
+            raise OutsideWrong("must not hold a key twice", "Keep one of them.", line)
         else:
             self.key = value
 
@@ -71,16 +71,16 @@ def _read(text: str) -> Any:
             continue
         node: Any = event
         if len(waiting) == 1 and documents:
-            raise OutsideWrong("one document only", "Remove the others.", line)
+            raise OutsideWrong("must be one document only", "Remove the others.", line)
         if isinstance(event, yaml.AliasEvent):
             # A copy, which counts like everything that is written out: names of names of names grow without end.
             if node.anchor not in named or any(each.content is named[node.anchor] for each in waiting):
                 raise OutsideWrong(
-                    "an alias (*name) stands for what is complete before it", "Write out what is meant.", line
+                    "must not use an alias (*name) for what is not complete before it", "Write out what is meant.", line
                 )
             value = _copied(named[node.anchor], tally, len(waiting), line)
         elif node.tag is not None:
-            raise OutsideWrong("no tags (!name)", "Remove it, or put the text in quotes.", line)
+            raise OutsideWrong("must not use tags (!name)", "Remove it, or put the text in quotes.", line)
         elif isinstance(event, yaml.ScalarEvent):
             value = _scalar(event.value, line) if node.implicit[0] else require_text(event.value, line)
         else:
@@ -124,5 +124,5 @@ def _scalar(written: str, line: int) -> Any:
     if kind == "float" and _DECIMAL.fullmatch(written):
         return finite_number(written, line)
     if kind == "merge":
-        raise OutsideWrong("no merge keys (<<)", "Write out what is meant.", line)
-    raise OutsideWrong("a word that YAML would not read as it is written", _QUOTE, line)
+        raise OutsideWrong("must not use merge keys (<<)", "Write out what is meant.", line)
+    raise OutsideWrong("must not hold a word that YAML would read as something else", _QUOTE, line)

@@ -27,6 +27,7 @@ class AccessRefused(Refusal):
     """The environment does not say how to reach the store, or says it in a way that is not safe."""
 
     code = "store-access-refused"
+    remedy = "Set the named variables in the environment of the run."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ def access(environment: Mapping[str, str] = os.environ) -> Access:
     if key_id is None or secret is None:
         raise AccessRefused.at(
             "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
-            rule="both must be set where a spec names an object store",
+            rule="must both be set where a spec names an object store",
             remedy="Set them in the environment of the run.",
         )
     region = first("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -83,7 +84,7 @@ def _required_safe(endpoint: str) -> str:
     if parts.scheme not in ("http", "https"):
         raise AccessRefused.at("AWS_ENDPOINT_URL", rule="must begin with https://", remedy=remedy)
     if parts.scheme == "http" and not _is_this_machine(host):
-        rule = "http is for this machine only: everybody on the way could read and change what is sent"
+        rule = "must be https outside this machine: everybody on the way could read and change what is sent"
         raise AccessRefused.at("AWS_ENDPOINT_URL", rule=rule, remedy=remedy)
     return f"{parts.scheme}://{parts.netloc}"
 

@@ -52,7 +52,7 @@ class Sheet:
         except NotCanonical:  # SQLite keeps any type in any column
             holds = False
         if not holds:
-            raise LedgerAltered.where("ledger_tails", "it is not as the head of the log says")
+            raise LedgerAltered.where("ledger_tails", "must be as the head of the log says")
 
     def events(self, subject: str) -> list[Event]:
         """The events of one subject; refused if any of them is missing or was altered."""
@@ -66,10 +66,14 @@ class Sheet:
         before = 0
         for event in events:
             if event.facts.get("subjects", {}).get(subject) != before:
-                raise LedgerAltered.where("ledger_entries", "an event is missing, or does not belong to its data set")
+                raise LedgerAltered.where(
+                    "ledger_entries", "must hold the events of each data set; one is missing or does not belong"
+                )
             before = event.seq
         if before != self.tails.get(subject, 0) or len(events) != len(numbers):
-            raise LedgerAltered.where("ledger_entries", "the last event of a data set is missing, or was never written")
+            raise LedgerAltered.where(
+                "ledger_entries", "must hold the last event of each data set; one is missing or was never written"
+            )
         return events
 
     def book(self, subject: str) -> Book:
@@ -86,7 +90,7 @@ class Sheet:
     def histories(self) -> dict[str, list[Event]]:
         """The events of every subject; refused if the tables know a subject that the ledger does not."""
         if set(self._page.connection.execute(select(_ENTRIES.c.subject).distinct()).scalars()) - set(self.tails):
-            raise LedgerAltered.where("ledger_entries", "it holds a data set that is not in the ledger")
+            raise LedgerAltered.where("ledger_entries", "must hold only data sets of the ledger")
         return {subject: self.events(subject) for subject in self.tails}
 
 

@@ -35,10 +35,11 @@ _STATE_BEFORE: Mapping[Action, State] = {
 
 
 class LedgerAltered(Refusal):
-    """The ledger is not what was written."""
+    """The ledger is not as it was written."""
 
     code = "ledger-altered"
     kind = "integrity"
+    remedy = "Keep the database as it is and run `penstock audit verify`."
 
     @classmethod
     def where(cls, field: str, rule: str) -> Self:
@@ -348,7 +349,9 @@ def read_book(events: Iterable[Event]) -> Book:
         elif event.action in _STATE_BEFORE:
             place = (event.run, facts["attempt"])
             if place not in costs or costs[place].state != _STATE_BEFORE[event.action]:
-                raise LedgerAltered.where(f"event {event.seq}", "an event before it is missing")
+                raise LedgerAltered.where(
+                    f"event {event.seq}", "must follow the events that it refers to; one is missing"
+                )
             if event.action is Action.RETURNED:
                 del costs[place]
             else:

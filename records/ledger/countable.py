@@ -17,6 +17,7 @@ class ClaimRefused(Refusal):
 
     code = "claim-refused"
     kind = "budget"
+    remedy = "Correct the budget section or the epsilon of the spec."
 
 
 def require_countable(claim: Claim) -> None:
@@ -25,7 +26,7 @@ def require_countable(claim: Claim) -> None:
         if claim.epsilon is not None:
             raise ClaimRefused.at(
                 "epsilon",
-                rule=f"a release under {claim.model} has none",
+                rule=f"must not be given for a release under {claim.model}",
                 got=str(claim.epsilon),
                 remedy="Leave it out.",
             )
@@ -33,20 +34,19 @@ def require_countable(claim: Claim) -> None:
     if claim.dataset is None:
         raise ClaimRefused.at(
             "budget.dataset",
-            rule=f"a release under {claim.model} spends the budget of a data set",
+            rule=f"must be given for a release under {claim.model}, which spends the budget of a data set",
             remedy="Name the data set.",
         )
     if claim.part is not None and claim.adjacency not in _PARTS_APART:
         raise ClaimRefused.at(
             "budget.part",
-            rule="parts add up apart only where a record comes or goes: one that moves would change both sizes",
-            got=claim.adjacency,
+            rule=f"cannot be used with adjacency {claim.adjacency}: a record that moves would change two sizes",
             remedy=f"Use one of {', '.join(_PARTS_APART)}, or spend for the whole data set.",
         )
     if (claim.unit == "individual") != (claim.whose is not None):
         raise ClaimRefused.at(
             "source.unit",
-            rule="a release for individuals names the column that tells whose record it is, and no other release does",
+            rule="must name the column that tells whose record it is for a release for individuals, and only then",
             got=claim.unit,
             remedy="Name the column, or row.",
         )

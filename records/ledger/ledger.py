@@ -46,6 +46,7 @@ class AccountMissing(Refusal):
 
     code = "account-missing"
     kind = "budget"
+    remedy = "Have an officer open an account: penstock budget open DATASET ..."
 
 
 class BudgetExceeded(Refusal):
@@ -53,6 +54,7 @@ class BudgetExceeded(Refusal):
 
     code = "budget-exceeded"
     kind = "budget"
+    remedy = "Spend less, or have an officer raise the limit."
 
 
 class SecondRelease(Refusal):
@@ -60,6 +62,7 @@ class SecondRelease(Refusal):
 
     code = "second-release"
     kind = "budget"
+    remedy = "If you accept that, list the earlier releases in budget.acknowledges."
 
 
 class SourceElsewhere(Refusal):
@@ -67,6 +70,7 @@ class SourceElsewhere(Refusal):
 
     code = "source-elsewhere"
     kind = "budget"
+    remedy = "Use the data set name under which these records are counted."
 
 
 class OtherData(Refusal):
@@ -74,20 +78,23 @@ class OtherData(Refusal):
 
     code = "other-data"
     kind = "budget"
+    remedy = "Release from the records of the earlier releases, or use another data set name."
 
 
 class OtherUnit(Refusal):
-    """The account counts the loss of individuals, and this release says by another column who they are."""
+    """The account counts the loss of individuals, and this release identifies them by another column."""
 
     code = "other-unit"
     kind = "budget"
+    remedy = "Name the column by which the earlier releases count individuals."
 
 
 class ReservationMissing(Refusal):
-    """A draw was to begin that nothing was reserved for."""
+    """A draw was about to begin for which nothing was reserved."""
 
     code = "reservation-missing"
     kind = "failure"
+    remedy = "Report this defect; nothing was drawn."
 
 
 class Ledger:
@@ -136,7 +143,7 @@ class Ledger:
             # A repeat costs nothing, so nothing may be drawn for it.
             if not reserved or (draws and reserved[-1].claim.repeats is not None):
                 raise ReservationMissing.at(
-                    "protect", rule="a draw needs a reservation", got=run, remedy="Reserve before drawing."
+                    "protect", rule="needs a reservation before anything is drawn", remedy="Reserve before drawing."
                 )
             facts = {"attempt": reserved[-1].attempt}
             sheet.write(Action.SPENT, run=run, facts=facts, subjects=reserved[-1].claim.subjects)
@@ -248,7 +255,7 @@ def _require_one_dataset(claim: Claim, of_its_records: Iterable[Cost]) -> None:
     if claim.dataset is not None and names:
         raise SourceElsewhere.at(
             "budget.dataset",
-            rule=f"these records are counted under {', '.join(sorted(map(str, names)))}",
+            rule=f"must be the name under which these records are counted: {', '.join(sorted(map(str, names)))}",
             got=claim.dataset,
             remedy="Use that name: a second name would give the same people a second budget.",
         )
@@ -279,7 +286,7 @@ def _require_acknowledged(claim: Claim, missing: Sequence[str]) -> None:
     if missing:
         raise SecondRelease.at(
             "budget.acknowledges",
-            rule="the same records were released before, and no theorem covers both releases",
+            rule="must list the earlier releases of the same records, because no theorem covers both",
             got=list(claim.acknowledges),
             remedy=f"If you accept that, list the earlier ones: {', '.join(missing)}.",
         )
@@ -291,8 +298,9 @@ def _require_one_actual_data_set(book: Book, cost: Cost) -> None:
     if account is not None and not account.is_of_one_data_set([*book.costs, cost]):
         raise OtherData.at(
             "budget.dataset",
-            rule=f"the {account.model} account of {account.dataset} is about one actual data set, and these are other "
-            "records or another edition; only parts of the partition that it was opened with may differ",
+            rule=f"must be another name: the {account.model} account of {account.dataset} is about one actual data "
+            "set, and these are other records or another edition; only parts of the partition that it was opened with "
+            "may differ",
             got=account.dataset,
             remedy="Release from the records of the earlier releases, or open an account under a data set name of "
             "its own for the other data.",
@@ -305,8 +313,8 @@ def _require_one_unit(book: Book, claim: Claim) -> None:
     if claim.whose is not None and others:
         raise OtherUnit.at(
             "source.unit",
-            rule=f"the releases of {claim.dataset} count individuals by {', '.join(sorted(others))}; by another column "
-            "one person may be several, and lose more than is counted",
+            rule=f"must be {', '.join(sorted(others))}, by which the releases of {claim.dataset} count individuals; "
+            "by another column one person may be several, and lose more than is counted",
             got=claim.whose,
             remedy="Name that column, or open an account under a data set name of its own for other records.",
         )
@@ -320,7 +328,7 @@ def _require_budget(book: Book, cost: Cost) -> None:
     if model not in book.accounts:
         raise AccountMissing.at(
             "budget.dataset",
-            rule=f"has no account of model {model}",
+            rule=f"must have an account of model {model}",
             got=cost.claim.dataset,
             remedy=f"Open one: penstock budget open {cost.claim.dataset} --model {model} ...",
         )
@@ -329,12 +337,7 @@ def _require_budget(book: Book, cost: Cost) -> None:
         if account.model == model or model == "dp":
             left = account.limit - account.spent(book.costs)
             if account.spent([*book.costs, cost]) > account.limit:
-                faults.append(
-                    Fault(
-                        "epsilon",
-                        f"the {account.model} account of {account.dataset} has {left} of {account.limit} left",
-                        "Spend less, or have the limit raised.",
-                        str(cost.claim.epsilon),
-                    )
-                )
+                has_left = f"the {account.model} account of {account.dataset} has left, {left} of {account.limit}"
+                rule = f"must not exceed what {has_left}"
+                faults.append(Fault("epsilon", rule, "Spend less, or have the limit raised.", str(cost.claim.epsilon)))
     BudgetExceeded.raise_for(faults)

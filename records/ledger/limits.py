@@ -50,6 +50,7 @@ class AccountRefused(Refusal):
 
     code = "account-refused"
     kind = "budget"
+    remedy = "Correct the named option of the budget command."
 
 
 class OfficerNotTrusted(Refusal):
@@ -57,6 +58,7 @@ class OfficerNotTrusted(Refusal):
 
     code = "officer-not-trusted"
     kind = "budget"
+    remedy = "Have the officer's public key trusted: penstock keys trust NAME FILE."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +78,13 @@ def open_account(log: Log, account: Account, officer: Officer, *, actor: str, no
         sheet = WritingSheet(pen, actor=actor, now=now)
         book = sheet.book(dataset_subject(account.dataset))
         if account.model in book.accounts:
-            raise _refused("model", "has an account already", account.model, "Raise its limit instead.")
+            raise _refused("model", "must not have an account already", account.model, "Raise its limit instead.")
         if account.spent(book.costs) > account.limit:
             raise _refused(
-                "epsilon", "is less than the data set has spent already", str(account.limit), "Open it with more."
+                "epsilon",
+                "must be at least what the data set has spent already",
+                str(account.limit),
+                "Open it with more.",
             )
         _write(sheet, pen, Action.BUDGET_OPENED, account, officer)
 
@@ -95,9 +100,11 @@ def raise_limit(
         accounts = {str(found.model): found for found in sheet.book(dataset_subject(dataset)).accounts.values()}
         account = accounts.get(model)
         if account is None:
-            raise _refused("dataset", f"has no account of model {model}", dataset, "Open it.")
+            raise _refused("dataset", f"must have an account of model {model}", dataset, "Open it.")
         if limit <= account.limit:
-            raise _refused("epsilon", f"must be above {account.limit}", str(limit), "A limit is only ever raised.")
+            raise _refused(
+                "epsilon", f"must be above {account.limit}", str(limit), "Give a higher limit; it is only ever raised."
+            )
         raised = replace(account, limit=limit)
         _write(sheet, pen, Action.BUDGET_RAISED, raised, officer)
     return raised
@@ -109,16 +116,18 @@ def limit_faults(history: Sequence[Event], register: Iterable[Event]) -> Iterato
     remedy = "Find out who could write to the database, or hold the keys; nothing is spent until then."
     for event in history:
         if event.action in _CHANGES and event.seq not in signed:
-            yield Fault(f"event {event.seq}", "the signature of the officer does not hold", remedy)
+            yield Fault(f"event {event.seq}", "must carry the signature of its officer, and does not", remedy)
     book = read_book(history)
     for account in book.accounts.values():
         if account.spent(book.costs) > account.limit:
-            yield Fault(f"{account.model} account of {account.dataset}", "more was spent than its limit", remedy)
+            yield Fault(
+                f"{account.model} account of {account.dataset}", "must not be charged beyond its limit, and was", remedy
+            )
         if not account.is_of_one_data_set(book.costs):
-            rule = "charges of different data, and its promise is about one actual data set"
+            rule = "must have charges of one actual data set only, which its promise is about"
             yield Fault(f"{account.model} account of {account.dataset}", rule, remedy)
         if len(book.whose) > 1:
-            rule = "charges for individuals by different columns, and a sum is the loss of one only by one column"
+            rule = "must count individuals by one column: only then is a sum the loss of one of them"
             yield Fault(f"{account.model} account of {account.dataset}", rule, remedy)
 
 
@@ -181,7 +190,7 @@ def _account_faults(account: Account) -> Iterator[Fault]:
     if account.partition is not None and (not account.partition.strip() or not account.partition.isprintable()):
         yield Fault("partition", "must be the name of a column", "Name the column.", repr(account.partition))
     if account.unit not in ("row", "individual"):
-        yield Fault("unit", "must be row or individual", "Say what one unit of privacy is.", repr(account.unit))
+        yield Fault("unit", "must be row or individual", "Choose what one unit of privacy is.", repr(account.unit))
     # A charge of the whole limit refuses what the composition theorems do not know.
     Charge(model=account.model, epsilon=account.limit, adjacency=account.adjacency, unit=account.unit)
 

@@ -42,10 +42,11 @@ ENOUGH = Fraction(1, 100)  # a draw that spends less could be asked for as often
 
 
 class LooksExhausted(Refusal):
-    """Too many runs looked at the data for an answer that nothing else counts."""
+    """Too many runs looked at the data without publishing anything."""
 
     code = "looks-exhausted"
     kind = "budget"
+    remedy = "Publish what waits, or have an officer allow more: penstock budget looks DATASET ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +88,9 @@ def look(
         if len(found.runs) >= found.allowed:
             raise LooksExhausted.at(
                 "budget.dataset",
-                rule=f"{len(found.runs)} runs have looked at these data and published nothing, or declared them anew, "
-                f"and {found.allowed} may, which is the smallest limit of {found.names}: however a run ends, it "
-                "answers something about the data",
+                rule=f"must allow another look: {len(found.runs)} runs have looked at these data and published "
+                f"nothing, or declared them anew, and {found.allowed} may, which is the smallest limit of "
+                f"{found.names}: however a run ends, it answers something about the data",
                 remedy="Publish what waits; or let an officer see why the others ended, and allow more for the data "
                 "set that the spec names: penstock budget looks DATASET --most NUMBER ...",
             )
@@ -121,7 +122,9 @@ def allow_looks(log: Log, dataset: str, most: int, officer: Officer, *, actor: s
     if not dataset.strip() or not dataset.isprintable():
         raise AccountRefused.at("dataset", rule="must be a name", got=dataset, remedy="Name the data set.")
     if most < 1:
-        raise AccountRefused.at("most", rule="must be at least 1", got=most, remedy="Allow one look, or withdraw keys.")
+        raise AccountRefused.at(
+            "most", rule="must be at least 1", got=most, remedy="Allow at least one look, or withdraw keys."
+        )
     with log.transaction() as pen:
         pen.verify()  # or a withdrawal that was taken out of the log would go unseen
         sheet = WritingSheet(pen, actor=actor, now=now)

@@ -35,12 +35,14 @@ def checkpoint_faults(
         try:
             said = json.loads(opened(json.loads(text), _KIND, key))
         except (SignatureWrong, TypeError, ValueError, RecursionError):
-            yield Fault(f"checkpoint {seq}", "altered: its signature does not hold", _REMEDY)
+            yield Fault(f"checkpoint {seq}", "must carry its signature; it was altered", _REMEDY)
             continue
         if said != {"digest": digests.get(seq), "seq": seq}:
-            yield Fault(f"checkpoint {seq}", "the log is not the one that was signed: its event differs", _REMEDY)
+            yield Fault(
+                f"checkpoint {seq}", "must be of this log; its event differs from the one that was signed", _REMEDY
+            )
 
 
 def removed_checkpoint(seq: int) -> Fault:
     """An event that was signed when it was written has no checkpoint any more."""
-    return Fault(f"checkpoint {seq}", "removed", _REMEDY)
+    return Fault(f"checkpoint {seq}", "must exist; it was removed", _REMEDY)

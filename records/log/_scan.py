@@ -28,10 +28,11 @@ __all__ = ["Known", "LogAltered", "altered", "scan", "unseen_faults"]
 
 
 class LogAltered(Refusal):
-    """The log is not what was written."""
+    """The log is not as it was written."""
 
     code = "log-altered"
     kind = "integrity"
+    remedy = "Keep the database as it is, run `penstock audit verify`, and restore the newest backup."
 
 
 def scan(connection: Connection, key: bytes) -> tuple[list[Entry], list[Fault]]:
@@ -51,7 +52,7 @@ def unseen_faults(seen: Iterable[Sighting], digest: Callable[[int], str | None])
     return [
         Fault(
             f"event {max(missing)}",
-            "is not the one that this home has seen: the log was cut short or replaced",
+            "must be the one that this home has seen: the log was cut short or replaced",
             "Restore the newest backup of the database; nothing is spent or published until then.",
         )
     ]
@@ -61,7 +62,7 @@ def altered(seq: int) -> LogAltered:
     """The refusal to believe one event."""
     return LogAltered.at(
         f"event {seq}",
-        rule="altered: it is not as it was written",
+        rule="must be as it was written; it was altered",
         remedy="Run `penstock audit verify` to see all that is wrong.",
     )
 
@@ -134,7 +135,7 @@ class Known:
             raise LogAltered(
                 Fault(
                     f"event {known}",
-                    "is not the one that was there a moment ago: the log was cut short or replaced",
+                    "must be the one that was there a moment ago: the log was cut short or replaced",
                     "Restore the newest backup of the database; nothing is spent or published until then.",
                 )
             )

@@ -87,7 +87,7 @@ def find_faults(key: bytes, entries: Sequence[Entry], head: SealedHead | None) -
     sealed = head if head is not None and head_holds(key, head) else None
     true = _true_numbers(key, entries, sealed)
     if entries and not true and sealed is None:
-        return [_fault("key", "no event and no head was written with this key")]
+        return [_fault("key", "must be written with this key; no event and no head was")]
 
     holder: dict[int, int] = {}  # true number -> index of the entry; one in its own place goes first
     for index, number in sorted(true.items(), key=lambda item: entries[item[0]].seq != item[1]):
@@ -101,14 +101,18 @@ def find_faults(key: bytes, entries: Sequence[Entry], head: SealedHead | None) -
         where = f"event {entry.seq}"
         if found is None and 1 <= entry.seq <= last and entry.seq not in accounted:
             accounted.add(entry.seq)
-            faults.append(_fault(where, "altered: its content does not give its digest"))
+            faults.append(
+                _fault(where, "must be as it was written; it was altered: its content does not give its digest")
+            )
         elif found is None:
-            faults.append(_fault(where, "inserted: it was not written by the log"))
+            faults.append(_fault(where, "must be written by the log; it was inserted"))
         elif holder[found] != index:
-            faults.append(_fault(where, f"inserted: it is a copy of event {found}"))
+            faults.append(_fault(where, f"must not repeat another event; it was inserted as a copy of event {found}"))
         elif found != entry.seq:
-            faults.append(_fault(f"event {found}", f"reordered: it stands at number {entry.seq}"))
-    faults.extend(_fault(where, "removed") for where in _gaps(accounted, last))
+            faults.append(
+                _fault(f"event {found}", f"must be in its place; it was reordered and is at number {entry.seq}")
+            )
+    faults.extend(_fault(where, "must exist; it was removed") for where in _gaps(accounted, last))
     faults.extend(_broken_links({number: entries[index] for number, index in holder.items()}))
     faults.extend(_head_faults(head, sealed, {number: entries[index].digest for number, index in holder.items()}))
     return faults
@@ -167,19 +171,19 @@ def _broken_links(by_number: dict[int, Entry]) -> Iterator[Fault]:
     for number, entry in sorted(by_number.items()):
         before = GENESIS if number == 1 else by_number[number - 1].digest if number - 1 in by_number else None
         if before is not None and entry.previous != before:
-            yield _fault(f"event {number}", f"inserted: it does not follow event {number - 1}; a copy was put back")
+            yield _fault(f"event {number}", f"must follow event {number - 1}; it was inserted, or a copy was put back")
 
 
 def _head_faults(head: SealedHead | None, sealed: SealedHead | None, digests: dict[int, str]) -> Iterator[Fault]:
     if head is None:
-        yield _fault("head", "removed")
+        yield _fault("head", "must exist; it was removed")
     elif sealed is None:
-        yield _fault("head", "altered: it does not carry its seal; events at the end may be missing")
+        yield _fault("head", "must carry its seal; it was altered, and events at the end may be missing")
     else:
         if sealed.digest != {0: GENESIS, **digests}.get(sealed.seq, sealed.digest):
-            yield _fault("head", f"replaced: it does not belong to event {sealed.seq}")
+            yield _fault("head", f"must belong to event {sealed.seq}; it was replaced")
         if max(digests, default=0) > sealed.seq:
-            yield _fault("head", f"replaced: it is older than the events; it stands at event {sealed.seq}")
+            yield _fault("head", f"must be as new as the events; it was replaced and is at event {sealed.seq}")
 
 
 def _fault(field: str, rule: str) -> Fault:

@@ -30,10 +30,11 @@ _REMEDY = "Do not rely on it; export the log again, and compare."
 
 
 class ExportAltered(Refusal):
-    """The exported log is not what was exported, or was signed by somebody else."""
+    """The export is not as it was written, or was signed by somebody else."""
 
     code = "export-altered"
     kind = "integrity"
+    remedy = "Do not rely on the export; export the log again, and compare."
 
 
 def write_export(log: Log, stream: BinaryIO) -> int:
@@ -65,7 +66,7 @@ def verify_export(path: Path, public_key: Path) -> dict[str, Any]:
         rule = f"must be a signed export, with key {signing.key_id(key)}"
         raise ExportAltered(Fault("last line", rule, _REMEDY)) from None
     if said["sha256"] != hashlib.sha256(body + end).hexdigest():
-        raise ExportAltered(Fault("lines", "altered: they are not those that were signed", _REMEDY))
+        raise ExportAltered(Fault("lines", "must be those that were signed; they were altered", _REMEDY))
     events = [json.loads(line) for line in body.splitlines()]
     ExportAltered.raise_for(_chain_faults(events, said))
     return {"events": said["events"], "head": {"seq": said["events"], "digest": said["head"]}}
@@ -76,7 +77,7 @@ def _chain_faults(events: list[dict[str, Any]], said: dict[str, Any]) -> Iterato
     before = GENESIS
     for number, event in enumerate(events, start=1):
         if event.get("seq") != number or event.get("previous") != before:
-            yield Fault(f"line {number}", "does not follow the line before", _REMEDY)
+            yield Fault(f"line {number}", "must follow the line before", _REMEDY)
         before = event.get("digest", "")
     if (len(events), before) != (said["events"], said["head"]):
-        yield Fault("last line", "speaks of another last event", _REMEDY)
+        yield Fault("last line", "must name the last event", _REMEDY)

@@ -77,12 +77,14 @@ class LogAppendFailed(Refusal):
 
     code = "log-append-failed"
     kind = "failure"
+    remedy = "Check the database, its permissions and the free space; then run again."
 
 
 class EventRefused(Refusal):
     """The event is not one that the log can hold."""
 
     code = "event-refused"
+    remedy = "Report this defect; the event was not written."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +159,7 @@ class Log:
             # The database's message can quote the facts, so it is left out.
             raise LogAppendFailed.at(
                 "log",
-                rule="every step must be on record before the next one begins",
+                rule="must hold every step before the next one begins",
                 remedy="Check the database, its permissions and the free space; then run again, it resumes.",
             ) from None
         if pen.noted is not None and self._memory is not None:
@@ -331,7 +333,9 @@ class Pen(Page):
         if occurred.tzinfo is None:
             raise EventRefused.at("occurred", rule="must carry its time zone", remedy="Pass datetime.now(UTC).")
         if "\0" in run + actor:
-            raise EventRefused.at("run", rule="run and actor are plain text", remedy="Remove the NUL character.")
+            raise EventRefused.at(
+                "run", rule="must be plain text, as the actor must", remedy="Remove the NUL character."
+            )
         moment = occurred.astimezone(UTC).isoformat()
         text = canonical(dict(facts)).decode()
         draft = Entry(0, moment, run, action.value, actor, self._code, text, "", "")
@@ -357,7 +361,7 @@ def _sound_head(connection: Connection, key: bytes) -> Head:
     if head is None or not head_holds(key, head) or (head.seq, head.digest) != log_rows.last_link(connection):
         raise LogAltered.at(
             "head",
-            rule="its seal must hold under this key, and it must belong to the last event",
+            rule="must carry a seal of this key, and belong to the last event",
             remedy="Run `penstock audit verify` to see what is wrong; nothing is written until then.",
         )
     return Head(head.seq, head.digest, head.ledger)

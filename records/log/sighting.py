@@ -36,16 +36,18 @@ Sighting = tuple[int, str]  # number and digest of an event
 
 
 class SightingDamaged(Refusal):
-    """What the home wrote down of the log is not as it was written."""
+    """The home's own note of where the log ends is not as it was written."""
 
     code = "sighting-damaged"
     kind = "integrity"
+    remedy = "Restore the named file of the home, and find out who changed it."
 
 
 class SightingLost(Refusal):
-    """The event is on record, but the home could not write down that it saw it."""
+    """The event is on record, but the home could not note where the log ends."""
 
     code = "sighting-lost"
+    remedy = "Check the permissions and the free space of the home; the event is on record."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,8 @@ class Memory:
         except OSError as error:
             raise SightingLost.at(
                 SEEN,
-                rule=f"the home must be able to write down where the log stands ({error.strerror})",
-                remedy="It is on record in the log. Check the home's permissions and the free space.",
+                rule=f"must be writable, to hold where the log ends ({error.strerror})",
+                remedy="Check the home's permissions and the free space; the event is on record in the log.",
             ) from None
 
 

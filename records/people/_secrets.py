@@ -63,6 +63,7 @@ class SecretAltered(Refusal):
 
     code = "secret-altered"
     kind = "integrity"
+    remedy = "Find out who changed the file; then renew it: penstock users renew NAME."
 
 
 def password_faults(name: str, old: str, new: str) -> Iterator[Fault]:

@@ -41,10 +41,11 @@ REGISTER = "-"  # stands where other events name their run; no run can have this
 
 
 class PersonRefused(Refusal):
-    """The name or the reason is not one that the register can hold."""
+    """The name or the reason cannot be held in the register."""
 
     code = "person-refused"
     kind = "approval"
+    remedy = "Choose another name or reason as the message says."
 
 
 class NameTaken(Refusal):
@@ -52,6 +53,7 @@ class NameTaken(Refusal):
 
     code = "name-taken"
     kind = "approval"
+    remedy = "Withdraw the key that the name has, or choose another name."
 
 
 class KeyTaken(Refusal):
@@ -59,6 +61,7 @@ class KeyTaken(Refusal):
 
     code = "key-taken"
     kind = "approval"
+    remedy = "Make a new key pair: penstock keys new FILE."
 
 
 class KeyWeak(Refusal):
@@ -66,6 +69,7 @@ class KeyWeak(Refusal):
 
     code = "key-weak"
     kind = "approval"
+    remedy = "Make a new key pair: penstock keys new FILE."
 
 
 class PersonUnknown(Refusal):
@@ -73,6 +77,7 @@ class PersonUnknown(Refusal):
 
     code = "person-unknown"
     kind = "approval"
+    remedy = "Write the name as it was trusted; `penstock keys list` shows all."
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ def trust(log: Log, name: str, public_key: Ed25519PublicKey, *, actor: str, reas
         if any(event.action is Action.KEY_TRUSTED and event.facts["key_id"] == identity for event in events):
             raise KeyTaken.at(
                 "public_key",
-                rule="a key is trusted once, for one name, and never again after its withdrawal",
+                rule="must not have been trusted before: a key is for one name, and never again after its withdrawal",
                 got=identity,
                 remedy="Make a new key pair.",
             )
@@ -171,7 +176,7 @@ def _require_name(name: str) -> None:
     if not is_name(name):
         raise PersonRefused.at(
             "name",
-            rule="1 to 64 letters, digits, dots, dashes or underscores, the first a letter or digit",
+            rule="must be 1 to 64 letters, digits, dots, dashes or underscores, the first a letter or digit",
             got=name,
             remedy="Choose such a name.",
         )

@@ -80,38 +80,43 @@ _CHANGES = frozenset({Action.USER_ADDED, Action.USER_SECRET_CHANGED, Action.USER
 
 
 class UserRefused(Refusal):
-    """The name, the roles or the reason are not such as the register can hold."""
+    """The name, the roles or the reason cannot be held in the register."""
 
     code = "user-refused"
     kind = "approval"
+    remedy = "Correct the name, the roles or the reason as the message says."
 
 
 class UserTaken(Refusal):
-    """There is a user of this name."""
+    """A user of this name exists."""
 
     code = "user-taken"
     kind = "approval"
+    remedy = "Choose another name, or renew this user: penstock users renew NAME."
 
 
 class UserUnknown(Refusal):
-    """There is no user of this name."""
+    """No user of this name exists."""
 
     code = "user-unknown"
     kind = "approval"
+    remedy = "Check the name with `penstock users list`."
 
 
 class PasswordRefused(Refusal):
-    """The new password is not one that can be chosen."""
+    """The new password is not allowed."""
 
     code = "password-refused"
     kind = "approval"
+    remedy = "Choose another password, such as four words."
 
 
 class PasswordWrong(Refusal):
-    """The old password is not the one of this user, or no longer."""
+    """The old password is not the current one of this user."""
 
     code = "password-wrong"
     kind = "approval"
+    remedy = "Type the old password again, or have an officer renew it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -328,7 +333,10 @@ def _required(log: Log | Page, name: str) -> User:
     user = find_user(log, name)
     if user is None:
         raise UserUnknown.at(
-            "name", rule="must be that of a user", got=name, remedy="`penstock users list` names them all."
+            "name",
+            rule="must be that of a user",
+            got=name,
+            remedy="Check the name; `penstock users list` names them all.",
         )
     return user
 

@@ -24,9 +24,10 @@ VISITS = _AT_THE_DOOR | _ABOUT_A_RUN
 
 
 class VisitRefused(Refusal):
-    """What is to be noted is not something that users do on the pages."""
+    """The event to note is not something that users do on the pages."""
 
     code = "visit-refused"
+    remedy = "Report this defect; nothing was written."
 
 
 def note_visit(log: Log, action: Action, *, name: str, now: datetime, run: str = REGISTER, **facts: str) -> Event:
@@ -36,7 +37,7 @@ def note_visit(log: Log, action: Action, *, name: str, now: datetime, run: str =
             "action",
             rule=f"must be one of {', '.join(sorted(VISITS))}",
             got=str(action),
-            remedy="Other events are written by those who cause them.",
+            remedy="Use one of these; other events are written by those who cause them.",
         )
     if run != REGISTER and action not in _ABOUT_A_RUN:
         raise VisitRefused.at(

@@ -26,6 +26,7 @@ class KeyExposed(Refusal):
 
     code = "key-exposed"
     kind = "integrity"
+    remedy = "Find out who read the key; then set mode 0600, or replace the key."
 
 
 class KeyDamaged(Refusal):
@@ -33,6 +34,7 @@ class KeyDamaged(Refusal):
 
     code = "key-damaged"
     kind = "integrity"
+    remedy = "Restore the key file from its backup."
 
 
 def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
@@ -54,7 +56,7 @@ def private_content(path: Path) -> bytes:
         if mode & 0o077:
             raise KeyExposed.at(
                 str(path),
-                rule="a key is readable by its owner only (mode 0600)",
+                rule="must be readable by its owner only (mode 0600)",
                 got=f"{mode:04o}",
                 remedy="Find out who read it; then set mode 0600, or replace the key.",
             )

@@ -45,12 +45,14 @@ class SignatureWrong(Refusal):
 
     code = "signature-wrong"
     kind = "integrity"
+    remedy = "Do not use the content; get it again from its publisher."
 
 
 class KeyNotMade(Refusal):
     """A key pair cannot be made where it was asked for."""
 
     code = "key-not-made"
+    remedy = "Choose another path in a folder that you can write to."
 
 
 def private_key(path: Path) -> Ed25519PrivateKey:

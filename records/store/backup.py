@@ -51,16 +51,18 @@ _SAME_TABLES = ("0002", NEWEST)
 
 
 class BackupRefused(Refusal):
-    """The backup cannot be made there, or cannot be brought back here."""
+    """The backup cannot be made there, or cannot be restored here."""
 
     code = "backup-refused"
+    remedy = "Choose an empty place, and name every place that was published to."
 
 
 class BackupDamaged(Refusal):
-    """The backup is not what was written, or not whole."""
+    """The backup is not as it was written, or not complete."""
 
     code = "backup-damaged"
     kind = "integrity"
+    remedy = "Take another backup."
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def _require_nothing_published() -> None:
     if any(event.action is Action.PUBLISHED for event in existing_records(looking=True).log.events()):
         raise BackupRefused.at(
             "--nothing-published",
-            rule="must be true, and the log knows of a publication",
+            rule="must be true; the log knows of a publication",
             remedy="Restore into a new home and an empty database, with every --bundles.",
         )
 
@@ -202,7 +204,7 @@ def _require_empty(home: Home) -> Engine:
             return engine
     raise BackupRefused.at(
         "PENSTOCK_HOME",
-        rule="home and database must be empty before a backup is brought back",
+        rule="must be empty, with its database, before a backup is restored",
         got=str(home.root),
         remedy="Move them away, or set PENSTOCK_HOME and PENSTOCK_DB to new ones.",
     )

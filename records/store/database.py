@@ -48,12 +48,14 @@ class DatabaseRefused(Refusal):
 
     code = "database-refused"
     kind = "spec"
+    remedy = "Correct PENSTOCK_DB, for example postgresql+psycopg://user@host/penstock."
 
 
 class RecordsUnavailable(Refusal):
     """The database could not be opened or read."""
 
     code = "records-unavailable"
+    remedy = "Check PENSTOCK_DB, the permissions of the file and the free space."
 
 
 def open_engine(url: str, *, lasting: bool) -> Engine:
@@ -97,9 +99,9 @@ def _parse(url: str) -> URL:
     if backend not in ("sqlite", "postgresql"):
         raise _refused("must be SQLite or PostgreSQL", parsed.drivername)
     if backend == "sqlite" and ("?" in url or parsed.drivername not in ("sqlite", "sqlite+pysqlite")):
-        raise _refused("an SQLite URL is sqlite:/// and a plain path without '?'", parsed.drivername)
+        raise _refused("must be sqlite:/// and a plain path without '?' for SQLite", parsed.drivername)
     if backend == "postgresql" and parsed.drivername not in ("postgresql", _POSTGRESQL):
-        raise _refused(f"the driver of PostgreSQL is {_POSTGRESQL.partition('+')[2]}", parsed.drivername)
+        raise _refused(f"must use the driver {_POSTGRESQL.partition('+')[2]} for PostgreSQL", parsed.drivername)
     return parsed.set(drivername=_POSTGRESQL) if backend == "postgresql" else parsed
 
 

@@ -18,10 +18,11 @@ _MARKER = "restoring"
 
 
 class RestorationUnfinished(Refusal):
-    """A backup was being brought back into this home, and that was refused or did not come to its end."""
+    """A backup was being restored into this home, and that was refused or did not finish."""
 
     code = "restoration-unfinished"
     kind = "integrity"
+    remedy = "Restore the newest backup into a new home and an empty database."
 
 
 def begin_restoring(home: Home) -> None:
@@ -43,7 +44,7 @@ def unfinished_restoration(home: Home) -> list[Fault]:
     return [
         Fault(
             str(home.root / _MARKER),
-            "a restoration was begun and not completed, so nothing is decided, spent or published here",
+            "must be gone before anything is decided, spent or published here: a restoration was not completed",
             "Restore the newest backup into a new home and an empty database, with every --bundles.",
         )
     ]

@@ -23,10 +23,11 @@ __all__ = ["Records", "RecordsAbsent", "existing_records", "open_records", "seen
 
 
 class RecordsAbsent(Refusal):
-    """There are no records here to look at."""
+    """The home holds no records to look at."""
 
     code = "records-absent"
     kind = "integrity"
+    remedy = "Set PENSTOCK_HOME, and PENSTOCK_DB if the log is elsewhere; or restore the log."
 
 
 @dataclass(frozen=True, slots=True)

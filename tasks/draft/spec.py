@@ -26,10 +26,11 @@ __all__ = ["NamesRefused", "draft_spec"]
 
 
 class NamesRefused(Refusal):
-    """The names of the columns cannot stand in a spec."""
+    """The names of the columns cannot be written in a spec."""
 
     code = "names-refused"
     kind = "data"
+    remedy = "Rename the columns or categories."
 
 
 # Beside the spec, so that no editor asks another host for it.
@@ -62,12 +63,15 @@ def draft_spec(path: Path, roles: ToldRoles | None = None) -> str:
 def _names(dataset: ds.Dataset) -> list[str]:
     """The names of the columns, if a spec can hold them."""
     if len(dataset.schema) > MOST_COLUMNS:
-        rule, remedy = f"at most {MOST_COLUMNS:,} columns", "Choose those that may be released, and write them apart."
-        raise SourceUnreadable.at("DATA", rule=rule, got=f"{len(dataset.schema):,}", remedy=remedy)
+        rule, remedy = (
+            f"must have at most {MOST_COLUMNS:,} columns",
+            "Choose those that may be released, and write them apart.",
+        )
+        raise SourceUnreadable.at("DATA", rule=rule, remedy=remedy)
     names = list(dataset.schema.names)
     require_values("DATA", names, NamesRefused)
     if len(set(names)) < len(names):
-        raise NamesRefused.at("DATA", rule="no column twice", remedy="Remove or rename one of them.")
+        raise NamesRefused.at("DATA", rule="must not have a column twice", remedy="Remove or rename one of them.")
     return names
 
 
@@ -78,7 +82,7 @@ def _require_the_same(draft: str, expected: list[str]) -> None:
     except OutsideWrong:
         said = None
     if said != expected:
-        rule = "names and categories must be text that a spec can hold, without control characters"
+        rule = "must have names and categories that a spec can hold, without control characters"
         raise NamesRefused.at("DATA", rule=rule, remedy="Rename them.")
 
 
@@ -127,9 +131,7 @@ def _comments(told: ToldRoles, names: list[str]) -> list[str]:
     absent = [name for name in told.columns if name not in names]
     if told.whole_file:
         RolesRefused.raise_for(
-            Fault(
-                "--roles", "every column that it names must be in the data", "Correct the name or the file.", repr(name)
-            )
+            Fault("--roles", "must name columns of the data only", "Correct the name or the file.", repr(name))
             for name in absent
         )
     if len(absent) == len(told.columns):

@@ -33,7 +33,7 @@ def require_room(dataset: ds.Dataset, columns: Mapping[str, Column], kept: Colle
     if records * a_record + sum(texts.values()) > available():
         raise SourceTooLarge.at(
             "source.path",
-            rule="its declared columns, decoded, take more memory than there is",
+            rule="must fit into memory with its declared columns decoded",
             remedy="Run where there is more, declare fewer columns, or set run.memory, which reads it in parts.",
         )
 
@@ -44,7 +44,7 @@ def require_room_to_look(dataset: ds.Dataset) -> None:
     if records * _A_VALUE_SEEN + max(texts.values(), default=0) > available():
         raise SourceTooLarge.at(
             "DATA",
-            rule="each of its columns, decoded, must fit into the memory that there is",
+            rule="must fit into memory with each of its columns decoded",
             remedy="Run where there is more, or draft from some of the files.",
         )
 

@@ -71,7 +71,7 @@ def open_source(
     )
     # They are read in the type of the first, and a number in a narrower one is another number.
     ColumnTypeWrong.raise_for(
-        Fault(f"source.columns.{name}.type", "every file must store it in the same type", "Save the files alike.")
+        Fault(f"source.columns.{name}.type", "must be stored in the same type in every file", "Save the files alike.")
         for name in stored
         if len({_plain_type(schema.field(name).type) for schema in schemas}) > 1
     )
@@ -299,36 +299,37 @@ def _type_faults(name: str, stored: pa.DataType, column: Column) -> list[Fault]:
     is_text = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
     if column.role == "identifier":
         fits = is_text or pa.types.is_integer(value)
-        rule = "what tells whose record it is must be stored as text or whole numbers"
+        rule = "must be stored as text or whole numbers for an identifier"
     elif column.numeric:
         fits = is_number and not pa.types.is_dictionary(stored)
-        rule = f"{column.type or 'weight'} must be stored as numbers"
+        rule = f"must be stored as numbers for type {column.type or 'weight'}"
     elif column.categories and isinstance(column.categories[0], int):
         fits = pa.types.is_integer(value)
-        rule = "categories given as whole numbers must be stored as integers"
+        rule = "must be stored as integers for categories that are whole numbers"
     else:
         fits = is_text
-        rule = "categories given as text must be stored as text"
+        rule = "must be stored as text for categories that are text"
     if fits:
         return []
-    return [Fault(f"source.columns.{name}.type", rule, "Correct the declaration or the data.", f"'{stored}'")]
+    rule += f", not as {stored}"
+    return [Fault(f"source.columns.{name}.type", rule, "Correct the declaration or the data.")]
 
 
 def _completeness(column: Column) -> tuple[str, str]:
     """The rule and the remedy where a value is missing."""
     if column.role == "identifier":
-        return "every record must tell whose it is", "Complete the data."
-    rule = "missing: refuse allows no null, NaN or infinite value"
+        return "must tell of every record whose it is", "Complete the data."
+    rule = "must have no null, NaN or infinite value under missing: refuse"
     return rule, "Complete the data, or declare another missing rule."
 
 
 def _domain_rule(column: Column) -> str:
     if column.role == "weight":
-        return "every weight must be above 0"
+        return "must be above 0 in every record, as a weight"
     if column.numeric:
-        whole = "whole numbers " if column.type == "integer" else ""
-        return f"every value must be {whole}inside the declared domain {list(column.domain or ())}"
-    return "every value must be a declared category"
+        whole = "whole numbers" if column.type == "integer" else "values"
+        return f"must hold only {whole} inside the declared domain {list(column.domain or ())}"
+    return "must hold declared categories only"
 
 
 def _read_type(stored: pa.DataType) -> pa.DataType:

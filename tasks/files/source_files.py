@@ -33,6 +33,7 @@ class SourceUnreadable(Refusal):
 
     code = "source-unreadable"
     kind = "data"
+    remedy = "Check the path and the files of the source."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def source_files(path: str, *, only: str | None = None) -> SourceFiles:
     if not all(map(_is_text, names)):
         raise SourceUnreadable.at(
             "source.path",
-            rule="every name below it must be text in UTF-8",
+            rule="must have only names in UTF-8 below it",
             got=path,
             remedy="Rename files and folders.",
         )

@@ -31,9 +31,9 @@ def read_published(
             try:
                 tables[each.suffix] = each.read(folder / name, columns, escape)
             except (pa.ArrowException, OSError):
-                faults.append(fault(name, "cannot be read"))
+                faults.append(fault(name, "must be readable"))
     if not tables and not faults:
-        faults.append(fault("bundle", f"holds neither {' nor '.join(f'{stem}{each.suffix}' for each in READABLE)}"))
+        faults.append(fault("bundle", f"must hold {' or '.join(f'{stem}{each.suffix}' for each in READABLE)}"))
     return tables, faults
 
 
@@ -41,9 +41,9 @@ def form_faults(suffix: str, table: pa.Table, guarantee: Guarantee, columns: Col
     """Yield where the promise in a file, or its columns, are not those of the manifest."""
     carries = {each.suffix for each in READABLE if each.carries_promise}
     if suffix in carries and _carried(table) != guarantee:
-        yield "carries another guarantee than the manifest"
+        yield "must carry the guarantee of the manifest"
     if table.column_names != list(columns):
-        yield "has other columns than the manifest lists"
+        yield "must have the columns that the manifest lists"
 
 
 def _carried(table: pa.Table) -> Guarantee | None:

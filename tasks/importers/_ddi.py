@@ -40,7 +40,7 @@ def roles_from_codebook(document: bytes) -> ToldRoles:
             _refuse(f"variable {number}: must have a name", "Add the attribute.")
         told = _told(variable, identifying, weights)
         if columns.setdefault(name, told) != told:
-            _refuse(f"variable {number}: is described before, differently", "Keep the one of these data.")
+            _refuse(f"variable {number}: must be described as it was before", "Keep the one of these data.")
     return ToldRoles(origin="DDI Codebook", columns=columns, whole_file=False)
 
 
@@ -53,7 +53,7 @@ def _parsed(document: bytes) -> Element:
     depth: list[str] = []
 
     def refuse_doctype(*_: object) -> None:
-        _refuse(f"line {parser.CurrentLineNumber}: no document type", "Remove <!DOCTYPE ...>.")
+        _refuse(f"line {parser.CurrentLineNumber}: must have no document type", "Remove <!DOCTYPE ...>.")
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         namespace, _, local = tag.rpartition(" ")
@@ -63,8 +63,10 @@ def _parsed(document: bytes) -> Element:
                 _refuse("must be a codeBook of DDI 2", "Export DDI Codebook 2.1 to 2.6.")
         depth.append(local)
         if len(depth) > _DEEPEST:
-            line = f"line {parser.CurrentLineNumber}"
-            _refuse(f"{line}: at most {_DEEPEST} elements inside each other", "Export it again.")
+            _refuse(
+                f"line {parser.CurrentLineNumber}: must have at most {_DEEPEST} elements inside each other",
+                "Export it again.",
+            )
         builder.start(local, attributes)
 
     def end(_: str) -> None:

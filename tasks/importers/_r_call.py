@@ -81,14 +81,14 @@ def _tokens(text: str) -> Iterator[_Token]:
     while place < len(text):
         found = _TOKEN.match(text, place)
         if found is None:
-            _refuse(f"line {line}: a quote is not closed", "Correct the script.")
+            _refuse(f"line {line}: must close its quote", "Correct the script.")
         begin, place = place, found.end()
         kind = found.lastgroup
         if kind == "bracket":
             end = _CLOSING[found["bracket"]] + found["dashes"] + found["raw_quote"]
             close = text.find(end, place)
             if close < 0:
-                _refuse(f"line {line}: a quote is not closed", "Correct the script.")
+                _refuse(f"line {line}: must close its quote", "Correct the script.")
             yield _Token("text", text[place:close], line)
             place = close + len(end)
         elif kind == "text":
@@ -113,14 +113,14 @@ def _parts(tokens: Sequence[_Token], opening: int) -> list[tuple[_Token, ...]]:
                 continue
         elif token.kind == "mark" and token.content in _CLOSING.values():
             if token.content != waiting.pop():
-                _refuse(f"line {token.line}: brackets do not match", "Correct the script.")
+                _refuse(f"line {token.line}: must have brackets that match", "Correct the script.")
             if not waiting:
                 return [] if parts == [[]] else [tuple(part) for part in parts]
         elif _is(token, ",") and len(waiting) == 1:
             parts.append([])
             continue
         parts[-1].append(token)
-    return _refuse(f"line {tokens[opening].line}: a bracket is not closed", "Correct the script.")
+    return _refuse(f"line {tokens[opening].line}: must close its bracket", "Correct the script.")
 
 
 def _argument(tokens: tuple[_Token, ...]) -> Argument:

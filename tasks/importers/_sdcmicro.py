@@ -75,7 +75,7 @@ def _matched(arguments: list[Argument]) -> dict[str, Argument]:
     """As R does it: whole names first, then the only name with that beginning, then by place."""
     matched = {name: each for each in arguments if (name := each.name or "") in _ARGUMENTS}
     if len(matched) < sum(each.name in _ARGUMENTS for each in arguments):
-        _refuse("--roles", "no argument twice", "Keep one of them.")
+        _refuse("--roles", "must not give an argument twice", "Keep one of them.")
     free = [name for name in _ARGUMENTS if name not in matched]
     for each in arguments:
         if each.name is not None and each.name not in _ARGUMENTS:
@@ -86,12 +86,14 @@ def _matched(arguments: list[Argument]) -> dict[str, Argument]:
     by_place = [each for each in arguments if each.name is None]
     free = [name for name in free if name not in matched]
     if len(by_place) > len(free):
-        _refuse("--roles", f"createSdcObj has {len(_ARGUMENTS)} arguments, and more are given", "Correct the call.")
+        _refuse("--roles", f"must give at most the {len(_ARGUMENTS)} arguments of createSdcObj", "Correct the call.")
     return {**matched, **dict(zip(free, by_place, strict=False))}
 
 
 def _unknown(name: str) -> Fault:
-    return Fault(name, "not an argument of createSdcObj, or of several the beginning", "Write the whole name.")
+    return Fault(
+        name, "must be one argument of createSdcObj, or its beginning and that of no other", "Write the whole name."
+    )
 
 
 def _roles(given: Mapping[str, Value]) -> ToldRoles:
@@ -101,8 +103,8 @@ def _roles(given: Mapping[str, Value]) -> ToldRoles:
     for argument, told in _TOLD.items():
         for column in named.get(argument, ()):
             if column in columns:
-                rule = f"names a column that {source[column]} names too"
-                _refuse(argument, rule, "A column has one role: remove it from one of them.", column)
+                rule = f"must not name a column that {source[column]} names too"
+                _refuse(argument, rule, "Remove it from one of them; a column has one role.", column)
             columns[column], source[column] = told, argument
     for argument, remark in _REMARKS.items():
         for column in named.get(argument, ()):
@@ -126,7 +128,7 @@ def _names(argument: str, value: Value) -> list[str]:
         return [name for follower in _ghosts(value) for name in follower]
     names = _list_of_names(argument, value)
     if argument in _ONE_NAME and len(names) > 1:
-        _refuse(argument, "one column", "Name one.", names)
+        _refuse(argument, "must name one column", "Name one.", names)
     return names
 
 
@@ -144,7 +146,7 @@ def _list_of_names(argument: str, value: Value) -> list[str]:
     if len(found) < len(names):
         _refuse(argument, "must be names of columns, not their places", "Write the names in quotes.")
     if len(set(found)) < len(found):
-        _refuse(argument, "no column twice", "Remove the repetition.")
+        _refuse(argument, "must not name a column twice", "Remove the repetition.")
     return found
 
 

@@ -20,6 +20,7 @@ class RolesRefused(Refusal):
 
     code = "roles-refused"
     kind = "spec"
+    remedy = "Correct the named line or argument of the file, or the data that it is about."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

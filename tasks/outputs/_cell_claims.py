@@ -104,7 +104,7 @@ def table_faults(table: pa.Table, layout: Layout, k: int) -> Iterator[str]:
     for name in layout.dimensions:
         labels = np.array(layout.labels(name), dtype=object)
         if table.column(name).cast(pa.string()).to_pylist() != labels[codes[name]].tolist():
-            yield f"has other cells than the manifest lists, or another order of {name}"
+            yield f"must have the cells that the manifest lists, in its order of {name}"
             return
     figures = {
         figure.name: table.column(figure.name).cast(table_schema(layout).field(figure.name).type).to_numpy()
@@ -113,10 +113,10 @@ def table_faults(table: pa.Table, layout: Layout, k: int) -> Iterator[str]:
     }
     for name, values in figures.items():
         if not _adds_up(values, layout):
-            yield f"has totals of {name} that are not the sums of their cells"
+            yield f"must have totals of {name} that are the sums of their cells"
     counts = [figures[figure.name] for figure in layout.figures if figure.statistic == "count"]
     if k and counts and bool(((counts[0] > 0) & (counts[0] < k)).any()):
-        yield f"has a cell of fewer than {k} records"
+        yield f"must not have a cell of fewer than {k} records"
 
 
 def _adds_up(values: np.ndarray[Any, Any], layout: Layout) -> bool:

@@ -170,7 +170,7 @@ def _tables_beside(
         tables, unreadable = read_published(folder, names, stem, claim.names, escape=escape)
         faults += unreadable
         if {each.name for each in READABLE if f"{stem}{each.suffix}" in names} != in_formats:
-            faults.append(fault(stem, "must be there in the same formats as the records"))
+            faults.append(fault(stem, "must exist in the same formats as the records"))
         for suffix, table in tables.items():
             broken = list(form_faults(suffix, table, guarantee, claim.names))
             if table.column_names == claim.names and suffix in records:
@@ -207,30 +207,32 @@ def _compared(
     numbers, listed = _whole(data.column(claim.key)), _whole(table.column(claim.key))
     counts = np.ones(table.num_rows, np.int64) if promised.method == "ranked" else _whole(table.column(_COUNT))
     if numbers is None or listed is None or counts is None:
-        return None, ["has a group or a number of records that is no whole number"]
+        return None, ["must have whole numbers as groups and numbers of records"]
     groups, sizes = np.unique(numbers, return_counts=True)
     known, places = np.unique(listed, return_inverse=True)
     if not np.array_equal(groups, known):
-        return None, ["has other groups than the records"]
+        return None, ["must have the groups of the records"]
     # A count above that of all records is wrong by itself, and sums of smaller ones do not run over.
     if (counts < 1).any() or (counts > len(numbers)).any() or not np.array_equal(_sums(places, counts), sizes):
-        return None, ["has groups of other sizes than the records"]
-    faults = [f"has a group of fewer than {promised.k:,} records"] if (sizes < promised.k).any() else []
+        return None, ["must have groups of the same sizes as the records"]
+    faults = [f"must not have a group of fewer than {promised.k:,} records"] if (sizes < promised.k).any() else []
     factor = promised.factor
     if factor is None:
         return None, faults
     buckets = _places([table.column(name) for name in claim.names[1:-1]])
     if buckets is None:
-        return None, [*faults, "has a row without a bucket"]
+        return None, [*faults, "must have a bucket in every row"]
     totals = _sums(buckets, counts)
     pairs = places * len(totals) + buckets
     if len(np.unique(pairs)) < len(pairs):
-        return None, [*faults, "has a bucket of a group twice"]
+        return None, [*faults, "must not have a bucket of a group twice"]
     if len(pairs) < len(sizes) * len(totals):
-        return None, [*faults, "has a group in which a bucket does not occur"]
+        return None, [*faults, "must have every bucket in every group"]
     ratio = max(_ratios(sizes[places], totals[buckets], counts, len(numbers)))
     if ratio > factor:
-        faults.append(f"has a group whose shares of buckets differ from the whole by a factor above {_short(factor)}")
+        faults.append(
+            f"must have groups whose shares of buckets differ from the whole by a factor of at most {_short(factor)}"
+        )
     return ratio, faults
 
 

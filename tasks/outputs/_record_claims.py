@@ -48,7 +48,7 @@ class RecordClaims(Claims):
             yield f"has a combination of quasi-identifiers that fewer than {self.k} records share"
         for part in self.settled.parts:
             if _smallest_class(table, list(part.columns)) < part.k:
-                yield f"has a combination of {', '.join(part.columns)} that fewer than {part.k} records share"
+                yield f"must have at least {part.k} records for every combination of {', '.join(part.columns)}"
 
     def seen(self, beside: Beside) -> Iterator[Seen]:
         if self.guarantee.model == "k_anon":

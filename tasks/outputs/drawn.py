@@ -31,6 +31,7 @@ class PromiseDiffers(Refusal):
 
     code = "promise-differs"
     kind = "integrity"
+    remedy = "Report this defect; nothing was published."
 
 
 def protected_rows(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Protected:
@@ -48,9 +49,7 @@ def require_planned(given: Guarantee, planned: Guarantee) -> None:
     about them, what is assumed, and what is not promised."""
     added = {name: getattr(planned, name) for name in ("public", "assumptions", "not_promised")}
     if given.model_copy(update=added) != planned or not all(set(getattr(given, n)) <= set(added[n]) for n in added):
-        raise PromiseDiffers.at(
-            "protect", rule="the mechanism promises something else than was planned", remedy="Report this defect."
-        )
+        raise PromiseDiffers.at("protect", rule="must make the promise that was planned", remedy="Report this defect.")
 
 
 def staged_as(

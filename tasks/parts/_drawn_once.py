@@ -27,6 +27,7 @@ class DrawnBefore(Refusal):
 
     code = "drawn-before"
     kind = "failure"
+    remedy = "Run again: that is a new draw, and is charged as one."
 
 
 def draw_once(folder: Path, name: str, draw: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
@@ -39,8 +40,8 @@ def draw_once(folder: Path, name: str, draw: Callable[[], Mapping[str, Any]]) ->
             return dict(json.loads(done.read_bytes()))
         raise DrawnBefore.at(
             "protect",
-            rule="a worker was lost while it drew, and nothing is drawn twice",
-            remedy="Nothing was published. Run again: that is a new draw, and is charged as one.",
+            rule="must not draw twice, and a worker was lost while it drew",
+            remedy="Run again: that is a new draw, and is charged as one. Nothing was published.",
         ) from None
     durable.sync(folder)
     facts = dict(draw())

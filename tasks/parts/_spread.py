@@ -38,6 +38,7 @@ class ClusterRefused(Refusal):
 
     code = "cluster-refused"
     kind = "failure"
+    remedy = "Start or mend the cluster, or correct run.address, and run again."
 
 
 @dataclass(slots=True)
@@ -114,8 +115,8 @@ def _wait_for(futures: Sequence[Any]) -> None:
                 client.cancel(futures)
                 raise ClusterRefused.at(
                     "run.address",
-                    rule="all workers of the cluster were lost",
-                    remedy="Nothing was published. Mend the cluster and run again.",
+                    rule="must keep at least one worker; all were lost",
+                    remedy="Mend the cluster and run again. Nothing was published.",
                 ) from None
 
 
@@ -151,7 +152,7 @@ def _require_workers(address: str) -> None:
     if not workers:
         raise ClusterRefused.at(
             "run.address",
-            rule="a scheduler with at least one worker must listen there",
+            rule="must be where a scheduler with at least one worker listens",
             got=address,
             remedy="Start the cluster, or correct the address. Nothing was published.",
         )

@@ -99,7 +99,7 @@ def _read_parts(
     if by_column and plan.memory is not None and rows * BYTES_A_RECORD > left_for_data(plan.memory):
         raise SourceTooLarge.at(
             "run.memory",
-            rule=f"one column of all records must fit: {BYTES_A_RECORD} bytes a record while it is ranked and swapped",
+            rule=f"must hold one column of all records: {BYTES_A_RECORD} bytes per record while it is swapped",
             got=plan.memory,
             remedy="Allow more, or run where there is more.",
         )

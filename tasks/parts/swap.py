@@ -37,10 +37,11 @@ BYTES_A_RECORD = 112
 
 
 class DrawDamaged(Refusal):
-    """A column is not what its worker says that it wrote."""
+    """A column is not as its worker reported that it wrote it."""
 
     code = "draw-damaged"
     kind = "integrity"
+    remedy = "Check the file system that all workers share, and run again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,6 @@ def _index(folder: Path, index: Sequence[tuple[str, str, int]]) -> None:
 def _damaged() -> DrawDamaged:
     return DrawDamaged.at(
         "protect",
-        rule="a column must be as its worker wrote it",
+        rule="must read every column as its worker wrote it",
         remedy="Check the file system that all workers share.",
     )

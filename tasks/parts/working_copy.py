@@ -53,10 +53,11 @@ _BYTES_A_ROW, _BYTES_A_VALUE = 256, 48
 
 
 class SourceTooLarge(Refusal):
-    """The source cannot be read within the memory that there is, or that the spec allows."""
+    """The source cannot be read within the memory that exists, or that the spec allows."""
 
     code = "source-too-large"
     kind = "data"
+    remedy = "Allow more memory, declare fewer columns, or set run.memory."
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def cut(dataset: ds.Dataset, declared: Mapping[str, Column], folder: Path, memor
             if memory is not None and group.num_rows > most:
                 raise SourceTooLarge.at(
                     "run.memory",
-                    rule="a row group of the source is too large for this limit",
+                    rule="must be enough for every row group of the source",
                     got=memory,
                     remedy="Allow more, or write the source with smaller row groups.",
                 )

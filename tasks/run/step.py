@@ -41,6 +41,7 @@ class StepFailed(Refusal):
 
     code = "step-failed"
     kind = "failure"
+    remedy = "Mend the cause that the message names, and run again; nothing was published."
 
 
 class sealed:  # reads as a word in a with statement
@@ -64,7 +65,7 @@ class sealed:  # reads as a word in a with statement
         failed = StepFailed.at(
             self._name,
             rule=f"must run to its end; {what} at {place.filename}:{place.lineno}",
-            remedy="Nothing was published. Mend the cause and run again.",
+            remedy="Mend the cause and run again. Nothing was published.",
         )
         try:
             raise failed from None

@@ -111,13 +111,13 @@ def row_condition(written: object) -> Condition:
     """The condition that exactly these keys say, or NotACondition with the rule that is broken."""
     found = _condition(written, 1)
     if len(found.columns) > _MOST:
-        raise NotACondition(f"at most {_MOST} conditions")
+        raise NotACondition(f"must have at most {_MOST} conditions")
     return found
 
 
 def _condition(written: object, depth: int) -> Condition:
     if depth > _DEEPEST:
-        raise NotACondition(f"conditions lie at most {_DEEPEST} deep")
+        raise NotACondition(f"must have conditions at most {_DEEPEST} deep")
     if not isinstance(written, dict):
         raise NotACondition("must be an object; text is not run")
     kind, keys = written.get("type"), set(written)
@@ -139,19 +139,19 @@ def _condition(written: object, depth: int) -> Condition:
 def _comparison(column: str, sign: object, parameter: object) -> Comparison:
     if sign in _MEMBERSHIPS:
         if not isinstance(parameter, list) or not parameter or not all(map(_is_scalar, parameter)):
-            raise NotACondition(f"the parameter of {sign} must be a list of numbers or texts")
+            raise NotACondition(f"must have a list of numbers or texts as the parameter of {sign}")
         return Comparison(column, str(sign), tuple(parameter))
     if not isinstance(sign, str) or sign not in _COMPARISONS:
-        raise NotACondition(f"the operator must be one of {', '.join([*_COMPARISONS, *_MEMBERSHIPS])}")
+        raise NotACondition(f"must have an operator out of {', '.join([*_COMPARISONS, *_MEMBERSHIPS])}")
     if not isinstance(parameter, Scalar) or not _is_scalar(parameter):
-        raise NotACondition(f"the parameter of {sign} must be a number or a text")
+        raise NotACondition(f"must have a number or a text as the parameter of {sign}")
     return Comparison(column, sign, parameter)
 
 
 def _column(written: object) -> str:
     if isinstance(written, dict) and set(written) == {"name"} and isinstance(written["name"], str):
         return str(written["name"])
-    raise NotACondition('the column must be {"name": ...}')
+    raise NotACondition('must have a column {"name": ...}')
 
 
 def _is_scalar(value: object) -> bool:

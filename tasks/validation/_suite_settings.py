@@ -30,7 +30,7 @@ _COMPARISON = '{"type": "comparison", "column": {"name": "age"}, "operator": "<"
 def setting_faults(field: str, setting: str, value: object) -> Iterator[Fault]:
     """What is wrong with the shape of one setting."""
     if setting not in _KINDS:
-        yield Fault(field, "is not used here", "Remove it.")
+        yield Fault(field, "must not be given here", "Remove it.")
         return
     fits, rule, remedy = _KINDS[setting]
     if setting == "row_condition":
@@ -56,7 +56,7 @@ def pattern_faults(expectations: Sequence[Mapping[str, Mapping[str, object]]]) -
         return [Fault("validate.suite", rule, "Keep those that matter.", str(len(patterns)))]
     size = sum(_unfolded(pattern) for pattern in patterns if isinstance(pattern, str))
     if size > _MOST_UNFOLDED:
-        rule = f"its patterns, with repetitions written out, must have at most {_MOST_UNFOLDED:,} characters in all"
+        rule = f"must have patterns of at most {_MOST_UNFOLDED:,} characters in all, with repetitions written out"
         return [Fault("validate.suite", rule, "Repeat less, or use * and +.", f"{size:,}")]
     return []
 

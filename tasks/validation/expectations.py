@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.mechanisms.refusal import Fault, Refusal, as_rule
 from penstock.records.files.digest import canonical
 from penstock.records.files.outside_text import OutsideFile
 from penstock.tasks.validation._row_conditions import Condition, NotACondition, row_condition
@@ -64,6 +64,7 @@ class SuiteRefused(Refusal):
 
     code = "suite-refused"
     kind = "spec"
+    remedy = "Correct the named part of the suite, or remove it."
 
 
 class ValidationFailed(Refusal):
@@ -71,6 +72,7 @@ class ValidationFailed(Refusal):
 
     code = "validation-failed"
     kind = "data"
+    remedy = "Read the validation page of the run, then correct the data or the declared columns."
 
     @classmethod
     def from_results(cls, results: Iterable[ExpectationResult]) -> Self:
@@ -82,7 +84,7 @@ class ValidationFailed(Refusal):
         faults = [
             Fault(
                 result.column or "table",
-                rule=f"{result.expectation} failed: {result.rule}",
+                rule=f"must meet {result.expectation}: {result.rule}",
                 remedy="Correct the data, or the declared column.",
             )
             for result in failed
@@ -92,7 +94,7 @@ class ValidationFailed(Refusal):
             faults.append(
                 Fault(
                     "validate.suite",
-                    rule="at least one expectation of the suite failed",
+                    rule="must hold; at least one expectation failed",
                     remedy="Read the validation page of the run, on the confidential side.",
                 )
             )
@@ -184,7 +186,7 @@ def user_suite(path: str | Path) -> list[Expectation]:
         unknown = sorted(set(read) - _SUITE_KEYS)
         if unknown or "expectations" not in read:
             raise SuiteRefused.at(
-                "validate.suite", rule="a suite has name and expectations", got=sorted(read), remedy=_REMEDY
+                "validate.suite", rule="must have name and expectations", got=sorted(read), remedy=_REMEDY
             )
         read = read["expectations"]
     if not isinstance(read, list) or not read:
@@ -197,7 +199,7 @@ def user_suite(path: str | Path) -> list[Expectation]:
     if len(read) > _MOST_EXPECTATIONS:
         raise SuiteRefused.at(
             "validate.suite",
-            rule=f"at most {_MOST_EXPECTATIONS} expectations",
+            rule=f"must hold at most {_MOST_EXPECTATIONS} expectations",
             got=len(read),
             remedy="Keep those that matter.",
         )
@@ -214,7 +216,7 @@ def digest_of_suite(expectations: Iterable[Expectation]) -> str:
 def _shape_faults(place: int, item: object) -> Iterator[Fault]:
     field = f"validate.suite[{place}]"
     if not isinstance(item, dict):
-        yield Fault(field, "an expectation is an object with type and kwargs", _REMEDY, type(item).__name__)
+        yield Fault(field, "must be an object with type and kwargs", _REMEDY, type(item).__name__)
         return
     if not isinstance(item.get("type"), str):
         yield Fault(f"{field}.type", "must name an expectation", _REMEDY)
@@ -223,11 +225,11 @@ def _shape_faults(place: int, item: object) -> Iterator[Fault]:
     if not isinstance(item.get("description") or "", str):
         yield Fault(f"{field}.description", "must be text", _REMEDY)
     for key in sorted(set(item) - _EXPECTATION_KEYS):
-        yield Fault(f"{field}.{key}", "not known", "Remove it.")
+        yield Fault(f"{field}.{key}", "must be a known key", "Remove it.")
     if item.get("severity", "critical") != "critical":
         yield Fault(
             f"{field}.severity",
-            "every failed expectation stops the release",
+            "must not be given: every failed expectation stops the release",
             "Remove it, or remove the expectation.",
             repr(item["severity"]),
         )
@@ -249,23 +251,25 @@ def suite_faults(expectations: Sequence[Expectation], declared: Mapping[str, Col
         known = engine.kwargs_of(kind)
         if known is None:
             faults.append(
-                Fault(f"{field}.type", "not an expectation that can run here", "Use one for data frames.", repr(kind))
+                Fault(
+                    f"{field}.type", "must be an expectation that can run here", "Use one for data frames.", repr(kind)
+                )
             )
             continue
         before = len(faults)
         for setting in sorted(set(kwargs) - known):
-            faults.append(Fault(f"{field}.kwargs.{setting}", f"not a setting of {kind}", "Remove it."))
+            faults.append(Fault(f"{field}.kwargs.{setting}", f"must be a setting of {kind}", "Remove it."))
         for setting in sorted(set(kwargs) & known):
             faults.extend(setting_faults(f"{field}.kwargs.{setting}", setting, kwargs[setting]))
         if len(faults) == before:
             faults.extend(
-                Fault(f"{field}.kwargs.{setting}".rstrip("."), message, _REMEDY)
+                Fault(f"{field}.kwargs.{setting}".rstrip("."), as_rule(message), _REMEDY)
                 for setting, message in engine.settings_errors(kind, _without_condition(kwargs)).items()
             )
         faults.extend(
             Fault(
                 f"{field}.kwargs",
-                "expects something of a column that the spec does not read",
+                "must be about columns that the spec reads",
                 "Declare the column with a role other than identifier, or remove the expectation.",
                 repr(name),
             )

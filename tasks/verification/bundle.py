@@ -37,10 +37,11 @@ _GATES = {
 
 
 class KeyMissing(Refusal):
-    """There is no public key to check the signature with."""
+    """No public key was given to check the signature with."""
 
     code = "key-missing"
     kind = "integrity"
+    remedy = "Ask the publisher for the public key file."
 
 
 class ClaimBroken(Refusal):
@@ -48,6 +49,7 @@ class ClaimBroken(Refusal):
 
     code = "claim-broken"
     kind = "integrity"
+    remedy = "Do not rely on the release; ask its publisher."
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
     faults = approval_faults(predicate["approval"], content, claims.reviewers)
     names = [file["name"] for file in subject]
     if claims.bytes != {name: (folder / name).stat().st_size for name in names}:
-        faults.append(fault("manifest.json", "states other sizes than the files have"))
+        faults.append(fault("manifest.json", "must state the sizes that the files have"))
     tables, unreadable = read_published(folder, names, claims.stem, claims.roles, escape=claims.escape)
     faults += unreadable
     for suffix, table in tables.items():
@@ -124,15 +126,15 @@ def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -
         if key is None or not is_sound_key(key.public_bytes_raw()) or signing.key_id(key) != decision["key_id"]:
             faults.append(fault(field, "must name an Ed25519 public key and its id"))
         elif key.public_bytes_raw() in held:
-            faults.append(fault(field, "is made with a key that approved before; each reviewer counts once"))
+            faults.append(fault(field, "must not be made with a key that approved before: each reviewer counts once"))
         elif not _holds(key, decision, content):
             faults.append(fault(field, "must be signed over exactly this content and reason with its stated key"))
         else:
             held.add(key.public_bytes_raw())
     if approval["required"] != reviewers:
-        faults.append(fault("approval", "asks for another number of reviewers than the content that they signed"))
+        faults.append(fault("approval", "must ask for as many reviewers as the content that they signed"))
     if len(held) < approval["required"]:
-        faults.append(fault("approval", "fewer reviewers approved this content than were required"))
+        faults.append(fault("approval", "must be given by as many reviewers as were required"))
     return faults
 
 
@@ -185,7 +187,7 @@ def _claims(release: Mapping[str, Any]) -> Claims:
 def _broken(suffix: str, table: pa.Table, claims: Claims) -> Iterator[str]:
     """Yield what in one data file contradicts the manifest."""
     if table.num_rows != claims.records:
-        yield "has another number of records than the manifest says"
+        yield "must have as many records as the manifest says"
     yield from form_faults(suffix, table, claims.guarantee, claims.roles)
     if table.column_names == list(claims.roles):
         yield from claims.broken(table)

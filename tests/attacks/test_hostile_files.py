@@ -146,7 +146,7 @@ def test_a_key_that_stands_twice_is_refused(workplace: Workplace) -> None:
         workplace.spec_file.write_text(spoilt, encoding="utf-8")
         refused = typed("plan", workplace.spec_file)
         refused.require_refusal(2)
-        assert "no key twice" in refused.err
+        assert "must not hold a key twice" in refused.err
     spec = workplace.folder / "spec.json"
     spec.write_text(json.dumps(workplace.raw)[:-1] + ', "name": "other"}', encoding="utf-8")
     typed("plan", spec).require_refusal(2)

@@ -39,7 +39,9 @@ ACCOUNT = Account(dataset="survey", model="dp", limit=Fraction(1), adjacency="re
 
 SIGNED: dict[str, Callable[[Home], object]] = {
     "a key is withdrawn": lambda home: withdraw(open_records().log, "olga", reason="stolen", **HOW),
-    "a key is trusted": lambda home: trust(open_records().log, "eve", public("eve"), reason="hired", **HOW),
+    "must not have been trusted before: a key is for one name, and never again after its withdrawal": lambda home: (
+        trust(open_records().log, "eve", public("eve"), reason="hired", **HOW)
+    ),
     "a budget is opened": lambda home: open_account(
         open_records().log,
         Account(dataset="other", model="dp", limit=Fraction(1), adjacency="replace", unit="row", partition=None),
@@ -69,7 +71,7 @@ def test_an_older_database_is_refused_after(home: Home, happens: str) -> None:
     put_back()
     for command in (open_records, verify_everything):
         with pytest.raises(
-            LogAltered, match="is not the one that this home has seen: the log was cut short or replaced"
+            LogAltered, match="must be the one that this home has seen: the log was cut short or replaced"
         ):
             command()
 

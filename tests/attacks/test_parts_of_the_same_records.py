@@ -69,7 +69,7 @@ def test_who_writes_past_the_ledger_is_found(either_workplace: Workplace) -> Non
             claim = part_of(place)
             facts = {**claim.facts(), "attempt": 1}
             sheet.write(Action.RESERVED, run=f"r{place}", facts=facts, subjects=claim.subjects)
-    with pytest.raises(LedgerAltered, match="more was spent than its limit"):
+    with pytest.raises(LedgerAltered, match="must not be charged beyond its limit, and was"):
         ledger().verify()
 
 

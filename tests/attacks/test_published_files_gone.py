@@ -49,8 +49,8 @@ def test_one_that_is_gone_does_not_hide_one_that_was_replaced(bundle: Path) -> N
     with pytest.raises(RecordsDisagree) as caught:
         verify_everything(files=True)
     assert {fault.rule for fault in caught.value.faults} == {
-        "additional: it is not listed",
-        "the log says that a bundle was published here, and it is gone",
+        "must be listed; it was added",
+        "must hold the bundle that the log says was published here; it is gone",
     }
 
 

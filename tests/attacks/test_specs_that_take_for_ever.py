@@ -125,14 +125,16 @@ def test_measured_margins_that_take_for_ever_are_refused(
     number = {"role": "confidential", "type": "integer", "domain": [0, 10]}
     workplace.raw["source"]["columns"] |= {"wealth": number, "debt": number}
     with_dimensions(workplace, many, margins="measured", margin_share="1/2", **settings)
-    require_one_fault(workplace, "protect.0.totals", "sets of dimensions, levels and measures multiply to at most")
+    require_one_fault(
+        workplace, "protect.0.totals", "must be fewer: sets of dimensions x levels x measures must be at most"
+    )
 
 
 def test_a_table_of_too_many_margins_is_refused(workplace: Workplace) -> None:
     names = [f"d{place}" for place in range(16)]
     margins = [margin for size in range(16) for margin in itertools.combinations(names, size)][: MOST_MARGINS + 1]
     with_dimensions(workplace, 16, totals=margins)
-    require_one_fault(workplace, "protect.0.totals", f"a table has at most {MOST_MARGINS:,} margins")
+    require_one_fault(workplace, "protect.0.totals", f"must form at most {MOST_MARGINS:,} margins")
 
 
 class Counted(str):
@@ -163,12 +165,12 @@ def test_labels_of_a_hierarchy_are_compared_once_for_each_level(many: int) -> No
 def test_a_hierarchy_of_very_many_levels_is_refused(workplace: Workplace) -> None:
     many = 100_000
     text = "".join(f"{value}{f';{label}' * many};*\n" for value, label in (("North", "a"), ("South", "b")))
-    with pytest.raises(SpecRefused, match="line 1: at most 1,000 levels"):
+    with pytest.raises(SpecRefused, match="line 1: must have at most 1,000 levels"):
         parse_arx_hierarchy(text)
     (workplace.folder / "regions.csv").write_text(text, encoding="utf-8")
     region = {"role": "quasi_identifier", "type": "nominal", "taxonomy": "regions.csv"}
     workplace.raw["source"]["columns"]["region"] = region
     refused = typed("plan", written(workplace))
     refused.require_refusal(2)
-    assert "source.columns.region.taxonomy: line 1: at most 1,000 levels" in refused.err
+    assert "source.columns.region.taxonomy: line 1: must have at most 1,000 levels" in refused.err
     assert "North" not in refused.err

@@ -149,7 +149,7 @@ def test_a_suite_of_any_length_is_refused_before_it_is_looked_at(workplace: Work
 
     one_more = {"type": "expect_column_values_to_match_regex", "kwargs": {"column": "region", "regex": "a"}}
     for suite, rule in (
-        ([at_most(step) for step in range(45_000)], "at most 500 expectations"),
+        ([at_most(step) for step in range(45_000)], "must hold at most 500 expectations"),
         ([matched(*["(a|b{1,9})*c{900}(x{1,900})"] * 20_000)], "at most 200 patterns"),
         ([matched(*["(a{1,500}b?){1,2}N"] * 200)] * 50, "at most 200 patterns"),
         ([matched(*["a"] * 200), one_more], "at most 200 patterns"),

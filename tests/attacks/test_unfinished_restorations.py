@@ -109,12 +109,15 @@ def test_a_refused_restoration_leaves_nothing_to_release_from(
     backup: Path, fresh: Callable[[str], Path], tmp_path: Path
 ) -> None:
     fresh("elsewhere")
-    with pytest.raises(RecordsDisagree, match="does not know of this publication"):
+    with pytest.raises(RecordsDisagree, match="must be a publication that the log knows of"):
         restore(backup, [tmp_path / "published"])
     assert refused_all() == dict.fromkeys(ATTEMPTS, "restoration-unfinished")
     # It can be looked at, and whoever checks is reminded.
     assert "olga" in people(existing_records(looking=True).log)
-    with pytest.raises(RecordsDisagree, match="a restoration was begun and not completed"):
+    with pytest.raises(
+        RecordsDisagree,
+        match="must be gone before anything is decided, spent or published here: a restoration was not completed",
+    ):
         verify_everything()
 
 

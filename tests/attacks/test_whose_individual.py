@@ -105,7 +105,7 @@ def test_the_command_says_which_column_it_must_be(workplace: Workplace) -> None:
     ended = typed("run", workplace.write_spec())
     ended.require_refusal(5)
     assert "other-unit" in ended.err
-    assert "count individuals by person_id" in " ".join(ended.err.split())
+    assert "must be person_id, by which the releases" in " ".join(ended.err.split())
 
 
 @pytest.mark.parametrize("change", [{}, {"source": "s2", "values": "v2"}, {"edition": "2026-11"}], ids=str)

@@ -129,7 +129,7 @@ def test_a_worker_that_dies_while_it_draws_ends_the_run_and_the_next_one_draws_a
     workplace: Workplace, cluster: Cluster, point: str
 ) -> None:
     told = on_the_cluster(workplace, cluster, point)
-    with pytest.raises(DrawnBefore, match="nothing is drawn twice"):
+    with pytest.raises(DrawnBefore, match="must not draw twice, and a worker was lost while it drew"):
         run(workplace)
     whole(workplace)
     assert workplace.public_files() == []

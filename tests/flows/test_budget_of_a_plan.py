@@ -46,7 +46,7 @@ def test_a_release_without_epsilon_needs_no_budget(workplace: Workplace) -> None
     ("budget", "rule"),
     [
         ({"epsilon": "2"}, r"budget\.dataset refused: a release under dp spends a budget"),
-        ({"dataset": "survey"}, r"budget\.epsilon refused: needed; the mechanisms spend 3/2"),
+        ({"dataset": "survey"}, r"budget\.epsilon refused: must be given; the mechanisms spend 3/2"),
         ({"dataset": "survey", "epsilon": "1"}, r"budget\.epsilon refused: the mechanisms spend 3/2 together, got 1"),
     ],
 )

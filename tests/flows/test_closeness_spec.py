@@ -73,29 +73,31 @@ def test_no_other_measure_may(measure: str) -> None:
         return
     families = {"records": measure_names("records"), "tables": measure_names("cells")}
     judged = " or ".join(name for name, measures in families.items() if measure in measures)
-    assert rule == f"measures {judged}, and the output is groups of records"
+    assert rule == f"needs {judged}, and the output is groups of records"
 
 
 def test_a_measure_of_groups_is_refused_elsewhere() -> None:
-    assert rule_of(gated(GOOD, "closeness_ratio")) == "measures groups of records"
-    assert rule_of(gated(GOOD, "p_percent")) == "measures tables"
+    assert rule_of(gated(GOOD, "closeness_ratio")) == "needs groups of records"
+    assert rule_of(gated(GOOD, "p_percent")) == "needs tables"
     exact = {"mechanism": "table", "dimensions": ["injury"], "model": "k_anon", "k": 5}
     table = {**TABLE, "protect": [exact], "budget": {}}
-    assert rule_of(gated(table, "closeness_ratio")) == "measures groups of records, and the output is a table"
-    assert rule_of(gated(table, "mean_change")) == "measures records, and the output is a table"
-    assert rule_of(gated(DP, "closeness_ratio")).startswith("is not public")
+    assert rule_of(gated(table, "closeness_ratio")) == "needs groups of records, and the output is a table"
+    assert rule_of(gated(table, "mean_change")) == "needs records, and the output is a table"
+    assert rule_of(gated(DP, "closeness_ratio")).startswith(
+        "must be public: whether a release appears would otherwise tell about the confidential data"
+    )
 
 
 def test_closeness_protects_rows() -> None:
     source = {**GOOD["source"], "unit": "person"}
     [fault] = faults_of(source=source)
     assert fault.field == "source.unit"
-    assert fault.rule == "closeness under t_close protects rows; a unit with several rows has no guarantee"
+    assert fault.rule == "must be row: closeness under t_close protects rows, and a unit with several has no guarantee"
 
 
 def test_groups_are_not_published_as_sdmx() -> None:
     [fault] = faults_of(publish={"path": "out", "formats": ["parquet", "sdmx"]})
-    assert (fault.field, fault.rule) == ("publish.formats", "sdmx is for tables")
+    assert (fault.field, fault.rule) == ("publish.formats", "must not include sdmx where the output is not a table")
 
 
 def test_every_mechanism_says_how_it_is_judged() -> None:

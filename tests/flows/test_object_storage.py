@@ -158,11 +158,11 @@ def test_a_destination_that_cannot_be_used_stops_the_run_before_it_draws_and_a_r
                 release(workplace)
     elif failure == "nobody there":
         use_store(monkeypatch, nowhere())
-        with pytest.raises(StoreUnreachable, match="does not answer"):
+        with pytest.raises(StoreUnreachable, match="must be in a store that answers"):
             release(workplace)
     else:
         bucket.client.delete_bucket(Bucket=bucket.name)
-        with pytest.raises(StoreRefused, match="the bucket does not exist"):
+        with pytest.raises(StoreRefused, match="must be in a bucket that exists in this store"):
             release(workplace)
         bucket.client.create_bucket(Bucket=bucket.name)
     assert actions() == ["FAILED"]
@@ -197,7 +197,7 @@ def test_an_audit_fails_when_a_store_on_record_cannot_be_asked(
     above = place_of(bucket.address())
 
     use_store(monkeypatch, nowhere())
-    with pytest.raises(RecordsDisagree, match="does not answer") as caught:
+    with pytest.raises(RecordsDisagree, match="must be in a store that answers") as caught:
         verify_everything([above])
     assert len(caught.value.faults) == 2  # what was asked for, and what is on record
 

@@ -161,7 +161,7 @@ def test_releases_of_the_same_records_add_up_without_acknowledgement_until_nothi
     assert EXIT_CODES[caught.kind] == 5
     assert actions()[events:] == ["PLANNED", "LOOKED", "INGESTED", "VALIDATED", "REFUSED"]
     assert budget_of() == ("2", "0", ["published", "published"])
-    assert "the dp account of survey has 0 of 2 left" in str(caught)
+    assert "must not exceed what the dp account of survey has left, 0 of 2" in str(caught)
 
 
 def test_newer_records_of_the_same_people_are_charged_to_the_same_account(workplace: Workplace) -> None:
@@ -231,7 +231,9 @@ def test_fewer_records_than_a_block_are_refused_before_anything_is_reserved(work
 def test_a_gate_that_looks_at_the_data_is_no_valid_spec(workplace: Workplace, measure: str) -> None:
     make_private(workplace)
     workplace.raw["gates"].append({"measure": measure, "max": 1})
-    with pytest.raises(SpecRefused, match="whether a release appears would tell") as caught:
+    with pytest.raises(
+        SpecRefused, match="must be public: whether a release appears would otherwise tell about the confidential data"
+    ) as caught:
         release(workplace)
     assert [fault.field for fault in caught.value.faults] == ["gates.1.measure"]
     assert EXIT_CODES[caught.value.kind] == 2

@@ -115,7 +115,7 @@ def test_a_mechanism_that_promises_something_else_than_planned_is_refused(
 
     monkeypatch.setitem(MECHANISMS, name, replace(mechanism, protect=promising_more))
     caught = refused(workplace, PromiseDiffers)
-    assert "something else than was planned" in str(caught)
+    assert "must make the promise that was planned" in str(caught)
 
 
 def test_only_the_formats_asked_for_are_published(workplace: Workplace) -> None:

@@ -23,15 +23,15 @@ def refused(workplace: Workplace, run: dict[str, str]) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("run", "field", "rule"),
     [
-        ({"engine": "dask"}, "run.address", "needed with engine: dask"),
-        ({"address": "tcp://10.0.0.1:8786"}, "run.address", "only a Dask cluster"),
+        ({"engine": "dask"}, "run.address", "must be given with engine: dask"),
+        ({"address": "tcp://10.0.0.1:8786"}, "run.address", "must not be given without a Dask cluster"),
         ({"engine": "dask", "address": "10.0.0.1"}, "run.address", "tcp:// or tls://"),
         ({"engine": "dask", "address": "tcp://user@host:1"}, "run.address", "tcp:// or tls://"),
         ({"engine": "spark"}, "run.engine", "must be 'local' or 'dask'"),
         ({"memory": "much"}, "run.memory", "match pattern"),
         ({"memory": "0 GB"}, "run.memory", "match pattern"),
         ({"memory": "99 MB"}, "run.memory", "at least 100 MB"),
-        ({"workers": "2"}, "run.workers", "unknown key"),
+        ({"workers": "2"}, "run.workers", "must be a known key"),
     ],
 )
 def test_a_run_that_does_not_fit_together_is_refused(
@@ -63,7 +63,7 @@ class TestWhatNeedsAllRecordsTogether:
 
     def test_a_suite_of_the_users_own_is_refused(self, workplace: Workplace, run: dict[str, str], field: str) -> None:
         workplace.raw["validate"] = {"suite": "suite.json"}
-        assert "a suite of your own" in refused(workplace, run)[field]
+        assert "suite, which may ask about all records together" in refused(workplace, run)[field]
 
     def test_a_gate_on_pairs_of_records_is_refused(self, workplace: Workplace, run: dict[str, str], field: str) -> None:
         workplace.raw["gates"] = [{"measure": "record_linkage", "max": 0.1}]
@@ -75,7 +75,7 @@ def test_a_table_with_more_cells_than_the_limit_holds_is_refused(workplace: Work
     columns = workplace.raw["source"]["columns"]
     columns["region"]["categories"] = [f"region {place}" for place in range(500)]
     columns["education"]["categories"] = [f"level {place}" for place in range(500)]
-    assert "cells of the table alone" in refused(workplace, {"memory": "100 MB"})["run.memory"]
+    assert "must be enough for the cells of the table" in refused(workplace, {"memory": "100 MB"})["run.memory"]
 
 
 @pytest.mark.parametrize("run", [DASK, LIMIT, {**DASK, **LIMIT}])

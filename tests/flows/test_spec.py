@@ -60,7 +60,7 @@ def test_paths_on_the_command_line_win_and_are_relative_to_the_present_folder(
 
 @pytest.mark.parametrize(
     ("path", "rule"),
-    [("${NOT_SET}/x.parquet", "variable that is not set"), ("gs://bucket/x", "must begin with s3://")],
+    [("${NOT_SET}/x.parquet", "must name a variable that is set"), ("gs://bucket/x", "must begin with s3://")],
 )
 def test_paths_that_cannot_be_resolved_are_refused(path: str, rule: str, tmp_path: Path) -> None:
     file = tmp_path / "spec.yaml"

@@ -188,7 +188,10 @@ def test_under_differential_privacy_only_public_measures_decide_whether_a_releas
         else:
             (fault,) = faults_of(raw)
             assert fault.field == "gates.0.measure"
-            assert "whether a release appears would tell" in fault.rule
+            assert (
+                "must be public: whether a release appears would otherwise tell about the confidential data"
+                in fault.rule
+            )
             assert "Gate on expected_error" in fault.remedy
 
 
@@ -203,7 +206,7 @@ def test_a_setting_that_is_a_number_or_a_word_gets_one_rule(k: object, rule: str
 @pytest.mark.parametrize("named", [..., "magic", None, 3, ["probabilistic_k_anonymity"]])
 def test_a_spec_must_name_a_mechanism_that_exists(named: object) -> None:
     (fault,) = faults_of(changed("protect/0/mechanism", named))
-    assert fault.rule == f"must be one of {', '.join(MECHANISMS)}"
+    assert fault.rule == f"must have an operator out of{', '.join(MECHANISMS)}"
 
 
 def test_no_fault_of_a_unit_a_gate_or_a_mechanism_hides_another() -> None:
@@ -259,7 +262,7 @@ def test_an_unknown_key_may_have_any_name(key: str) -> None:
 
 def test_a_key_of_another_section_is_not_offered_again() -> None:
     (fault,) = faults_of(changed("protect/0/epsilon", "1"))
-    assert (fault.rule, fault.remedy) == ("unknown key", "Remove it.")
+    assert (fault.rule, fault.remedy) == ("must be a known key", "Remove it.")
 
 
 @pytest.mark.parametrize("raw", [None, [], "text", 3])

@@ -157,13 +157,13 @@ def test_gates_on_totals_are_those_of_tables_that_show_any(form: Form) -> None:
     assert form.send(protection=EXACT, sums=[]).promise == "k_anon, k = 2, no noise"
     form.description["tables"]["k_anon"]["gates"] = [{"measure": "largest_share", "max": 0.9}]
     assert form.refusal(protection=EXACT, sums=[]) == {
-        "data.tables.k_anon.gates": "every gate judges totals, and the table shows none"
+        "data.tables.k_anon.gates": "must include a gate that judges something other than totals: the table shows none"
     }
 
 
 def test_a_protection_whose_limits_the_description_does_not_set_cannot_be_chosen(form: Form) -> None:
     del form.description["tables"]["k_anon"]
-    rule = "the data description sets no limits for such tables, so none can be asked for"
+    rule = "must be set in the data description before such a table can be asked for"
     assert form.refusal(protection=EXACT) == {"data.tables.k_anon": rule}
     del form.description["tables"]
     assert form.refusal() == {"data.tables.dp": rule}
@@ -174,13 +174,13 @@ def test_a_protection_whose_limits_the_description_does_not_set_cannot_be_chosen
     [
         ([noisy()], {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
         ({"dp": noisy(), "exact": noisy()}, {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
-        ({"dp": {**noisy(), "k": 3}}, {"data.tables.dp": "has gates, no other key"}),
-        ({"dp": [noisy()]}, {"data.tables.dp": "has gates, no other key"}),
+        ({"dp": {**noisy(), "k": 3}}, {"data.tables.dp": "must have gates, no other key"}),
+        ({"dp": [noisy()]}, {"data.tables.dp": "must have gates, no other key"}),
         ({"dp": {}}, {"data.tables.dp.gates": "at least one gate"}),
         ({"dp": {"gates": []}}, {"data.tables.dp.gates": "at least one gate"}),
         (
             {"dp": {"gates": [{"measure": "privacy_loss", "min": 2, "max": 1}]}},
-            {"data.tables.dp.gates.0.min": "not above max"},
+            {"data.tables.dp.gates.0.min": "must not exceed max"},
         ),
         ({"dp": {"gates": [3]}}, {"data.tables.dp.gates.0": "must hold keys and values"}),
     ],
@@ -231,21 +231,24 @@ def test_a_refused_run_is_named_so_and_its_message_has_code_and_reason(form: For
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        ({"dimensions": ["income"]}, {"dimensions": "a dimension has categories"}),
+        ({"dimensions": ["income"]}, {"dimensions": "must have categories"}),
         ({"sums": ["height"]}, {"sums": "must be a declared column that is not an identifier or weight"}),
         ({"count": False, "sums": []}, {"count": "a table has at least one figure"}),
         ({"protection": {**PRIVATE, "epsilon": "0"}}, {"protection.epsilon": "must be above 0"}),
         (
             {"protection": {**PRIVATE, "rows_per_unit": 2}},
-            {"protection.rows_per_unit": "not used where the unit is a row"},
+            {"protection.rows_per_unit": "must not be given where the unit is a row"},
         ),
-        ({"formats": ["sdmx"]}, {"formats": "sdmx stands beside parquet or csv, which `penstock verify` reads"}),
-        ({"formats": ["csv", "csv"]}, {"formats": "no format twice"}),
+        (
+            {"formats": ["sdmx"]},
+            {"formats": "must list parquet or csv beside sdmx, which `penstock verify` does not read"},
+        ),
+        ({"formats": ["csv", "csv"]}, {"formats": "must not list a format twice"}),
         (
             {"reviewers": 2, "reviewer_names": ["anna"]},
             {"reviewer_names": "must be different people, at least as many as must approve"},
         ),
-        ({"reviewer_names": ["anna"]}, {"reviewers": "0 asks nobody, but names are given"}),
+        ({"reviewer_names": ["anna"]}, {"reviewers": "must be 1 or 2 where names are given: 0 asks nobody"}),
     ],
 )
 def test_a_fault_names_the_field_of_the_form(form: Form, fields: dict[str, Any], named: dict[str, str]) -> None:
@@ -264,7 +267,7 @@ def test_a_fault_of_the_data_description_names_its_key(form: Form) -> None:
 
 def test_a_data_description_may_allow_less_than_the_form_asks(form: Form) -> None:
     form.description["budget"]["epsilon"] = "1/2"
-    assert form.refusal() == {"data.budget.epsilon": "the mechanisms spend 1 together"}
+    assert form.refusal() == {"data.budget.epsilon": "must be at least 1, what the mechanisms spend together"}
 
 
 def test_what_is_said_elsewhere_may_not_stand_in_the_data_description_too(form: Form) -> None:

@@ -75,7 +75,7 @@ def test_a_measure_of_groups_has_a_docstring_and_no_value_for_records(name):
     assert "Limits" in documented
     assert "Source" in documented
     columns, declared = {"x": np.arange(4.0)}, {"x": number()}
-    with pytest.raises(MeasureUndefined, match="judges groups with buckets, not records"):
+    with pytest.raises(MeasureUndefined, match="needs groups with buckets; the output is records"):
         measure(name)(columns, columns, declared)
 
 

@@ -24,10 +24,10 @@ def bucket_promise(**changes):
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"mechanism": "table"}, "only groups of closeness can be re-checked, got 'table'"),
+        ({"mechanism": "table"}, "must be closeness for groups to be re-checked, got 'table'"),
         ({"method": "ranked"}, "method and output must be those of the model of closeness, got 'ranked'"),
-        ({"method": ["buckets"]}, "method and output must be"),
-        ({"output": "generalised"}, "method and output must be"),
+        ({"method": ["buckets"]}, "must be a method of the model of closeness, with its output"),
+        ({"output": "generalised"}, "must be a method of the model of closeness, with its output"),
         ({"k": 1}, "k refused: a whole number of at least 2, got 1"),
         ({"k": "4"}, "k refused: a whole number of at least 2, got '4'"),
         ({"k": True}, "k refused: a whole number of at least 2, got True"),
@@ -67,7 +67,7 @@ def test_several_columns_need_to_know_how(several):
 def test_a_promise_about_no_column_refuses():
     made = Made(("income",))
     del made.source["income"]
-    with pytest.raises(RecheckImpossible, match="must be about a confidential column"):
+    with pytest.raises(RecheckImpossible, match="must include a confidential column, which the promise is about"):
         made.checks()
 
 

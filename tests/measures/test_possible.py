@@ -128,7 +128,7 @@ def test_a_gate_on_the_border_is_kept_and_one_beyond_is_told_why() -> None:
     [fault] = impossible(gates, swap(), DECLARED)
     assert (fault.field, fault.got) == ("gates.3.max", "0.19")
     assert fault.rule == (
-        "average_risk is never below 0.2, because of groups of 3 to 5 records; nothing could keep this limit"
+        "must allow what can happen: average_risk is never below 0.2, because of groups of 3 to 5 records"
     )
 
 
@@ -142,5 +142,5 @@ def test_facts_that_are_public_decide_about_public_gates() -> None:
         ("gates.privacy_loss", "0.5"),
         ("gates.expected_error", "3"),
     ]
-    assert found[0].remedy == "Spend less, or allow more."
-    assert found[1].remedy == "Allow more for count, or spend more epsilon."
+    assert found[0].remedy == "Spend less, or raise the limit."
+    assert found[1].remedy == "Raise the limit, or spend more epsilon."

@@ -314,7 +314,10 @@ def test_what_is_found_names_columns_and_no_values():
 @pytest.mark.parametrize(
     ("guarantee", "rule"),
     [
-        (promise("idp", epsilon="1"), "guarantee.model refused: only prob_k, k_anon, dp can be re-checked, got 'idp'"),
+        (
+            promise("idp", epsilon="1"),
+            "guarantee.model refused: must be one of prob_k, k_anon, dp to be re-checked, got 'idp'",
+        ),
         (promise("prob_k", method="mdav_id", k=3), "one of mdav_swap, ir_swap, got 'mdav_id'"),
         (promise("k_anon", k=3), "one of mdav_id, got None"),
         (promise("prob_k", method="ir_swap", k=3), "whole number of at least 2, got None"),
@@ -334,7 +337,7 @@ def test_a_promise_that_cannot_be_rechecked_refuses(guarantee, rule):
 def test_a_promise_about_no_column_refuses():
     output = Swapped()
     output.declared = {name: column for name, column in DECLARED.items() if column.role != "confidential"}
-    with pytest.raises(RecheckImpossible, match="must be about a column"):
+    with pytest.raises(RecheckImpossible, match="must include one that the promise is about"):
         output.failed()
 
 

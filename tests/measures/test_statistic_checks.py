@@ -354,5 +354,5 @@ def test_a_secret_account_that_is_incomplete_is_refused(name):
 def test_a_group_too_small_for_its_figures_is_refused():
     release = Release("within cells")
     release.original = {name: values[:6] for name, values in release.original.items()}
-    with pytest.raises(RecheckImpossible, match="every group has enough records"):
+    with pytest.raises(RecheckImpossible, match="must have enough records in every group for its figures"):
         release.checks()

@@ -231,14 +231,16 @@ def test_a_check_that_the_guarantee_names_must_be_run():
 def test_a_table_of_an_unknown_mechanism_is_refused():
     made = Made()
     made.parameters["mechanism"] = "chart"
-    with pytest.raises(RecheckImpossible, match="only tables of table, statistics can be re-checked, got 'chart'"):
+    with pytest.raises(
+        RecheckImpossible, match="must be one of table, statistics for a table to be re-checked, got 'chart'"
+    ):
         made.checks()
 
 
 def test_a_table_of_another_model_is_refused():
     made = Made()
     made.guarantee = made.guarantee.model_copy(update={"model": "prob_k"})
-    with pytest.raises(RecheckImpossible, match="of a table one of dp, bdp, idp, k_anon"):
+    with pytest.raises(RecheckImpossible, match="must be one of dp, bdp, idp, k_anon for a table"):
         made.checks()
 
 
@@ -356,14 +358,17 @@ def test_a_secret_account_with_gaps_is_refused(values):
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        (lambda made: made.original.update(wage=made.original["wage"][:-1]), "as many values of it in every column"),
+        (
+            lambda made: made.original.update(wage=made.original["wage"][:-1]),
+            "must have at least one record, and as many values in every column",
+        ),
         (lambda made: made.original.clear(), "at least one record"),
         (lambda made: made.original.update({n: v[:0] for n, v in made.original.items()}), "at least one record"),
         (lambda made: made.original.pop("region"), "with its declared categories"),
         (lambda made: made.declared.pop("region"), "with its declared categories"),
         (lambda made: made.declared.update(region=made.declared["kind"]), "with its declared categories"),
-        (lambda made: made.original["region"].__setitem__(0, -1), "every record has a declared category"),
-        (lambda made: made.original["wage"].__setitem__(0, np.nan), "every record has a value"),
+        (lambda made: made.original["region"].__setitem__(0, -1), "must have a declared category in every record"),
+        (lambda made: made.original["wage"].__setitem__(0, np.nan), "must have a value in every record"),
         (lambda made: made.original.pop("wage"), "a numeric column of the records"),
         (lambda made: made.declared.pop("wage"), "a numeric column of the records"),
         (lambda made: made.declared.update(wage=made.declared["kind"]), "a numeric column of the records"),
@@ -372,14 +377,17 @@ def test_a_secret_account_with_gaps_is_refused(values):
         (lambda made: made.settled["steps"].update(wage="1/3"), "a power of two"),
         (lambda made: made.settled["steps"].update(wage="0"), "a power of two"),
         (lambda made: made.settled["steps"].update(wage=str(Fraction(1, 2**49))), "not too fine"),
-        (lambda made: made.parameters.update(bounds={"wage": [{"domain": [1, 2]}]}), "and their cells"),
+        (
+            lambda made: made.parameters.update(bounds={"wage": [{"domain": [1, 2]}]}),
+            "must be bounds inside the declared domain, with their cells",
+        ),
         (
             lambda made: made.parameters.update(bounds={"wage": [{"cells": {"age": ["a"]}, "domain": [1, 2]}]}),
-            "and their cells",
+            "must be bounds inside the declared domain, with their cells",
         ),
         (
             lambda made: made.parameters.update(bounds={"wage": [{"cells": {"kind": ["z"]}, "domain": [1, 2]}]}),
-            "and their cells",
+            "must be bounds inside the declared domain, with their cells",
         ),
         (
             lambda made: made.parameters.update(bounds={"wage": [{"cells": {"kind": ["a"]}, "domain": [1, 9]}]}),

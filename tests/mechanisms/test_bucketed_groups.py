@@ -129,7 +129,7 @@ def test_counts_must_add_up_to_the_buckets(bucket):
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -1e151])
 def test_coordinates_without_a_finite_square_are_refused_here_too(wrong):
-    with pytest.raises(ValueMissing, match="every coordinate is a number of size up to"):
+    with pytest.raises(ValueMissing, match="must hold only numbers of size up to"):
         bucketed_groups(np.array([[0.0], [1.0], [2.0], [wrong]]), BUCKET, COUNTS)
 
 

@@ -188,11 +188,11 @@ def test_infeasible_requests_name_what_can_be_done() -> None:
     with pytest.raises(ClosenessInfeasible) as refusal:
         protect(columns, declared, params(t="11/10", k=5), seeded(1))
     assert refusal.value.code == "closeness-infeasible"
-    assert refusal.value.faults[0].remedy == "Nearest that can be done: t = 1.25 with k = 5."
+    assert refusal.value.faults[0].remedy == "Use t = 1.25 with k = 5."
     protect(columns, declared, params(t="5/4", k=5), seeded(1))
     with pytest.raises(ClosenessInfeasible) as refusal:
         protect(columns, declared, params(t="3/2", k=6), seeded(1))
-    assert refusal.value.faults[0].remedy == "Nearest that can be done: k = 5 with t = 3/2."
+    assert refusal.value.faults[0].remedy == "Use k = 5 with t = 3/2."
 
 
 def test_a_small_bucket_makes_large_groups() -> None:

@@ -158,32 +158,35 @@ def test_the_nearest_bound_that_can_be_kept_is_named() -> None:
     told = refusal(10, 5, t=Fraction(11, 10)).faults[0]
     assert (told.field, told.got) == ("t", "'11/10'")
     assert told.rule.endswith("in every bucket of income")
-    assert told.remedy == "Nearest that can be done: t = 1.25 with k = 5."
+    assert told.remedy == "Use t = 1.25 with k = 5."
     assert group_number([5, 5], 5, Fraction(125, 100)) == 2
     assert group_number([5, 5], 5, Fraction(124, 100)) is None
 
 
 def test_on_a_coarse_grid_the_next_step_is_named() -> None:
     told = refusal(10, 5, t=Fraction(11, 10), steps=10).faults[0]
-    assert told.remedy == "Nearest that can be done: t = 1.3 with k = 5."
+    assert told.remedy == "Use t = 1.3 with k = 5."
 
 
 def test_the_nearest_group_size_is_named_where_two_groups_do_not_fit() -> None:
     told = refusal(12, 9, t=Fraction(3, 2)).faults[0]
-    assert told.remedy == "Nearest that can be done: k = 6 with t = 3/2."
+    assert told.remedy == "Use k = 6 with t = 3/2."
 
 
 def test_the_nearest_epsilon_is_named_where_epsilon_was_asked_for() -> None:
     told = refusal(10, 5, epsilon=Fraction(1, 10), t=Fraction(11, 10)).faults[0]
     assert told.field == "epsilon"
-    assert told.remedy == "Nearest that can be done: epsilon = 0.23 with k = 5."
+    assert told.remedy == "Use epsilon = 0.23 with k = 5."
 
 
 def test_a_smaller_bound_with_fewer_buckets_is_named_too() -> None:
     told = refusal(4, 2, t=Fraction(2)).faults[0]
-    assert told.remedy == "Nearest that can be done: t = 1.99 with k = 2."
+    assert told.remedy == "Use t = 1.99 with k = 2."
     assert group_number([2, 2], 2, Fraction(199, 100)) == 2
 
 
 def test_where_nothing_can_be_done_it_says_so() -> None:
-    assert refusal(3, 2, t=Fraction(3, 2)).faults[0].remedy == "No setting near these can be kept."
+    assert (
+        refusal(3, 2, t=Fraction(3, 2)).faults[0].remedy
+        == "Choose another k or coarser settings; none near these works."
+    )

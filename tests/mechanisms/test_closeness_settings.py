@@ -38,18 +38,43 @@ def test_sound_settings_have_no_fault() -> None:
 @pytest.mark.parametrize(
     ("declared", "settings", "field", "rule"),
     [
-        (ONE, {}, "epsilon", "either epsilon or t"),
-        (ONE, {"epsilon": "1", "t": "2"}, "epsilon", "either epsilon or t"),
-        (ONE, {"t": "1"}, "t", "t = e^epsilon above 1 and at most 100"),
-        (ONE, {"t": "101"}, "t", "t = e^epsilon above 1 and at most 100"),
-        (ONE, {"epsilon": "0"}, "epsilon", "t = e^epsilon above 1 and at most 100"),
-        (ONE, {"epsilon": "4.61"}, "epsilon", "t = e^epsilon above 1 and at most 100"),
-        (ONE, {"epsilon": "1000000"}, "epsilon", "t = e^epsilon above 1 and at most 100"),
-        (ONE, {"method": "ranked", "epsilon": "1"}, "epsilon", "not used under ranked"),
-        (ONE, {"method": "ranked", "t": "2"}, "t", "not used under ranked"),
-        (TWO, {"t": "2"}, "several", "needed for more than one confidential column"),
-        (ONE, {"t": "2", "several": "joint"}, "several", "not used for one confidential column"),
-        (TWO, {"method": "ranked", "several": "each"}, "several", "not used under ranked"),
+        (ONE, {}, "epsilon", "must be given, or else t, but not both"),
+        (ONE, {"epsilon": "1", "t": "2"}, "epsilon", "must be given, or else t, but not both"),
+        (
+            ONE,
+            {"t": "1"},
+            "t",
+            "must give a must give a must give a must give a must give a t = e^epsilon above 1 and at most 100",
+        ),
+        (
+            ONE,
+            {"t": "101"},
+            "t",
+            "must give a must give a must give a must give a must give a t = e^epsilon above 1 and at most 100",
+        ),
+        (
+            ONE,
+            {"epsilon": "0"},
+            "epsilon",
+            "must give a must give a must give a must give a must give a t = e^epsilon above 1 and at most 100",
+        ),
+        (
+            ONE,
+            {"epsilon": "4.61"},
+            "epsilon",
+            "must give a must give a must give a must give a must give a t = e^epsilon above 1 and at most 100",
+        ),
+        (
+            ONE,
+            {"epsilon": "1000000"},
+            "epsilon",
+            "must give a must give a must give a must give a must give a t = e^epsilon above 1 and at most 100",
+        ),
+        (ONE, {"method": "ranked", "epsilon": "1"}, "epsilon", "must not be given under ranked"),
+        (ONE, {"method": "ranked", "t": "2"}, "t", "must not be given under ranked"),
+        (TWO, {"t": "2"}, "several", "must be given for more than one confidential column"),
+        (ONE, {"t": "2", "several": "joint"}, "several", "must not be given for one confidential column"),
+        (TWO, {"method": "ranked", "several": "each"}, "several", "must not be given under ranked"),
         (
             ONE,
             {"method": "ranked", "output": "permuted"},
@@ -63,13 +88,13 @@ def test_sound_settings_have_no_fault() -> None:
             "needs a quasi_identifier: groups are of records that outsiders know",
         ),
         ({"age": AGE}, {"t": "2"}, "method", "needs a confidential column"),
-        ({**ONE, "group": AGE}, {"t": "2"}, "columns.group", "the output has a column of this name"),
-        ({**ONE, "records": AGE}, {"t": "2"}, "columns.records", "the output has a column of this name"),
+        ({**ONE, "group": AGE}, {"t": "2"}, "columns.group", "must not have the name of a column of the output"),
+        ({**ONE, "records": AGE}, {"t": "2"}, "columns.records", "must not have the name of a column of the output"),
         (
             {**TWO, "group_cause": AGE},
             {"t": "2", "several": "each"},
             "columns.group_cause",
-            "the output has a column of this name",
+            "must not have the name of a column of the output",
         ),
         (
             {"age": AGE, "income": INCOME.model_copy(update={"outside": "clamp"})},
@@ -87,13 +112,13 @@ def test_sound_settings_have_no_fault() -> None:
             {"age": AGE, "cause": CAUSE.model_copy(update={"categories": ("a | b", "c")})},
             {"t": "2"},
             "columns.cause.categories",
-            "no category and no concept contains |, which parts categories in labels",
+            "must not contain | in a category or concept, because it parts categories in labels",
         ),
         (
             {"age": AGE, "step": Column(role="confidential", type="ordinal", categories=("up to", "b"))},
             {"t": "2"},
             "columns.step.categories",
-            "no category contains the word to, which joins the ends of a range in labels",
+            "must not contain the word to, because it joins the ends of a range in labels",
         ),
         (
             {
@@ -107,7 +132,7 @@ def test_sound_settings_have_no_fault() -> None:
             },
             {"t": "2"},
             "columns.cause.categories",
-            "no category lies above another, because a label that names it would mean both",
+            "must not list a concept above another category, because a label that names it would mean both",
         ),
         (
             {
@@ -190,7 +215,7 @@ def test_who_decides_is_told_the_number_of_groups_before_any_row_is_read() -> No
     assert "it will be refused" in " ".join(expect(params(t="11/10"), ONE, 10))
     assert "it will be refused" in " ".join(expect(params(t="50"), ONE, 10))
     assert "as categories allow; unequal ones" in " ".join(expect(params(t="2"), {"age": AGE, "cause": CAUSE}, 300))
-    assert "With equal buckets, groups of 6 work" in " ".join(expect(params(t="2"), ONE, None))
+    assert "With equal buckets, groups of 6 records are large enough" in " ".join(expect(params(t="2"), ONE, None))
     assert "the factor is 4" in " ".join(expect(params(t="2", several="each"), TWO, None))
 
 

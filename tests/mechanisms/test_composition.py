@@ -215,14 +215,16 @@ def test_a_promise_of_the_account_s_model_that_says_nothing_there_is_refused() -
     ],
 )
 def test_a_dp_charge_that_another_model_cannot_count_is_refused_there(spent: str, account: str) -> None:
-    with pytest.raises(NotCountable, match=f"says something under {MODEL_OF[account]} {account}"):
+    with pytest.raises(
+        NotCountable, match=f"must be one under which a promise says something about{MODEL_OF[account]} {account}"
+    ):
         total([charge(1, spent)], account)
 
 
 def test_another_unit_is_refused_in_both_directions() -> None:
-    with pytest.raises(NotCountable, match="the unit of the account, individual, got 'row'"):
+    with pytest.raises(NotCountable, match="must be the unit of the account, individual, got 'row'"):
         total([charge(1)], unit="individual")
-    with pytest.raises(NotCountable, match="the unit of the account, row, got 'individual'"):
+    with pytest.raises(NotCountable, match="must be the unit of the account, row, got 'individual'"):
         total([charge(1, unit="individual")], unit="row")
 
 

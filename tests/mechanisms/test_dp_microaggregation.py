@@ -203,8 +203,13 @@ def test_the_promise_names_what_it_rests_on():
 
 
 REFUSED = {
-    "add_remove": (params(adjacency="add_remove"), {"age": AGE}, "adjacency", "only replace is proven"),
-    "no column": (params(), {"id": Column(role="identifier")}, "columns", "at least one column"),
+    "add_remove": (
+        params(adjacency="add_remove"),
+        {"age": AGE},
+        "adjacency",
+        "must be replace: one record more can make one block more, which shows, so no other adjacency is proven",
+    ),
+    "no column": (params(), {"id": Column(role="identifier")}, "columns", "must be at least one"),
     "weight": (params(), {"age": AGE, "w": Column(role="weight")}, "columns.w.role", "no declared bounds"),
     "missing": (
         params(),
@@ -212,16 +217,21 @@ REFUSED = {
         "columns.c.missing",
         "must be refuse",
     ),
-    "natural for two": (params(order="natural"), {"a": AGE, "b": AGE}, "order", "natural is for one column"),
+    "natural for two": (
+        params(order="natural"),
+        {"a": AGE, "b": AGE},
+        "order",
+        "must not be natural for several columns",
+    ),
     "snake of marginals": (params(order="snake", mode="marginals"), {"a": AGE}, "order", "natural for marginals"),
     "too many corners": (
         params(order="corners_in_turn"),
         {f"c{i}": AGE for i in range(9)},
         "order",
-        "at most 8 columns",
+        "must not be used for more than 8 columns",
     ),
-    "a share missing": (params(shares={"a": "1"}), {"a": AGE, "b": AGE}, "shares", "one for each of a, b"),
-    "a share of 0": (params(shares={"a": "1", "b": "0"}), {"a": AGE, "b": AGE}, "shares", "each above 0"),
+    "a share missing": (params(shares={"a": "1"}), {"a": AGE, "b": AGE}, "shares", "must be one for each of a, b"),
+    "a share of 0": (params(shares={"a": "1", "b": "0"}), {"a": AGE, "b": AGE}, "shares", "must each be above 0"),
     "shares above 1": (params(shares={"a": "1", "b": "1"}), {"a": AGE, "b": AGE}, "shares", "add up to 1"),
 }
 
@@ -263,9 +273,9 @@ def test_bounds_cannot_come_from_the_data():
 
 
 def test_fewer_records_than_k_are_refused():
-    with pytest.raises(TooFewRecords, match="fewer records"):
+    with pytest.raises(TooFewRecords, match="must not exceed the number of records"):
         protect({"age": np.arange(4)}, {"age": AGE}, params(k=5), seeded(1))
-    with pytest.raises(TooFewRecords, match="fewer records"):
+    with pytest.raises(TooFewRecords, match="must not exceed the number of records"):
         settle(params(k="auto"), {"age": AGE}, 0)
 
 

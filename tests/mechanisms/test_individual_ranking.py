@@ -71,7 +71,7 @@ def test_only_the_last_block_is_larger(n, k, expected):
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_values_that_are_not_finite_are_refused(wrong):
-    with pytest.raises(ValueMissing, match="every value is a finite number"):
+    with pytest.raises(ValueMissing, match="must hold only finite numbers"):
         individual_ranking(np.array([1.0, wrong, 2.0]), 2, seeded(1))
 
 

@@ -111,7 +111,7 @@ def test_fewer_points_than_k_are_refused_without_telling_how_many():
 def test_coordinates_without_a_finite_square_are_refused(wrong):
     cloud = np.zeros((5, 2))
     cloud[3, 1] = wrong
-    with pytest.raises(ValueMissing, match="every coordinate is a number of size up to"):
+    with pytest.raises(ValueMissing, match="must hold only numbers of size up to"):
         mdav(cloud, 2)
 
 

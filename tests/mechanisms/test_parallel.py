@@ -21,7 +21,7 @@ def test_it_is_map_whatever_the_number_of_arguments(left: list[int], right: list
 def test_the_error_of_the_first_argument_that_fails_is_raised() -> None:
     def refuse(name: str) -> None:
         if name != "age":
-            raise ValueMissing.at(name, rule="no value may be missing", remedy="Complete it.")
+            raise ValueMissing.at(name, rule="must have a value in every record", remedy="Complete it.")
 
     with pytest.raises(ValueMissing, match="income refused"):
         in_parallel(refuse, ["age", "income", "savings"])

@@ -73,7 +73,7 @@ def test_formulas_can_be_read():
 
 
 def test_no_columns_are_refused():
-    with pytest.raises(SettingRefused, match="at least one column"):
+    with pytest.raises(SettingRefused, match="must be at least one"):
         points(COLUMNS, DECLARED, [], "domain")
 
 
@@ -83,7 +83,7 @@ def test_no_columns_are_refused():
         ("age", np.array([20.0, np.nan]), "a finite value in every record"),
         ("age", np.array([20.0, np.inf]), "a finite value in every record"),
         ("school", np.array([1, -1]), "a finite value in every record"),
-        ("region", np.array([1, -1]), "every record needs a category"),
+        ("region", np.array([1, -1]), "must have a category in every record"),
     ],
 )
 def test_a_missing_value_has_no_place(name, values, rule):

@@ -96,7 +96,9 @@ def test_k_by_column_is_for_confidential_columns_of_ir_swap_and_never_below_k():
     }
     for method in ("mdav_id", "mdav_swap"):
         found = refused(Params(method=method, k=5, k_by_column={"income": 9}), DECLARED)
-        assert "under MDAV they carry no guarantee" in found["k_by_column.income"]
+        assert (
+            "must not be given under MDAV, where groups of one column carry no guarantee" in found["k_by_column.income"]
+        )
 
 
 ALLOWED = {
@@ -222,8 +224,8 @@ def test_ir_swap_counts_only_records_with_a_value():
     [
         ({"wages": np.zeros(6)}, SettingRefused, "columns.wages refused: a column must be declared"),
         ({"age": None, "income": None}, ColumnMissing, r"(?s)age refused: a declared column.*income refused"),
-        ({"age": np.zeros(5, dtype=int)}, ColumnTypeWrong, "one value a record in every column"),
-        ({"age": np.zeros((6, 1), dtype=int)}, ColumnTypeWrong, "one value a record in every column"),
+        ({"age": np.zeros(5, dtype=int)}, ColumnTypeWrong, "must have one value per record in every column"),
+        ({"age": np.zeros((6, 1), dtype=int)}, ColumnTypeWrong, "must have one value per record in every column"),
         ({"age": np.array(list("abcdef"))}, ColumnTypeWrong, "age refused: an array of numbers, got '<U1'"),
         ({"age": np.full(6, 1.5)}, ColumnTypeWrong, "age refused: whole numbers only"),
         ({"age": np.full(6, 121)}, ValueOutsideDomain, "age refused: every value lies in the declared domain"),
@@ -231,7 +233,7 @@ def test_ir_swap_counts_only_records_with_a_value():
         ({"income": np.full(6, np.nan)}, ValueMissing, "income refused: no value may be missing"),
         ({"weight": np.full(6, np.nan)}, ValueMissing, "weight refused: no value may be missing"),
         ({"region": np.full(6, -1)}, ValueMissing, "region refused: no value may be missing"),
-        ({"region": np.full(6, "W")}, ValueOutsideDomain, "region refused: every value must be a declared category"),
+        ({"region": np.full(6, "W")}, ValueOutsideDomain, "region refused: must hold declared categories only"),
     ],
 )
 def test_columns_that_are_not_as_declared_are_refused_without_quoting_them(changes, refusal, message):

@@ -121,7 +121,7 @@ def test_no_word_is_an_answer_too() -> None:
 
 def test_a_release_refuses_a_seed_and_every_stream_of_it() -> None:
     for source in (seeded(1), *seeded(1).streams(2)):
-        with pytest.raises(SeedRefused, match="operating system only") as refused:
+        with pytest.raises(SeedRefused, match="must come from the operating system for a release") as refused:
             require_system(source)
         assert refused.value.kind == "spec"
 

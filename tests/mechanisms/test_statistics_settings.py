@@ -153,8 +153,11 @@ BAD = {
         idp(acknowledges=[]),
         r"acknowledges refused: .*bounds nothing of what the size of the noise reveals.*Add \[idp\]",
     ),
-    "dp that acknowledges": (params(acknowledges=["idp"]), r"acknowledges refused: dp relaxes nothing"),
-    "units under idp": (idp(rows_per_unit=2), r"rows_per_unit refused: not proven under idp, got 2"),
+    "dp that acknowledges": (params(acknowledges=["idp"]), r"acknowledges refused: must be empty under dp"),
+    "units under idp": (
+        idp(rows_per_unit=2),
+        r"rows_per_unit refused: must not be given under idp, where it is not proven, got 2",
+    ),
     "shares of other figures": (params(shares={"income_mean": "1"}), r"shares refused: one for each of income_median"),
     "shares beyond 1": (params(shares={"income_median": "3/2"}), r"shares refused: must add up to 1 exactly, got 3/2"),
     "a share of nothing": (
@@ -176,7 +179,7 @@ BAD = {
     ),
     "a median with a share": (
         params(figures=[{**MEDIAN, "share": "1/2"}]),
-        r"figures.0.share refused: not used by median, got 1/2",
+        r"figures.0.share refused: must not be given for median, got 1/2",
     ),
     "a statistic of nothing": (
         params(figures=[MEDIAN, {"statistic": "mean"}]),
@@ -196,7 +199,7 @@ BAD = {
     ),
     "a count under idp": (
         idp(figures=[COUNT, MEDIAN]),
-        r"figures.0.statistic refused: the size of every group is public under from_D",
+        r"figures.0.statistic refused: must not be count under from_D",
     ),
     "a figure twice": (
         params(figures=[MEDIAN, MEDIAN]),
@@ -261,7 +264,7 @@ def test_a_group_with_the_name_of_a_figure_is_refused(name):
 def test_too_many_groups_are_refused():
     wide = {f"g{i}": Column(role="quasi_identifier", type="nominal", categories=tuple("abcdefgh")) for i in range(7)}
     (found,) = refused(params(groups=list(wide)), declared_with(**wide))
-    assert found.startswith("groups refused: at most 2^20 groups, got 2,097,152 groups")
+    assert found.startswith("groups refused: must form at most 2^20 groups, got 2,097,152 groups")
 
 
 def test_all_faults_are_found_at_once():

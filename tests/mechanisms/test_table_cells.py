@@ -137,7 +137,7 @@ def test_large_values_in_different_cells_are_not_refused():
 
 def test_a_table_of_too_many_cells_is_refused():
     column = np.zeros(1, np.int64)
-    with pytest.raises(SettingRefused, match=r"dimensions refused: a table has at most 2\^24 cells, got '4096 x 4097'"):
+    with pytest.raises(SettingRefused, match=r"dimensions refused: must form at most 2\^24 cells, got '4096 x 4097'"):
         build_cells({"a": column, "b": column}, (2**12, 2**12 + 1), {})
 
 

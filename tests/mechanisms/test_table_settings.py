@@ -246,5 +246,5 @@ def test_no_bounds_no_individual_noise() -> None:
 
 
 def test_protect_refuses_settings_with_a_fault_before_it_looks_at_data() -> None:
-    with pytest.raises(SettingRefused, match="epsilon refused: needed under dp"):
+    with pytest.raises(SettingRefused, match="epsilon refused: must be given under dp"):
         mechanism.protect({}, DECLARED, table(epsilon=None), seeded(1))

@@ -136,7 +136,7 @@ def test_all_that_is_above_is_bounded_together() -> None:
     assert Taxonomy.faults(diamonds(690)) == []
     for large in ({**chain, "1413": ["1412"]}, diamonds(720), {**chain, **{f"s{n}": ["1400"] for n in range(10)}}):
         (fault,) = Taxonomy.faults(large)
-        assert "at most 1,000,000 others above them in all" in fault.rule
+        assert "at most 1,000,000 concepts above others in all" in fault.rule
         with pytest.raises(SettingRefused):
             Taxonomy(large)
 
@@ -155,21 +155,24 @@ def test_a_taxonomy_cannot_be_changed_from_outside_and_is_equal_by_content_and_o
 @pytest.mark.parametrize(
     ("parents", "rules"),
     [
-        ({"a": ["r"], "b": ["r"], "r": [], "c": ["q"]}, ["every parent is a concept itself"]),
+        ({"a": ["r"], "b": ["r"], "r": [], "c": ["q"]}, ["must have every parent as a concept"]),
         ({"a": ["r"], "b": ["r"], "r": [], "s": []}, ["exactly one concept"]),
         ({"a": ["r"], "b": ["r"], "r": ["s"], "s": ["r"]}, ["exactly one concept", "above itself"]),
         ({"a": ["r"], "b": ["r"], "r": [], "x": ["y"], "y": ["x", "r"]}, ["above itself"]),
         ({"a": ["r", "a"], "b": ["r"], "r": []}, ["its own parent"]),
-        ({"a": ["r", "r"], "b": ["r"], "r": []}, ["no parent twice"]),
+        ({"a": ["r", "r"], "b": ["r"], "r": []}, ["must not list a parent twice"]),
         ({"a": ["r"], "r": []}, ["at least two leaves"]),
         ({"r": []}, ["at least two leaves"]),
         ({}, ["exactly one concept", "at least two leaves"]),
-        ({"": ["r"], "b": ["r"], "r": []}, ["text and not empty"]),
-        ({" ": ["r"], "b": ["r"], "r": []}, ["text and not empty"]),
-        ({1: ["r"], "b": ["r"], "r": []}, ["text and not empty"]),
-        ({"a": [None], "b": ["r"], "r": []}, ["also of a parent"]),
-        ({"a": "r", "b": ["r"], "r": []}, ["parents are a list"]),
-        ({"a": None, "b": ["r"], "r": [""]}, ["parents are a list", "also of a parent"]),
+        ({"": ["r"], "b": ["r"], "r": []}, ["text that is not empty"]),
+        ({" ": ["r"], "b": ["r"], "r": []}, ["text that is not empty"]),
+        ({1: ["r"], "b": ["r"], "r": []}, ["text that is not empty"]),
+        ({"a": [None], "b": ["r"], "r": []}, ["must name parents by text that is not empty"]),
+        ({"a": "r", "b": ["r"], "r": []}, ["must give parents as a list"]),
+        (
+            {"a": None, "b": ["r"], "r": [""]},
+            ["must give parents as a list", "must name parents by text that is not empty"],
+        ),
     ],
 )
 def test_what_is_no_taxonomy_is_refused_with_every_reason(parents: Any, rules: list[str]) -> None:

@@ -65,7 +65,7 @@ def refused_everywhere(error: type[Refusal], match: str) -> None:
         assert caught.value.kind == "integrity"
 
 
-UNKNOWN = "the log does not know of this publication"
+UNKNOWN = "must be a publication that the log knows of"
 
 
 def test_a_sound_home_is_told_in_numbers(checked: Home, public_folder: Path) -> None:
@@ -148,7 +148,7 @@ def test_without_its_runs_a_home_still_verifies_and_bundles_show_that_the_log_wa
     assert verify_everything()["events"] == 2
     assert disagreements(public_folder) == [
         (str(second), UNKNOWN),
-        (str(second), "saw another event 3: the log was cut short or replaced since"),
+        (str(second), "must have seen the same event 3: the log was cut short or replaced since"),
     ]
     assert verify_everything([first])["manifests"] == 1
 
@@ -164,16 +164,18 @@ def test_a_manifest_signed_by_another_key_is_found(small: Home, public_folder: P
 def test_a_manifest_signed_again_by_the_home_is_found(small: Home, public_folder: Path) -> None:
     bundle = publish(small, public_folder)
     sealed_by(bundle, small.signing_key())
-    replaced = (str(bundle), "its manifest is not the one that was published")
+    replaced = (str(bundle), "must have the manifest that was published")
     assert disagreements() == [replaced, (str(bundle), UNKNOWN)]
     sealed_by(bundle, small.signing_key(), 1, "ab" * 32)
-    assert disagreements()[2:] == [(str(bundle), "saw another event 1: the log was cut short or replaced since")]
+    assert disagreements()[2:] == [
+        (str(bundle), "must have seen the same event 1: the log was cut short or replaced since")
+    ]
 
 
 def test_a_manifest_of_another_release_is_found(small: Home, public_folder: Path) -> None:
     bundle, other = publish(small, public_folder), publish(small, public_folder)
     shutil.copy2(other / "manifest.json", bundle / "manifest.json")
-    assert disagreements() == [(str(bundle), "its manifest is not the one that was published")]
+    assert disagreements() == [(str(bundle), "must have the manifest that was published")]
 
 
 def as_folder(path: Path) -> None:
@@ -227,7 +229,7 @@ def test_a_manifest_that_cannot_be_read_is_found(
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("penstock.records.bundle.bundle.manifest_of", denied)
-    assert disagreements() == [(str(bundle), "its manifest cannot be read (Permission denied)")]
+    assert disagreements() == [(str(bundle), "must have a manifest that can be read (Permission denied)")]
 
 
 def test_a_bundle_that_is_not_there_is_listed_and_no_failure(small: Home, public_folder: Path) -> None:
@@ -253,7 +255,7 @@ def test_a_bundle_that_the_log_does_not_know_is_found_where_it_is_looked_for(sma
 def test_a_folder_that_is_not_there_is_not_passed_over(small: Home, tmp_path: Path, public_folder: Path) -> None:
     publish(small, public_folder)
     (tmp_path / "file").touch()
-    rule = "is no folder, so nothing in it was checked"
+    rule = "must be a folder; nothing in it was checked"
     for mistyped in (tmp_path / "pubic", tmp_path / "file"):
         assert disagreements(public_folder, mistyped) == [(str(mistyped), rule)]
 
@@ -377,7 +379,7 @@ def test_a_decision_that_the_reviewer_did_not_sign_is_found(checked: Home, chang
         changes = {**changes, "public_key": public("sven").public_bytes_raw().hex(), "signature": signature}
     action, facts = forged(**changes)
     event = log.append(action, run="r1", actor="maker", facts=facts, occurred=NOW)
-    assert disagreements() == [(f"event {event.seq}", "the signature of the reviewer does not hold")]
+    assert disagreements() == [(f"event {event.seq}", "must carry the signature of its reviewer, and does not")]
 
 
 def test_all_disagreements_are_listed(small: Home, public_folder: Path) -> None:

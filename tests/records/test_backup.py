@@ -186,7 +186,7 @@ def test_a_release_after_the_backup_refuses_its_restoration(
     back_up(tmp_path / "backup")
     publish(Home.located(), published)
     elsewhere()
-    with pytest.raises(RecordsDisagree, match="does not know of this publication"):
+    with pytest.raises(RecordsDisagree, match="must be a publication that the log knows of"):
         restore(tmp_path / "backup", [published])
 
 

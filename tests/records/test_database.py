@@ -66,8 +66,8 @@ def test_a_reader_sees_one_state_while_a_writer_commits_on_postgresql(postgres_h
         ("sqlite:///file:x?uri=true", "plain path"),
         ("sqlite:////folder?/x.db", "plain path"),
         ("sqlite+aiosqlite:///x.db", "plain path"),
-        ("postgresql+asyncpg://user:canary@host/x", "the driver of PostgreSQL is psycopg"),
-        ("postgresql+nonsense://user:canary@host/x", "the driver of PostgreSQL is psycopg"),
+        ("postgresql+asyncpg://user:canary@host/x", "must use the driver psycopg for PostgreSQL"),
+        ("postgresql+nonsense://user:canary@host/x", "must use the driver psycopg for PostgreSQL"),
     ],
 )
 def test_a_database_that_cannot_hold_records_is_refused(home: Home, url: str, rule: str) -> None:

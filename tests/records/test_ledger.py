@@ -161,7 +161,7 @@ def test_a_claim_that_cannot_be_counted_is_refused(home: Home, changes: dict[str
 
 
 def test_a_data_set_without_an_account_of_the_model_is_refused(records: Records) -> None:
-    with pytest.raises(AccountMissing, match=r"has no account of model idp, got 'income'\. Open one:") as caught:
+    with pytest.raises(AccountMissing, match=r"must have an account of model idp, got 'income'. Open one:") as caught:
         reserve(records, "r1", model="idp", adjacency="from_D")
     assert (caught.value.code, caught.value.kind) == ("account-missing", "budget")
     with pytest.raises(AccountMissing, match="got 'wages'"):
@@ -172,14 +172,16 @@ def test_dp_counts_in_the_other_accounts_also_in_those_opened_later(records: Rec
     for other in (IDP, BDP):
         open_account(records.log, other, officer(), **HOW)
     raise_limit(records.log, "income", "dp", Fraction(9), officer(), **HOW)
-    with pytest.raises(BudgetExceeded, match="the idp account of income has 1 of 1 left") as caught:
+    with pytest.raises(
+        BudgetExceeded, match="must not exceed what the idp account of income has left, 1 of 1"
+    ) as caught:
         reserve(records, "r1")  # one record added or removed is half of one replaced
     assert len(caught.value.faults) == 1
     reserve(records, "r1", epsilon=Fraction(1, 2))
     with pytest.raises(BudgetExceeded) as caught:
         reserve(records, "r2", epsilon=Fraction(2, 3))
     assert [fault.rule.split()[1] for fault in caught.value.faults] == ["idp", "bdp"]
-    with pytest.raises(BudgetExceeded, match="the idp account of income has 0 of 1 left"):
+    with pytest.raises(BudgetExceeded, match="must not exceed what the idp account of income has left, 0 of 1"):
         reserve(records, "r2", model="idp", adjacency="from_D", epsilon=THIRD)
     reserve(records, "r2", model="bdp", adjacency="bootstrap_add_remove", epsilon=Fraction(1, 2))
 
@@ -187,9 +189,9 @@ def test_dp_counts_in_the_other_accounts_also_in_those_opened_later(records: Rec
 def test_a_dp_release_that_another_account_cannot_count_is_refused(records: Records) -> None:
     open_account(records.log, account(dataset="wages", adjacency="presence"), officer(), **HOW)
     open_account(records.log, account(dataset="wages", model="idp", adjacency="from_D"), officer(), **HOW)
-    with pytest.raises(NotCountable, match="a promise that says something under idp from_D"):
+    with pytest.raises(NotCountable, match="must be one under which a promise says something about idp from_D"):
         reserve(records, "r1", dataset="wages", adjacency="presence")
-    with pytest.raises(NotCountable, match="the unit of the account, row"):
+    with pytest.raises(NotCountable, match="must be the unit of the account, row"):
         reserve(records, "r1", unit="individual", whose="person_id")
     assert states(records) == states(records, "wages") == []
 
@@ -348,7 +350,7 @@ def test_releases_that_share_a_column_overlap_if_one_is_a_table(records: Records
 def test_the_same_records_have_no_second_budget_under_another_name(records: Records, outcome: str) -> None:
     open_account(records.log, account(dataset="wages"), officer(), **HOW)
     released(records, "r1", claim(), outcome)
-    message = "these records are counted under income, got 'wages'. Use that name"
+    message = "must be the name under which these records are counted: income, got 'wages'. Use that name"
     with pytest.raises(SourceElsewhere, match=message) as caught:
         reserve(records, "r2", dataset="wages")
     assert (caught.value.code, caught.value.kind) == ("source-elsewhere", "budget")

@@ -97,7 +97,7 @@ def test_an_account_opened_later_must_cover_what_was_spent(records: Records) -> 
     with pytest.raises(AccountRefused, match="epsilon refused: is less than the data set has spent already, got '1'"):
         opened(records, model="idp", adjacency="from_D")
     opened(records, model="idp", adjacency="from_D", limit=Fraction(2))
-    with pytest.raises(NotCountable, match="the unit of the account, individual"):
+    with pytest.raises(NotCountable, match="must be the unit of the account, individual"):
         opened(records, model="bdp", adjacency="bootstrap_replace", unit="individual")
 
 
@@ -115,14 +115,16 @@ def test_a_limit_is_only_ever_raised_and_the_rest_of_the_account_stays(records: 
 @pytest.mark.parametrize(("dataset", "model"), [("wages", "dp"), ("income", "idp"), ("income", "prob_k")])
 def test_what_was_not_opened_cannot_be_raised(records: Records, dataset: str, model: str) -> None:
     opened(records)
-    with pytest.raises(AccountRefused, match=f"dataset refused: has no account of model {model}, got '{dataset}'"):
+    with pytest.raises(
+        AccountRefused, match=f"dataset refused: must have an account of model {model}, got '{dataset}'"
+    ):
         raise_limit(records.log, dataset, model, Fraction(2), officer(), **HOW)
 
 
 @pytest.mark.parametrize(
     "signer",
     [officer("mallory", owner="mallory"), officer("olga", owner="mallory"), officer("mallory", owner="olga")],
-    ids=["not trusted", "the key of another", "the name of another"],
+    ids=["not trusted", "the key of another", "must not have the name of a figure"],
 )
 def test_only_a_trusted_officer_sets_a_limit_and_with_the_own_key(records: Records, signer: Any) -> None:
     opened(records)

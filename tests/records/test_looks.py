@@ -193,7 +193,7 @@ def test_a_limit_that_nobody_signed_is_found(records: Records) -> None:
     with records.log.transaction() as pen:
         sheet = WritingSheet(pen, actor="canary", now=HOW["now"])
         sheet.write(Action.LOOKS_LIMITED, run="-", facts=forged, subjects=["dataset income"])
-    with pytest.raises(LedgerAltered, match="the signature of the officer does not hold"):
+    with pytest.raises(LedgerAltered, match="must carry the signature of its officer, and does not"):
         records.ledger.verify()
 
 

@@ -101,10 +101,10 @@ def test_processes_that_open_it_together_all_succeed(either_home: Home, now: dat
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (f"INSERT INTO {VERSION_TABLE} VALUES ('0001')", "penstock_schema must hold one version, and was altered"),
-        (f"DELETE FROM {VERSION_TABLE}", "penstock_schema must hold one version, and was altered"),
-        (f"UPDATE {VERSION_TABLE} SET version_num = '9999'", "its schema is 9999, newer than this version of Penstock"),
-        ("DROP TABLE ledger_tails", "ledger_tails was removed"),
+        (f"INSERT INTO {VERSION_TABLE} VALUES ('0001')", "must hold one version in penstock_schema, which was altered"),
+        (f"DELETE FROM {VERSION_TABLE}", "must hold one version in penstock_schema, which was altered"),
+        (f"UPDATE {VERSION_TABLE} SET version_num = '9999'", "this version of Penstock knows; 9999 is newer"),
+        ("DROP TABLE ledger_tails", "must hold ledger_tails, which was removed"),
     ],
 )
 def test_a_schema_that_no_step_made_is_refused_and_left_as_it_is(either_home: Home, change: str, message: str) -> None:

@@ -245,7 +245,7 @@ def test_what_the_guarantee_lists_as_secret_is_not_in_the_public_report() -> Non
 @pytest.mark.parametrize("parameters", [{"seed": 1}, {"parts": [{"k": 2}, {"Order-of-rows": 3}]}])
 def test_a_secret_among_the_parameters_stops_the_public_report(parameters: dict[str, object]) -> None:
     guarantee = facts.GUARANTEE.model_copy(update={"parameters": parameters})
-    with pytest.raises(SecretInReport, match="listed as secret by the guarantee itself") as refused:
+    with pytest.raises(SecretInReport, match="must not be shown: the guarantee itself lists it as secret") as refused:
         public_report(facts.public(guarantee=guarantee))
     assert refused.value.kind == "integrity"
     assert len(refused.value.faults) == 1

@@ -198,7 +198,7 @@ def test_a_store_that_gives_back_something_else_gets_no_manifest(
         bucket.put(path.key, bytes(content))
 
     monkeypatch.setattr(object_store, "put_file", damaging)
-    with pytest.raises(UploadDamaged, match="what was sent") as caught:
+    with pytest.raises(UploadDamaged, match="must come back from the store as it was sent") as caught:
         places.install(staged, place, PUBLIC)
     assert (caught.value.code, caught.value.kind) == ("upload-damaged", "failure")
     assert places.manifest_at(place) is None
@@ -236,7 +236,7 @@ def test_a_store_that_denies_access_is_told(staged: Path, place: ObjectPath, mon
 def test_a_bucket_that_does_not_exist_is_told(staged: Path, bucket: Bucket) -> None:
     absent = ObjectPath("no-such-bucket", "public/release-1")
     for ask in (places.manifest_at, places.bundles_below, lambda place: places.install(staged, place, PUBLIC)):
-        with pytest.raises(StoreRefused, match="the bucket does not exist"):
+        with pytest.raises(StoreRefused, match="must be in a bucket that exists in this store"):
             ask(absent)
 
 
@@ -264,7 +264,7 @@ def test_a_store_that_stops_answering_is_told(
             return made
 
         monkeypatch.setattr(object_store, "create", then_silence)
-        with pytest.raises(StoreUnreachable, match="does not answer"):
+        with pytest.raises(StoreUnreachable, match="must be in a store that answers"):
             places.install(staged, place, PUBLIC)
     assert "manifest.json" not in "".join(bucket.keys())
 
@@ -294,7 +294,10 @@ def test_an_object_with_a_strange_name_is_never_written_to_disk(
 def test_an_object_whose_name_is_no_path_is_refused(staged: Path, place: ObjectPath, bucket: Bucket, name: str) -> None:
     places.install(staged, place, PUBLIC)
     bucket.put(f"{place.key}/{name}", b"1")
-    with pytest.raises(ObjectNameRefused, match="name is no path") as caught, places.at_hand(place):
+    with (
+        pytest.raises(ObjectNameRefused, match="must hold only objects whose names are paths") as caught,
+        places.at_hand(place),
+    ):
         pytest.fail("it was fetched")
     assert (caught.value.code, caught.value.kind) == ("object-name-refused", "integrity")
 

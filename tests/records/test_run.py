@@ -183,10 +183,10 @@ def test_names_cannot_leave_the_folder(home: Home, now: datetime, name: str) -> 
 @pytest.mark.parametrize("name", ["run.json", "lock", "outcome.json", "restarting"])
 def test_the_runs_own_names_are_taken(home: Home, now: datetime, name: str) -> None:
     with Run.begin(home, KEY, now=now) as run:
-        with pytest.raises(RunRefused, match="name is taken"):
+        with pytest.raises(RunRefused, match="must have a new name"):
             run.path(name)
         if name.endswith(".json"):
-            with pytest.raises(RunRefused, match="name is taken"):
+            with pytest.raises(RunRefused, match="must have a new name"):
                 run.commit(name.removesuffix(".json"), {})
 
 
@@ -194,7 +194,7 @@ def test_a_run_that_was_let_go_changes_nothing_more(home: Home, now: datetime) -
     with Run.begin(home, KEY, now=now) as run:
         pass
     for use in (lambda: run.commit("a", {}), run.restart, lambda: run.finish({})):
-        with pytest.raises(RunRefused, match="was let go"):
+        with pytest.raises(RunRefused, match="must still be held"):
             use()
     run.close()
 

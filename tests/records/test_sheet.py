@@ -131,7 +131,7 @@ def test_each_row_that_is_inserted_is_noticed(records: Records, either_home: Hom
 
 def test_the_rows_of_an_unknown_data_set_are_named(records: Records, either_home: Home) -> None:
     tamper(either_home, "INSERT INTO ledger_entries VALUES ('dataset new', 2)")
-    with pytest.raises(LedgerAltered, match="it holds a data set that is not in the ledger"):
+    with pytest.raises(LedgerAltered, match="must hold only data sets of the ledger"):
         records.ledger.verify()
 
 

@@ -26,7 +26,7 @@ def test_access_does_not_show_what_is_secret() -> None:
 @pytest.mark.parametrize("given", [{}, {"AWS_PROFILE": "default"}])
 def test_keys_must_be_set(missing: str, given: dict[str, str]) -> None:
     keys = {name: value for name, value in KEYS.items() if name != missing}
-    with pytest.raises(AccessRefused, match="both must be set") as caught:
+    with pytest.raises(AccessRefused, match="must both be set where a spec names an object store") as caught:
         access({**keys, **given, "AWS_REGION": "eu-west-1"})
     assert (caught.value.code, caught.value.kind) == ("store-access-refused", "failure")
     assert "canary" not in str(caught.value)
@@ -47,10 +47,22 @@ def test_http_is_taken_on_this_machine(endpoint: str) -> None:
 @pytest.mark.parametrize(
     ("endpoint", "rule"),
     [
-        ("http://canary.agency:9000", "http is for this machine only"),
-        ("http://10.0.0.1:9000", "http is for this machine only"),
-        ("http://127.0.0.1.canary.org", "http is for this machine only"),
-        ("http://localhost.canary.org", "http is for this machine only"),
+        (
+            "http://canary.agency:9000",
+            "must be https outside this machine: everybody on the way could read and change what is sent",
+        ),
+        (
+            "http://10.0.0.1:9000",
+            "must be https outside this machine: everybody on the way could read and change what is sent",
+        ),
+        (
+            "http://127.0.0.1.canary.org",
+            "must be https outside this machine: everybody on the way could read and change what is sent",
+        ),
+        (
+            "http://localhost.canary.org",
+            "must be https outside this machine: everybody on the way could read and change what is sent",
+        ),
         ("https://user:canary@host", "no more"),
         ("https://host/canary", "no more"),
         ("https://host?canary", "no more"),

@@ -193,7 +193,7 @@ def test_with_all_approvals_the_manifest_gets_their_signatures(asked: Job) -> No
 
 def test_one_refusal_refuses_the_run_and_its_reason_stays_in_the_log(asked: Job) -> None:
     take_decision(asked, **answer(asked, "anna", "refuse", "canary"))
-    with pytest.raises(ReviewerDeclined, match="refused by anna") as refused:
+    with pytest.raises(ReviewerDeclined, match="needs every reviewer; refused by anna") as refused:
         ask_reviewers(asked)
     assert (refused.value.code, refused.value.kind) == ("reviewer-declined", "approval")
     assert "canary" not in str(refused.value)
@@ -201,7 +201,7 @@ def test_one_refusal_refuses_the_run_and_its_reason_stays_in_the_log(asked: Job)
 
 def test_a_run_that_waited_too_long_is_refused(asked: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     move_clock(monkeypatch, FORTNIGHT + timedelta(seconds=1))
-    with pytest.raises(ApprovalExpired, match="did not decide in time") as refused:
+    with pytest.raises(ApprovalExpired, match="must not pass before the reviewers decide") as refused:
         ask_reviewers(asked)
     assert (refused.value.code, refused.value.kind) == ("approval-expired", "approval")
 

@@ -83,7 +83,9 @@ def test_a_table_that_is_not_close_is_noticed(signed: Signed, name: str) -> None
         records[0], records[1] = records[0] + records[1] - 1, 1
 
     signed.change(name, edited("records", concentrate))
-    assert broken(signed) == [(name, "has a group whose shares of buckets differ from the whole by a factor above 2")]
+    assert broken(signed) == [
+        (name, "must have groups whose shares of buckets differ from the whole by a factor of at most 2")
+    ]
 
 
 def test_a_factor_that_is_promised_a_hair_too_small_is_noticed(signed: Signed) -> None:
@@ -92,7 +94,7 @@ def test_a_factor_that_is_promised_a_hair_too_small_is_noticed(signed: Signed) -
     signed.promise(t=str(ratio))
     assert next(each for each in signed.verify() if each.name == "closeness").checked  # on the bound is inside
     signed.promise(t=str(ratio - Fraction(1, 10**30)))
-    rule = "has a group whose shares of buckets differ from the whole by a factor above "
+    rule = "must have groups whose shares of buckets differ from the whole by a factor of at most"
     assert [(name, found.startswith(rule)) for name, found in broken(signed)] == [(name, True) for name in FILES]
 
 
@@ -100,19 +102,37 @@ def test_a_factor_that_is_promised_a_hair_too_small_is_noticed(signed: Signed) -
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        (edited("records", lambda records: records.__setitem__(0, records[0] + 1)), "has groups of other sizes"),
-        (edited("records", lambda records: records.__setitem__(0, 0)), "has groups of other sizes"),
-        (edited("records", lambda records: records.__setitem__(0, -1)), "has groups of other sizes"),
-        (edited("records", lambda records: records.__setitem__(0, 2**62)), "has groups of other sizes"),
-        (edited("records", lambda records: records.__setitem__(0, None)), "has a group or a number of records"),
-        (edited("group", lambda groups: groups.__setitem__(0, 10**6)), "has other groups than the records"),
-        (edited("group", lambda groups: groups.__setitem__(0, None)), "has a group or a number of records"),
-        (lambda table: table.slice(3), "has other groups than the records"),
-        (lambda table: table.slice(1), "has groups of other sizes"),
-        (lambda table: table.slice(0, 0), "has other groups than the records"),
-        (lambda table: table.drop_columns("records"), "has other columns than the manifest lists"),
-        (lambda table: table.drop_columns("group"), "has other columns than the manifest lists"),
-        (lambda table: table.append_column("more", table["group"]), "has other columns than the manifest lists"),
+        (
+            edited("records", lambda records: records.__setitem__(0, records[0] + 1)),
+            "must have groups of the same sizes as the records",
+        ),
+        (
+            edited("records", lambda records: records.__setitem__(0, 0)),
+            "must have groups of the same sizes as the records",
+        ),
+        (
+            edited("records", lambda records: records.__setitem__(0, -1)),
+            "must have groups of the same sizes as the records",
+        ),
+        (
+            edited("records", lambda records: records.__setitem__(0, 2**62)),
+            "must have groups of the same sizes as the records",
+        ),
+        (
+            edited("records", lambda records: records.__setitem__(0, None)),
+            "must have whole numbers as groups and numbers of records",
+        ),
+        (edited("group", lambda groups: groups.__setitem__(0, 10**6)), "must have the groups of the records"),
+        (
+            edited("group", lambda groups: groups.__setitem__(0, None)),
+            "must have whole numbers as groups and numbers of records",
+        ),
+        (lambda table: table.slice(3), "must have the groups of the records"),
+        (lambda table: table.slice(1), "must have groups of the same sizes as the records"),
+        (lambda table: table.slice(0, 0), "must have the groups of the records"),
+        (lambda table: table.drop_columns("records"), "must have the columns that the manifest lists"),
+        (lambda table: table.drop_columns("group"), "must have the columns that the manifest lists"),
+        (lambda table: table.append_column("more", table["group"]), "must have the columns that the manifest lists"),
     ],
 )
 def test_a_table_that_does_not_bear_out_its_manifest_is_refused(
@@ -130,7 +150,7 @@ def one_label(labels: list[str]) -> None:
 
 def test_a_bucket_that_stands_twice_or_nowhere_in_a_group_is_noticed(signed: Signed) -> None:
     signed.change(FILES[0], edited("income", one_label))
-    assert broken(signed) == [(FILES[0], "has a bucket of a group twice")]
+    assert broken(signed) == [(FILES[0], "must not have a bucket of a group twice")]
 
     def merge(table: pa.Table) -> pa.Table:
         rows = table.to_pylist()
@@ -138,12 +158,12 @@ def test_a_bucket_that_stands_twice_or_nowhere_in_a_group_is_noticed(signed: Sig
         return pa.Table.from_pylist(rows[1:]).replace_schema_metadata(table.schema.metadata)
 
     signed.change(FILES[0], lambda table: merge(edited("income", lambda labels: labels.__setitem__(0, "x"))(table)))
-    assert "has a group in which a bucket does not occur" in [rule for _, rule in broken(signed)]
+    assert "must have every bucket in every group" in [rule for _, rule in broken(signed)]
 
 
 def test_a_row_without_a_bucket_is_noticed(signed: Signed) -> None:
     signed.change(FILES[0], edited("income", lambda labels: labels.__setitem__(0, None)))
-    assert broken(signed) == [(FILES[0], "has a row without a bucket")]
+    assert broken(signed) == [(FILES[0], "must have a bucket in every row")]
 
 
 def test_a_bucket_that_is_no_text_is_noticed(signed: Signed) -> None:
@@ -151,7 +171,7 @@ def test_a_bucket_that_is_no_text_is_noticed(signed: Signed) -> None:
         return table.set_column(1, "income", pa.array([[1]] * table.num_rows))
 
     signed.change(FILES[0], nest)
-    assert broken(signed) == [(FILES[0], "has a row without a bucket")]
+    assert broken(signed) == [(FILES[0], "must have a bucket in every row")]
 
 
 def test_a_number_that_is_none_is_noticed_in_csv(signed: Signed) -> None:
@@ -160,7 +180,7 @@ def test_a_number_that_is_none_is_noticed_in_csv(signed: Signed) -> None:
     lines[1] = lines[1].rpartition(",")[0] + ",many"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     signed.seal()
-    assert broken(signed) == [(FILES[1], "has a group or a number of records that is no whole number")]
+    assert broken(signed) == [(FILES[1], "must have whole numbers as groups and numbers of records")]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
@@ -169,31 +189,31 @@ def test_a_record_in_another_group_than_the_table_counts_is_noticed(signed: Sign
         groups[0] = groups[0] % max(groups) + 1
 
     signed.change(f"data{suffix}", edited("group", move))
-    assert broken(signed) == [(f"tables/buckets{suffix}", "has groups of other sizes than the records")]
+    assert broken(signed) == [(f"tables/buckets{suffix}", "must have groups of the same sizes as the records")]
 
 
 def test_groups_that_are_smaller_than_promised_are_noticed(signed: Signed) -> None:
     signed.promise(k=12)
-    assert broken(signed) == [(name, "has a group of fewer than 12 records") for name in FILES]
+    assert broken(signed) == [(name, "must not have a group of fewer than 12 records") for name in FILES]
 
 
 def test_a_table_without_the_guarantee_is_noticed(signed: Signed) -> None:
     signed.change(FILES[0], lambda table: table.replace_schema_metadata({GUARANTEE_KEY: b"{}"}))
-    assert broken(signed) == [(FILES[0], "carries another guarantee than the manifest")]
+    assert broken(signed) == [(FILES[0], "must carry the guarantee of the manifest")]
 
 
 @both_files
 def test_a_table_that_cannot_be_read_is_noticed(signed: Signed, name: str) -> None:
     (signed.folder / name).write_bytes(b'a,b\n1\n"' if name.endswith("csv") else b"PAR1 is not enough PAR1")
     signed.seal()
-    assert broken(signed) == [(name, "cannot be read")]
+    assert broken(signed) == [(name, "must be readable")]
 
 
 @both_files
 def test_a_table_that_is_missing_in_one_format_is_noticed(signed: Signed, name: str) -> None:
     (signed.folder / name).unlink()
     signed.seal()
-    assert broken(signed) == [("tables/buckets", "must be there in the same formats as the records")]
+    assert broken(signed) == [("tables/buckets", "must exist in the same formats as the records")]
 
 
 def test_a_table_that_is_missing_is_noticed(signed: Signed) -> None:
@@ -201,7 +221,7 @@ def test_a_table_that_is_missing_is_noticed(signed: Signed) -> None:
         (signed.folder / name).unlink()
     (signed.folder / "tables").rmdir()
     signed.seal()
-    assert broken(signed)[0] == ("bundle", "holds neither tables/buckets.parquet nor tables/buckets.csv")
+    assert broken(signed)[0] == ("bundle", "must hold tables/buckets.parquet or tables/buckets.csv")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +231,7 @@ def test_a_table_that_is_missing_is_noticed(signed: Signed) -> None:
 )
 def test_records_without_their_key_or_with_two_are_noticed_once(signed: Signed, change: Change) -> None:
     signed.change("data.csv", change)
-    assert broken(signed) == [("data.csv", "has other columns than the manifest lists")]
+    assert broken(signed) == [("data.csv", "must have the columns that the manifest lists")]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
@@ -219,7 +239,7 @@ def test_values_by_group_are_counted(house: House, tmp_path: Path, suffix: str) 
     signed = house.copy(tmp_path, "ranked")
     name = f"tables/values{suffix}"
     signed.change(name, lambda table: table.slice(1))
-    assert broken(signed) == [(name, "has groups of other sizes than the records")]
+    assert broken(signed) == [(name, "must have groups of the same sizes as the records")]
 
 
 def test_every_table_of_several_is_counted(house: House, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_the_draft_is_refused_until_its_unit_is_decided_and_then_it_is_a_spec(fi
     }
     raw = decided(raw)
     raw["protect"][0]["k"] = 5
-    with pytest.raises(SpecRefused, match="a unit with several rows has no guarantee"):
+    with pytest.raises(SpecRefused, match="protects rows, and a unit with several has no guarantee"):
         parse_spec(raw)
     raw["source"]["unit"] = "row"
     assert parse_spec(raw).unit is None
@@ -233,7 +233,7 @@ def test_a_rare_value_is_not_listed_whatever_was_told(about: Told, tmp_path: Pat
 
 
 def test_a_call_about_columns_that_the_data_lack_is_refused_with_each_of_them(file: Path) -> None:
-    with pytest.raises(RolesRefused, match="must be in the data") as refused:
+    with pytest.raises(RolesRefused, match="must name columns of the data only") as refused:
         draft_spec(file, roles_from_call("createSdcObj(keyVars = c('sex', 'Region'), excludeVars = 'nmae')"))
     assert [fault.got for fault in refused.value.faults] == ["'Region'", "'nmae'"]
 

@@ -316,9 +316,9 @@ def test_a_bare_list_is_read_and_cannot_pass_for_derived(tmp_path: Path) -> None
     ("content", "rule"),
     [
         ("{", "must be valid JSON"),
-        ('[{"type": "expect_column_to_exist", "kwargs": {"column": NaN}}]', "a number must be finite"),
-        ({}, "a suite has name and expectations"),
-        ({"name": "a", "expectations": [], "checks": []}, "a suite has name and expectations"),
+        ('[{"type": "expect_column_to_exist", "kwargs": {"column": NaN}}]', "must hold finite numbers only"),
+        ({}, "must have name and expectations"),
+        ({"name": "a", "expectations": [], "checks": []}, "must have name and expectations"),
         ([], "at least one expectation"),
         ({"name": "a", "expectations": {}}, "at least one expectation"),
         (3, "at least one expectation"),
@@ -346,26 +346,34 @@ def test_a_suite_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
 
 def test_a_suite_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "suite.json").write_bytes(b"\xff\xfe")
-    with pytest.raises(SuiteRefused, match="must be text in UTF-8"):
+    with pytest.raises(SuiteRefused, match="must have only names in UTF-8 below it"):
         user_suite(tmp_path / "suite.json")
 
 
 @pytest.mark.parametrize(
     ("wrong", "field", "rule"),
     [
-        (expectation("nothing"), "type", "not an expectation that can run here"),
-        (expectation("column_values_to_match_like_pattern", column="age", like_pattern="a"), "type", "not an"),
-        ({"type": "unexpected_rows_expectation", "kwargs": {"unexpected_rows_query": "x"}}, "type", "not an"),
-        (expectation("column_to_exist", column="age", columns="age"), "kwargs.columns", "not a setting of"),
+        (expectation("nothing"), "type", "must be an expectation that can run here"),
+        (
+            expectation("column_values_to_match_like_pattern", column="age", like_pattern="a"),
+            "type",
+            "must be an expectation",
+        ),
+        (
+            {"type": "unexpected_rows_expectation", "kwargs": {"unexpected_rows_query": "x"}},
+            "type",
+            "must be an expectation",
+        ),
+        (expectation("column_to_exist", column="age", columns="age"), "kwargs.columns", "must be a setting of"),
         (
             expectation("column_to_exist", column="age", result_format="COMPLETE"),
             "kwargs.result_format",
-            "not a setting of",
+            "must be a setting of",
         ),
         (
             expectation("column_values_to_be_null", column="age", condition_parser="pandas"),
             "kwargs.condition_parser",
-            "not a setting of",
+            "must be a setting of",
         ),
         (
             expectation("column_values_to_be_null", column="age", row_condition="age > 3"),
@@ -458,7 +466,7 @@ def test_a_failed_validation_names_what_the_columns_imply_and_of_the_suite_nothi
     refusal = ValidationFailed.from_results(results)
     assert (refusal.code, refusal.kind) == ("validation-failed", "data")
     assert str(refusal).splitlines() == [
-        "age refused: expect_a failed: no value is missing. Correct the data, or the declared column.",
+        "age refused: must meet expect_a: no value is missing. Correct the data, or the declared column.",
         "validate.suite refused: at least one expectation of the suite failed. "
         "Read the validation page of the run, on the confidential side.",
     ]
@@ -477,7 +485,7 @@ def test_a_suite_has_a_bounded_number_of_expectations(tmp_path: Path) -> None:
     path.write_text(json.dumps([item] * 500), encoding="utf-8")
     assert len(user_suite(path)) == 500
     path.write_text(json.dumps([item] * 501), encoding="utf-8")
-    with pytest.raises(SuiteRefused, match="at most 500 expectations"):
+    with pytest.raises(SuiteRefused, match="must hold at most 500 expectations"):
         user_suite(path)
 
 

@@ -18,7 +18,9 @@ from penstock.tasks.run.plan import Plan
 from penstock.tasks.run.step import StepFailed
 from tests.support.workplace import Workplace
 
-REFUSED = ValueMissing.at("source.columns.income", rule="no value may be missing", remedy="Complete the data.")
+REFUSED = ValueMissing.at(
+    "source.columns.income", rule="must have a value in every record", remedy="Complete the data."
+)
 FAILED = StepFailed.at("protect", rule="must run to its end", remedy="Run again.")
 
 

@@ -71,7 +71,7 @@ def test_a_missing_whole_number_in_one_part_makes_the_column_floating_point(tmp_
 def test_a_column_that_is_too_short_or_not_there_is_refused(tmp_path):
     save_whole(tmp_path / "0", {"v": np.arange(5)})
     (tmp_path / "0" / "0.column").write_bytes(b"\0" * 8)
-    with pytest.raises(ValueError, match="not as it was written"):
+    with pytest.raises(ValueError, match="must be as it was written; it was altered"):
         StoredColumn([tmp_path / "0"], "v")[:]
     with pytest.raises(ValueError, match="every column"):
         StoredColumn([tmp_path / "0"], "w")
@@ -140,7 +140,7 @@ def test_a_draw_that_was_begun_and_not_finished_is_refused(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         draw_once(tmp_path, "a", dies)
-    with pytest.raises(DrawnBefore, match="nothing is drawn twice"):
+    with pytest.raises(DrawnBefore, match="must not draw twice, and a worker was lost while it drew"):
         draw_once(tmp_path, "a", dict)
 
 

@@ -279,7 +279,7 @@ def test_a_record_without_a_unit_is_refused(workplace: Workplace) -> None:
     whose = [None, *survey["person_id"].to_pylist()[1:]]
     place = survey.column_names.index("person_id")
     pq.write_table(survey.set_column(place, "person_id", [whose]), workplace.source)
-    with begun(workplace) as line, pytest.raises(ValueMissing, match="every record must tell whose it is"):
+    with begun(workplace) as line, pytest.raises(ValueMissing, match="must tell of every record whose it is"):
         line.ingest()
 
 

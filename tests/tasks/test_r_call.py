@@ -87,11 +87,11 @@ def test_brackets_in_brackets_without_end_have_no_value() -> None:
         ("g('a') # f('b')", r"must call f\(\.\.\.\)"),
         ("f('a')\n\nf('b')", "once; it is called in lines 1, 3"),
         ("f('a', f('b'))", "once"),
-        ("x\nf('a", "line 2: a quote is not closed"),
-        ("x\nf(r'(a)", "line 2: a quote is not closed"),
-        ("f(`a", "line 1: a quote is not closed"),
-        ("\nf('a'", "line 2: a bracket is not closed"),
-        ("f(c('a'])", "line 1: brackets do not match"),
+        ("x\nf('a", "line 2: must close its quote"),
+        ("x\nf(r'(a)", "line 2: must close its quote"),
+        ("f(`a", "line 1: must close its quote"),
+        ("\nf('a'", "line 2: must close its bracket"),
+        ("f(c('a'])", "line 1: must have brackets that match"),
     ],
 )
 def test_a_script_that_cannot_be_read_is_refused_without_being_quoted(text: str, rule: str) -> None:

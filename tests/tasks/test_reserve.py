@@ -96,7 +96,13 @@ def test_what_was_drawn_and_then_changed_is_neither_used_nor_charged_again(plan:
 def test_a_second_release_of_the_same_records_is_refused_before_its_draw(plan: Plan) -> None:
     with begin(plan) as first:
         reserve(first, SOURCE)
-        with begin(plan) as second, pytest.raises(SecondRelease, match="released before"):
+        with (
+            begin(plan) as second,
+            pytest.raises(
+                SecondRelease,
+                match="must list the earlier releases of the same records, because no theorem covers both",
+            ),
+        ):
             reserve(second, SOURCE)
         assert [cost.run for cost in costs(first)] == [first.run.id]
 
@@ -122,7 +128,7 @@ def test_a_release_that_spends_needs_an_account(plan: Plan) -> None:
         table=False,
     )
     with (
-        pytest.raises(AccountMissing, match="has no account of model dp"),
+        pytest.raises(AccountMissing, match="must have an account of model dp"),
         begin(replace(spending, part=None)) as job,
     ):
         reserve(job, SOURCE)

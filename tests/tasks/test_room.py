@@ -37,7 +37,7 @@ def test_columns_that_later_steps_hold_need_more_room_than_those_that_are_seen_o
     dataset = open_source(str(file), DECLARED)
     monkeypatch.setattr(room, "available", lambda: 1000 * ROWS)
     require_room(dataset, DECLARED, ())
-    with pytest.raises(SourceTooLarge, match="more memory than there is") as refusal:
+    with pytest.raises(SourceTooLarge, match="must fit into memory with its declared columns decoded") as refusal:
         require_room(dataset, DECLARED, ("region",))  # its longest category alone takes a thousand bytes a record
     assert str(ROWS) not in str(refusal.value)
     require_room(dataset, DECLARED, ("age",))

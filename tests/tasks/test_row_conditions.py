@@ -62,10 +62,10 @@ def test_a_condition_chooses_rows(written: dict[str, Any], rows: list[bool], wor
         ({"type": "pass_through", "pass_through_filter": "1"}, "with exactly these keys"),
         ({**UNKNOWN, "note": 1}, "with exactly these keys"),
         ({**UNKNOWN, "is_null": "yes"}, "with exactly these keys"),
-        ({**UNKNOWN, "column": "age"}, "the column must be"),
-        ({**UNKNOWN, "column": {"name": "age", "of": 1}}, "the column must be"),
-        ({**UNKNOWN, "column": {"name": 3}}, "the column must be"),
-        (compare("age", "=~", 2), "the operator must be one of"),
+        ({**UNKNOWN, "column": "age"}, "must have a column"),
+        ({**UNKNOWN, "column": {"name": "age", "of": 1}}, "must have a column"),
+        ({**UNKNOWN, "column": {"name": 3}}, "must have a column"),
+        (compare("age", "=~", 2), "must have an operator out of"),
         (compare("age", "<", [2]), "the parameter of < must be"),
         (compare("age", "<", None), "the parameter of < must be"),
         (compare("age", "==", "x" * 1001), "the parameter of == must be"),
@@ -74,7 +74,10 @@ def test_a_condition_chooses_rows(written: dict[str, Any], rows: list[bool], wor
         (compare("age", "IN", [{}]), "the parameter of IN must be a list"),
         ({"type": "and", "conditions": []}, "a list of 1 to 100"),
         ({"type": "or", "conditions": [UNKNOWN] * 101}, "a list of 1 to 100"),
-        ({"type": "or", "conditions": [{"type": "or", "conditions": [UNKNOWN] * 51}] * 2}, "at most 100 conditions"),
+        (
+            {"type": "or", "conditions": [{"type": "or", "conditions": [UNKNOWN] * 51}] * 2},
+            "must have at most 100 conditions",
+        ),
     ],
 )
 def test_what_is_no_condition_is_refused(written: object, rule: str) -> None:
@@ -109,4 +112,4 @@ def test_a_setting_has_its_kind(setting: str, fine: object, wrong: object) -> No
 
 def test_an_unknown_setting_is_refused() -> None:
     (fault,) = setting_faults("field", "json_schema", {})
-    assert fault.rule == "is not used here"
+    assert fault.rule == "must not be given here"

@@ -155,8 +155,8 @@ def test_a_store_that_cannot_be_asked_is_a_failure_and_no_fault_of_the_data(
     with answering(*DENIED) as denying, silent() as never:
         for endpoint, refusal, rule in (
             (denying, StoreRefused, "denies access"),
-            (nowhere(), StoreUnreachable, "does not answer"),
-            (never, StoreUnreachable, "does not answer"),
+            (nowhere(), StoreUnreachable, "must be in a store that answers"),
+            (never, StoreUnreachable, "must be in a store that answers"),
         ):
             use_store(monkeypatch, endpoint)
             refused(bucket.address("income"), refusal, rule)
@@ -173,15 +173,15 @@ def test_a_store_that_stops_answering_while_it_is_read_is_a_failure(
         system = store_system()
         fragment = dataset.format.make_fragment(dataset.files[0], system)
         there = ds.FileSystemDataset([fragment], dataset.schema, dataset.format, system)
-        with pytest.raises(StoreUnreachable, match="does not answer"):
+        with pytest.raises(StoreUnreachable, match="must be in a store that answers"):
             read_source(there, DECLARED)
-        with pytest.raises(StoreUnreachable, match="does not answer"):
+        with pytest.raises(StoreUnreachable, match="must be in a store that answers"):
             digest_source(there, root_of(address), b"key")
 
 
 def test_without_credentials_nothing_is_asked(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    with pytest.raises(AccessRefused, match="both must be set"):
+    with pytest.raises(AccessRefused, match="must both be set where a spec names an object store"):
         open_source(bucket.address("income"), DECLARED)
 
 

@@ -133,7 +133,7 @@ def test_an_error_of_the_system_without_a_number_has_none() -> None:
 @pytest.mark.parametrize(
     "passes",
     [
-        ValueMissing.at("income", rule="no value may be missing", remedy="Complete the data."),
+        ValueMissing.at("income", rule="must have a value in every record", remedy="Complete the data."),
         StepFailed.at("seal", rule="must run to its end", remedy="Run again."),
         KeyboardInterrupt(),
         SystemExit(3),

@@ -303,11 +303,11 @@ def altered(bundle: Path, name: str, change) -> None:
 CHANGES = {
     "a total": (
         lambda t: t.set_column(2, "count", pa.array([*t["count"].to_pylist()[:-1], t["count"][-1].as_py() + 1])),
-        "totals of count that are not the sums of their cells",
+        "totals of count that are the sums of their cells",
     ),
-    "the order of its cells": (lambda t: t.take([1, 0, *range(2, t.num_rows)]), "another order of education"),
-    "a row": (lambda t: t.slice(1), "another number of records"),
-    "a column": (lambda t: t.drop_columns(["count"]), "other columns"),
+    "the order of its cells": (lambda t: t.take([1, 0, *range(2, t.num_rows)]), "in its order of education"),
+    "a row": (lambda t: t.slice(1), "must have as many records as the manifest says"),
+    "a column": (lambda t: t.drop_columns(["count"]), "the columns that the manifest lists"),
 }
 
 

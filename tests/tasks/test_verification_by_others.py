@@ -57,8 +57,8 @@ def approval_faults(published: Published, required: int, *decisions: dict[str, A
     ]
 
 
-OTHER_NUMBER = ("approval", "asks for another number of reviewers than the content that they signed")
-FEWER = ("approval", "fewer reviewers approved this content than were required")
+OTHER_NUMBER = ("approval", "must ask for as many reviewers as the content that they signed")
+FEWER = ("approval", "must be given by as many reviewers as were required")
 UNSIGNED = "must be signed over exactly this content and reason with its stated key"
 
 
@@ -106,7 +106,7 @@ def test_one_reviewer_counts_once_however_the_key_is_written(published: Publishe
     first = approved(REVIEWERS[0], published.content, "Once.")
     second = approved(REVIEWERS[0], published.content, "And once more.")
     second["public_key"] = second["public_key"].upper()
-    rule = "is made with a key that approved before; each reviewer counts once"
+    rule = "must not be made with a key that approved before: each reviewer counts once"
     assert approval_faults(published, 2, first, second) == [("approval 2", rule), FEWER]
 
 

@@ -20,10 +20,11 @@ _HEADERS_AT_MOST = 100
 
 
 class AddressRefused(Refusal):
-    """The address that people type cannot be one."""
+    """The address that people are to type is not a valid one."""
 
     code = "served-address-refused"
     kind = "spec"
+    remedy = "Write what people type to reach the pages, such as https://penstock.example."
 
 
 class Turned(Exception):

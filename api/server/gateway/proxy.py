@@ -20,10 +20,11 @@ _TOO_OPEN = 0o037
 
 
 class ProxyRefused(Refusal):
-    """The secret that a proxy is known by is none."""
+    """The file with the proxy's secret is open to others, or holds no usable secret."""
 
     code = "proxy-refused"
     kind = "spec"
+    remedy = "Write a secret into the file, and close it to other users."
 
 
 def proxy_secret() -> str | None:
@@ -35,7 +36,7 @@ def proxy_secret() -> str | None:
         raise ProxyRefused.at(
             "PENSTOCK_PROXY_SECRET_FILE",
             rule="must be closed to other users, and its group may only read it",
-            remedy="chmod 0640, or 0600.",
+            remedy="Set its mode to 0640 or 0600.",
         )
     secret = OutsideFile(Path(named), "PENSTOCK_PROXY_SECRET_FILE", ProxyRefused).text().strip()
     if not _SHORTEST <= len(secret) <= _LONGEST or not secret.isascii() or not secret.isprintable():

@@ -34,6 +34,7 @@ class SchemaRefused(Refusal):
 
     code = "schema-refused"
     kind = "integrity"
+    remedy = "Update Penstock, or restore the newest backup of the database."
 
 
 def is_empty(engine: Engine) -> bool:
@@ -63,11 +64,13 @@ def _is_current(connection: Connection) -> bool:
     there = _tables(connection)
     version = _version(connection, there)
     if version is not None and version not in _KNOWN:
-        raise _refused(f"its schema is {version}, newer than this version of Penstock knows", "Update Penstock.")
+        raise _refused(
+            f"must have a schema that this version of Penstock knows; {version} is newer", "Update Penstock."
+        )
     made = {"0001": set(_FIRST_TABLES)}.get(version or "", set(SCHEMA.tables) if version is not None else set())
     missing = made - there
     if missing:
-        raise _refused(f"{', '.join(sorted(missing))} was removed", _RESTORE)
+        raise _refused(f"must hold {', '.join(sorted(missing))}, which was removed", _RESTORE)
     return version == NEWEST
 
 
@@ -75,10 +78,10 @@ def _version(connection: Connection, there: set[str]) -> str | None:
     if VERSION_TABLE in there:
         found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all()
         if len(found) != 1:
-            raise _refused(f"{VERSION_TABLE} must hold one version, and was altered", _RESTORE)
+            raise _refused(f"must hold one version in {VERSION_TABLE}, which was altered", _RESTORE)
         return str(found[0])
     if there & (set(SCHEMA.tables) - set(_FIRST_TABLES)):
-        raise _refused(f"{VERSION_TABLE} was removed", _RESTORE)
+        raise _refused(f"must hold {VERSION_TABLE}, which was removed", _RESTORE)
     return "0001" if there & set(_FIRST_TABLES) else None  # version 0.1.0 did not write down its step
 
 
