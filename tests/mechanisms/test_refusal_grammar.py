@@ -163,7 +163,7 @@ def _sentences(node: ast.AST) -> Iterator[str]:
             found = text.value
         else:
             continue
-        if found.count(" ") > 1 and not found.endswith("."):
+        if (found.count(" ") > 1 or found.startswith("must ")) and not found.endswith("."):
             yield found
 
 
