@@ -9,7 +9,6 @@ from penstock.measures.gates import Decision, GateResult, decide
 from penstock.measures.measurement import Measurement, MeasureUndefined
 from penstock.measures.registry import MEASURES, measure_names
 from penstock.mechanisms.models import ADDS_UP
-from penstock.mechanisms.registry import mechanism_of
 from penstock.tasks.ingest import Ingested
 from penstock.tasks.outputs.output import Staged
 from penstock.tasks.overlaps import differencing
@@ -53,7 +52,7 @@ def _wanted(plan: Plan, gated: Collection[str]) -> Iterator[str]:
 
     Where promises add up, all: linkage ends early under noise, and no gate may ask for it.
     """
-    for name in measure_names(mechanism_of(plan.params).kind):
+    for name in measure_names(plan.output.kind):
         chosen = MEASURES[name]
         if name in gated or plan.guarantee.model in ADDS_UP or not (chosen.costly or chosen.public):
             yield name

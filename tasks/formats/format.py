@@ -15,7 +15,7 @@ from penstock.mechanisms.mechanism import Kind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["EVERY_KIND", "Cells", "Format", "Rows"]
+__all__ = ["EVERY_KIND", "Format", "Rows", "TableRows"]
 
 EVERY_KIND: tuple[Kind, ...] = ("records", "cells", "groups")
 
@@ -34,7 +34,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cells(Rows):
+class TableRows(Rows):
     """The rows of a table."""
 
     layout: Layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from penstock.tasks.formats.format import Cells, Format
+from penstock.tasks.formats.format import Format, TableRows
 
 __all__ = ["FORMAT"]
 
@@ -13,7 +13,7 @@ __all__ = ["FORMAT"]
 _VERSION = "1.0"
 
 
-def _write(rows: Cells, stem: Path) -> None:
+def _write(rows: TableRows, stem: Path) -> None:
     from penstock.reports.sdmx import sdmx_csv, sdmx_structure
     from penstock.tasks.files.tables import read_table
 
@@ -24,7 +24,7 @@ def _write(rows: Cells, stem: Path) -> None:
     stem.with_name(f"{stem.name}.structure.xml").write_text(structure, encoding="utf-8")
 
 
-def _exact(rows: Cells) -> Iterator[str]:
+def _exact(rows: TableRows) -> Iterator[str]:
     """Yield the figures without noise: all of an exact table, and counts where everybody's cell is public."""
     public_counts = rows.guarantee.adjacency == "bootstrap_within_cell"
     for figure in rows.layout.figures:

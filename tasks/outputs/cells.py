@@ -27,7 +27,7 @@ from penstock.reports.table_sheet import TableSheet, sheet_of
 from penstock.tasks.files.columns import load_columns, save_columns
 from penstock.tasks.files.tables import read_table, write_table
 from penstock.tasks.formats import FORMATS
-from penstock.tasks.formats.format import Cells as CellRows
+from penstock.tasks.formats.format import TableRows
 from penstock.tasks.outputs.drawn import protected_rows, require_planned, staged_as
 from penstock.tasks.outputs.output import Draw, Judgement, Output, Staged
 
@@ -41,6 +41,7 @@ __all__ = ["Cells"]
 class Cells(Output):
     """The cells and totals of a table."""
 
+    kind = "cells"
     rows_are = "cells"
     comes_back = True
     is_table = True
@@ -144,7 +145,7 @@ class Cells(Output):
     def write(self, job: Job, staged: Staged) -> None:
         plan, folder = job.plan, job.bundle / "tables"
         folder.mkdir(mode=0o700)
-        rows = CellRows(
+        rows = TableRows(
             data=staged.data,
             guarantee=plan.guarantee,
             prepared=job.started,

@@ -31,6 +31,8 @@ _COUNT = "records"
 class Groups(Records):
     """Records whose confidential values are told by group."""
 
+    kind = "groups"
+
     def judge(self, job: Job, source: Ingested, staged: Staged) -> Judgement:
         plan = job.plan
         secrets = load_columns(staged.secrets)

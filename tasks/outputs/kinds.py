@@ -12,7 +12,7 @@ from penstock.tasks.outputs.records import Records
 
 __all__ = ["output_of"]
 
-_KINDS: dict[Kind, type[Output]] = {"records": Records, "cells": Cells, "groups": Groups}
+_KINDS: dict[Kind, type[Output]] = {each.kind: each for each in (Records, Cells, Groups)}
 
 
 def output_of(params: AnyParams, declared: Declared) -> Output:

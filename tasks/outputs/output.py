@@ -19,6 +19,7 @@ from penstock.measures.checks import Check
 from penstock.measures.clamping import Clamped
 from penstock.measures.measurement import Measurement
 from penstock.mechanisms.columns import Column, Declared
+from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.registry import AnyParams, mechanism_of
 from penstock.records.ledger.answers import Answer
@@ -90,7 +91,7 @@ class Judgement:
 class Output(ABC):
     """The output that a mechanism with these settings makes of these columns.
 
-    rows_are: what a row of it is called.
+    kind: by which its measures and formats are found. rows_are: what a row of it is called.
     comes_back: whether the same question about the same records gets the same answer, which is kept for it.
     is_table: what the ledger puts on record of it.
     needs_records: whether what is chosen and expected depends on how many records there are.
@@ -99,6 +100,7 @@ class Output(ABC):
     params: AnyParams
     declared: Declared
 
+    kind: ClassVar[Kind]
     rows_are: ClassVar[RowsAre]
     comes_back: ClassVar[bool]
     is_table: ClassVar[bool]

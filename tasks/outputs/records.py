@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from penstock.measures.records.comparison import Comparison, compare
 from penstock.measures.records.output import RecordOutput
 from penstock.measures.registry import MEASURES, judge
 from penstock.mechanisms.columns import Column, Columns
-from penstock.mechanisms.mechanism import ByColumn
+from penstock.mechanisms.mechanism import ByColumn, Kind
 from penstock.mechanisms.permutation import permutation
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
@@ -44,6 +44,7 @@ _STATED = ("role", "type", "domain", "outside", "categories", "taxonomy", "missi
 class Records(Output):
     """Records, and the tables beside them where a mechanism makes some."""
 
+    kind: ClassVar[Kind] = "records"
     rows_are = "records"
     comes_back = False
     is_table = False
