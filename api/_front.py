@@ -75,7 +75,7 @@ def release(
     >>> import penstock
     >>> receipt = penstock.release("specs/survey.yaml")
     >>> receipt.name, receipt.records
-    ('demo-survey', 2000)
+    ('demo-survey', 20000)
     >>> penstock.release("specs/survey.yaml").earlier  # what was published from these data is not made again
     True
     """

@@ -21,10 +21,10 @@ ADDED = {"Column", "Fault", "Refusal", "ReleaseSpec", "Trial", "seeded"}
 
 @pytest.fixture
 def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder as the demo leaves it, with fewer people, and a home beside it."""
+    """A folder as the demo leaves it, and a home beside it."""
     (tmp_path / "confidential").mkdir()
     (tmp_path / "specs").mkdir()
-    pq.write_table(synthetic_survey(2_000, seeded(1)), tmp_path / "confidential" / "survey.parquet")
+    pq.write_table(synthetic_survey(20_000, seeded(1)), tmp_path / "confidential" / "survey.parquet")
     (tmp_path / "specs" / "survey.yaml").write_text(SPEC, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))

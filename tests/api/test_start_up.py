@@ -29,7 +29,8 @@ sys.__stdout__.write(json.dumps([code or 0, [name for name in named if name in s
 ENGINES = ("prefect", "numba", "great_expectations")
 RECORDS = ("sqlalchemy", "alembic", "scipy")
 TABLES = ("pandas", "pyarrow")
-MODELS = ("numpy", "pydantic", "yaml", "cryptography", "asyncio", "penstock.flows.spec")
+# Not pydantic: typer itself checks the options of a command by it.
+MODELS = ("numpy", "yaml", "cryptography", "asyncio", "penstock.flows.spec")
 
 
 def loaded(folder: Path, *arguments: object, named: tuple[str, ...]) -> list[str]:

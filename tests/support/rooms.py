@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 # From the front door down; a room may use those that it names here.
 MAY_USE: dict[str, tuple[str, ...]] = {
-    "api": ("flows", "tasks", "records", "reproduction", "mechanisms", "deployments"),
+    "api": ("flows", "tasks", "measures", "records", "reproduction", "mechanisms", "deployments"),
     "flows": ("tasks", "measures", "records", "mechanisms"),
     "tasks": ("measures", "records", "reports", "mechanisms"),
     "reproduction": ("tasks", "measures", "mechanisms"),
