@@ -52,7 +52,7 @@ class Served:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
-    with pytest.MonkeyPatch.context() as patch, running_prefect(tmp_path_factory.mktemp("prefect") / "home") as api:
+    with pytest.MonkeyPatch.context() as patch, running_prefect(tmp_path_factory.mktemp("foreign")) as api:
         at_home(folder, patch)
         made = Served(api, folder)
         try:

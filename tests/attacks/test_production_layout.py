@@ -99,6 +99,7 @@ def run(layout: Layout, user: pwd.struct_passwd, spec: Path) -> subprocess.Popen
     )
 
 
+@pytest.mark.slow
 def test_two_accounts_release_and_serve_and_write_nothing_outside_their_homes(layout: Layout) -> None:
     specs = {user: make_workplace(layout, user) for user in layout.users}
     attacker = layout.users[1]
