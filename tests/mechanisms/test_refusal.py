@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -14,23 +13,22 @@ from hypothesis import strategies as st
 
 from penstock.cli.main import EXIT_CODES, refusal_as_dict
 from penstock.mechanisms.refusal import Fault, Kind, Refusal, SpecRefused
+from tests.support.rooms import NAMES, room_of
 
-ROOT = Path(__file__).parents[2]
-ROOMS = ("mechanisms", "measures", "records", "tasks", "flows")
+ROOMS = {"mechanisms", "measures", "records", "reports", "tasks", "flows", "reproduction", "api"}
 
 
 def every_refusal() -> list[type[Refusal]]:
     """Refusal and all its subclasses in the project, after every module was imported."""
-    for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
-            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    for name in NAMES:
+        importlib.import_module(name)
 
     def below(refusal: type[Refusal]) -> Iterator[type[Refusal]]:
         yield refusal
         for child in refusal.__subclasses__():
             yield from below(child)
 
-    return [refusal for refusal in below(Refusal) if refusal.__module__.partition(".")[0] in ROOMS]
+    return [refusal for refusal in below(Refusal) if refusal.__module__.startswith("penstock")]
 
 
 EVERY = every_refusal()
@@ -39,7 +37,7 @@ faults = st.builds(Fault, words, words, words, words | st.just(""))
 
 
 def test_the_search_found_the_refusals_of_every_room() -> None:
-    assert {refusal.__module__.partition(".")[0] for refusal in EVERY} == set(ROOMS)
+    assert {room_of(refusal.__module__) for refusal in EVERY} == ROOMS
     assert len(EVERY) > 25
 
 
