@@ -11,7 +11,7 @@ demo: $(INSTALLED)
 	$(BIN)/penstock demo
 
 test: $(INSTALLED) lint
-	$(BIN)/pytest -m "not slow" -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -m "not slow" -n 3 --dist loadfile --no-loadscope-reorder
 
 # What takes minutes, and every law once more with all its examples.
 test-slow: $(INSTALLED)
