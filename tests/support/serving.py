@@ -23,7 +23,7 @@ from tests.support.living_processes import LONGEST_WAIT, MARK, processes, wait_f
 from tests.support.prefect_service import migrated
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
-LOOK_AGAIN = 0.2
+LOOK_AGAIN = 0.5  # each look costs the server more than it costs us
 # Two cores that many share: a start of server, deployments and worker takes half a minute, or several.
 LONGEST_START = 400
 
