@@ -1,5 +1,72 @@
 """Penstock: confidential microdata in, a protected bundle with a promise out.
 
-cli/      the command line
+    import penstock
+
+    spec = penstock.load_spec("spec.yaml")     # a refusal lists every fault
+    penstock.plan(spec)                        # the promise, the expected error, the cost; reads no row
+    penstock.release(spec)                     # the receipt, or what the run waits for
+    penstock.verify("published/survey/...")    # what of a bundle could be checked, and what could not
+    penstock.protect(table, columns, params)   # a mechanism in a notebook: a trial, never a release
+    penstock.measure("record_linkage")         # a judgement of released records
+
+What is refused is raised as `penstock.Refusal`, with its `code`, its `kind` and all its `faults`. These names load what
+they need when they are first used; the command line starts without them.
+
+cli/      the command line; `python -m penstock` is `penstock`
 server/   `penstock serve`
+_front    the spec, the plan, the release and the verification, as the command line has them
+_trial    a mechanism on a table in memory
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock._front import load_spec, plan, release, verify
+    from penstock._trial import Trial, protect
+    from penstock.flows.spec import ReleaseSpec
+    from penstock.measures.registry import measure
+    from penstock.mechanisms.columns import Column
+    from penstock.mechanisms.randomness import seeded
+    from penstock.mechanisms.refusal import Fault, Refusal
+
+__all__ = [
+    "Column",
+    "Fault",
+    "Refusal",
+    "ReleaseSpec",
+    "Trial",
+    "load_spec",
+    "measure",
+    "plan",
+    "protect",
+    "release",
+    "seeded",
+    "verify",
+]
+
+_PLACES = {
+    "_front": ("load_spec", "plan", "release", "verify"),
+    "_trial": ("Trial", "protect"),
+    "flows.spec": ("ReleaseSpec",),
+    "measures.registry": ("measure",),
+    "mechanisms.columns": ("Column",),
+    "mechanisms.randomness": ("seeded",),
+    "mechanisms.refusal": ("Fault", "Refusal"),
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Return a public name from the module that has it."""
+        for place, names in _PLACES.items():
+            if name in names:
+                return getattr(import_module(f"{__name__}.{place}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names too, for completion in notebooks."""
+    return sorted({*globals(), *__all__})

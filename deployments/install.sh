@@ -22,7 +22,7 @@ pip() { "$BUILD/tools/bin/python" -m pip --quiet --disable-pip-version-check "$@
 sed -n '/^setuptools==/,/^    #/p' requirements-test.lock >"$BUILD/setuptools.lock"
 pip install --no-deps --require-hashes -r "$BUILD/setuptools.lock"
 mkdir "$BUILD/source"
-cp -R pyproject.toml README.md LICENSE deployments flows measures mechanisms records tasks "$BUILD/source"
+cp -R pyproject.toml README.md LICENSE api deployments flows measures mechanisms records reports reproduction tasks "$BUILD/source"
 pip wheel --no-deps --no-build-isolation --wheel-dir "$BUILD" "$BUILD/source"
 
 "$PYTHON" -m venv --clear --without-pip "$PREFIX"

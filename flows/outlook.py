@@ -11,13 +11,12 @@ from penstock.flows.spec import ReleaseSpec
 from penstock.measures.foreseen import foretold
 from penstock.measures.gates import GateRefused
 from penstock.measures.possible import foreseen_faults, impossible
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from penstock.mechanisms.registry import mechanism_of
-from penstock.records.bundle.places import require_outside
+from penstock.records.bundle.outside import require_outside
 from penstock.records.files.addresses import is_address
 from penstock.records.home import Home, login
-from penstock.tasks.files.source import count_rows, open_source
 from penstock.tasks.run.plan import Plan
 from penstock.tasks.validation.expectations import described, whole_suite
 
@@ -48,6 +47,8 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
     if is_address(plan.source) and not count:
         source = "The source is in an object store; with --count its columns are checked."
     elif count or Path(plan.source).exists():
+        from penstock.tasks.files.source import count_rows, open_source  # pyarrow, and pandas with it
+
         dataset = open_source(plan.source, plan.declared, unit=plan.unit)
         source = "The source has every declared column in the declared type."
         rows = count_rows(dataset) if count else None
@@ -76,8 +77,8 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
 
 def _settled(plan: Plan, rows: int | None) -> dict[str, Any] | None:
     """What the mechanism would choose from public facts, where it leaves anything open and the facts are known."""
-    if rows is None and plan.layout is None:
-        return None  # those of tables do not depend on it
+    if rows is None and plan.output.needs_records:
+        return None
     try:
         return mechanism_of(plan.params).chosen(plan.params, plan.declared, rows or 0) or None
     except TooFewRecords:
@@ -88,7 +89,7 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
     if plan.unit is None:  # else these settings take units
         return
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
-    all_used = all_used if plan.layout is None else ""
+    all_used = all_used if plan.output.needs_records else ""
     most = plan.guarantee.parameters["rows_per_unit"]
     yield f"At most {most} records of each {plan.unit} are used, chosen at random{all_used}."
     yield f"Epsilon is the loss of whoever has one value of {plan.unit}: an account takes only releases by one column."

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from penstock.flows.spec import Budget, ReleaseSpec
-from penstock.mechanisms.guarantee import ADDS_UP, Guarantee, compose
+from penstock.mechanisms.guarantee import Guarantee, compose
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.files.addresses import place_of
 from penstock.records.files.digest import canonical
-from penstock.records.ledger.ledger import require_countable
+from penstock.records.ledger.countable import require_countable
+from penstock.tasks.outputs.kinds import output_of
 from penstock.tasks.run.plan import Plan
 from penstock.tasks.validation.expectations import digest_of_suite, user_suite
 
@@ -31,17 +33,15 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
     if begun_as is None and spec.validation.suite is not None:
         suite = defining["content of the suite"] = digest_of_suite(user_suite(spec.validation.suite))
     promises = [mechanism_of(params).promise(params, spec.columns) for params in spec.protect]
-    mechanism = mechanism_of(spec.protect[0])  # a spec with more than one is refused
     promise = of_unit(of_edition(compose(promises), spec.source.edition), spec.unit)
     guarantee = beside(promise, spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
-    params = spec.protect[0]
+    params = spec.protect[0]  # a spec with more than one is refused
     plan = Plan(
         name=spec.name,
         source=spec.source.path,
         declared=spec.columns,
-        released=mechanism.released_columns(params, spec.columns),
-        layout=None if mechanism.layout is None else mechanism.layout(params, spec.columns),
+        output=output_of(params, spec.columns),
         unit=spec.unit,
         suite=spec.validation.suite,
         min_rows=spec.validation.min_rows,

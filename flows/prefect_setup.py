@@ -66,6 +66,7 @@ def quiet_settings(home: Path) -> dict[str, str]:
         "PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS": "false",
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL",
+        "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",  # of threads that send events, which is a courtesy
         "PREFECT_CLI_WRAP_LINES": "false",
         _EPHEMERAL: "false",
     }

@@ -20,6 +20,7 @@ from penstock.tasks.approve import (
 )
 from penstock.tasks.assess import assess
 from penstock.tasks.earlier import asked_again, give_back, published_before
+from penstock.tasks.gate import pass_gates
 from penstock.tasks.ingest import ingest
 from penstock.tasks.protect import protect
 from penstock.tasks.publish import (
@@ -32,10 +33,10 @@ from penstock.tasks.publish import (
     seal,
     stage,
 )
-from penstock.tasks.report import report, require_pass
+from penstock.tasks.report import report
 from penstock.tasks.reserve import reserve
 from penstock.tasks.run.job import Job, begin
-from penstock.tasks.run.page import show_begun, show_gates, show_published
+from penstock.tasks.run.page import show_begun, show_published
 from penstock.tasks.validate import draw_up_expectations, validate
 from penstock.tasks.validation.expectations import asked_about
 
@@ -107,7 +108,6 @@ def prepare(job: Job) -> Event | None:
     decision = assess(job, source, staged)
     job.record(Action.CHECKED, verdict=decision.verdict.name, gates=decision.public())
     report(job, source, len(validated), decision)
-    show_gates(job, decision)
-    require_pass(job, decision)
+    pass_gates(job, decision)  # or the run ends here
     stage(job, staged, decision)
     return None

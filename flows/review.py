@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from penstock.flows.overdue import end_overdue
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.prefect_setup import set_up_prefect
+from penstock.flows.server_optional import server_in_our_words
 from penstock.flows.spec import ReleaseSpec, parse_spec
 from penstock.records import Home, open_records
 from penstock.records.approval.approval import NothingWaits, decide, standing
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["Word", "hand_in", "review", "withdraw"]
 
 Word = Literal["approve", "refuse"]
+
+_ON_RECORD = "What was decided is on record. Mend the server or unset the variable, and run the spec of the run again."
 
 
 def review(run: str, *, reviewer: str, decision: Word, reason: str, key: Path) -> Receipt | Waiting | None:
@@ -97,10 +100,11 @@ def withdraw(run: str, *, reason: str) -> None:
     with attend(draw_up_plan(parse_spec(about), begun_as=key_of(home, run)), run=run) as job:
         owners = job.run.owners
         end_withdrawn(job, reason)
-    for client, owner in _suspended(owners):
-        from prefect.states import Cancelled
+    with server_in_our_words(_ON_RECORD):
+        for client, owner in _suspended(owners):
+            from prefect.states import Cancelled
 
-        client.set_flow_run_state(owner, Cancelled(message="Withdrawn by whoever started it."))
+            client.set_flow_run_state(owner, Cancelled(message="Withdrawn by whoever started it."))
 
 
 def _go_on(spec: ReleaseSpec, run: str) -> Receipt | Waiting:
@@ -119,10 +123,11 @@ def _end(spec: ReleaseSpec, run: str) -> None:
 
 def _wake(owners: Sequence[str], given: Mapping[str, Any]) -> bool:
     """Resume the flow run that is suspended for this decision, if a Prefect server was named that knows it."""
-    for client, owner in _suspended(owners):
-        from prefect.client.schemas.responses import SetStateStatus
+    with server_in_our_words(_ON_RECORD):
+        for client, owner in _suspended(owners):
+            from prefect.client.schemas.responses import SetStateStatus
 
-        return client.resume_flow_run(owner, run_input=dict(given)).status is SetStateStatus.ACCEPT
+            return client.resume_flow_run(owner, run_input=dict(given)).status is SetStateStatus.ACCEPT
     return False
 
 

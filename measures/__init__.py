@@ -11,26 +11,29 @@ by name), `recheck` (the promise counted again) and `gates` (limits, verdicts, t
     gates           limits on measures, and the one decision they lead to
     groups/         judge groups of records with buckets: their checks and measures, counted again from the records
     kernels         compiled loops of the measures and re-checks
+    kinds           what measures call each kind of output, in faults and refusals
     measurement     one judgement of released data: a number that says what it means
     possible        gates that no release could keep, found before anything is drawn
     recheck         the guarantee counted again on the output
     records/        judge records beside their originals: risk, utility, and the checks of the promise
-    registry        measures by name, as specs and gates know them
+    registry        measures by name, as specs and gates know them: one table for all kinds of output
     rows            values as keys that are equal exactly when the values are, and records that are identical
     sorted_groups   values sorted inside their groups, all groups of one size at once
 """
 
 from __future__ import annotations
 
-from penstock.measures.cells.measures import judge_table, table_measure_names
-from penstock.measures.cells.output import TableOutput
-from penstock.measures.checks import Check, RecheckImpossible
-from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
-from penstock.measures.groups.measures import bucket_measure_names, judge_buckets
-from penstock.measures.groups.output import BucketOutput
-from penstock.measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
-from penstock.measures.recheck import recheck, recheck_buckets, recheck_table
-from penstock.measures.registry import Measure, measure, measure_names, public_measures, record_measure_names
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.measures.cells.output import TableOutput
+    from penstock.measures.checks import Check, RecheckImpossible
+    from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
+    from penstock.measures.groups.output import BucketOutput
+    from penstock.measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
+    from penstock.measures.records.output import RecordOutput
+    from penstock.measures.registry import Measure, MeasureOfRecords, judge, measure, measure_names, public_measures
 
 __all__ = [
     "BucketOutput",
@@ -40,22 +43,37 @@ __all__ = [
     "GateRefused",
     "GateResult",
     "Measure",
+    "MeasureOfRecords",
     "MeasureUndefined",
     "MeasureUnknown",
     "Measurement",
     "RecheckImpossible",
+    "RecordOutput",
     "TableOutput",
     "Verdict",
-    "bucket_measure_names",
     "decide",
-    "judge_buckets",
-    "judge_table",
+    "judge",
     "measure",
     "measure_names",
     "public_measures",
-    "recheck",
-    "recheck_buckets",
-    "recheck_table",
-    "record_measure_names",
-    "table_measure_names",
 ]
+
+# Imported when they are asked for, so that a command loads only what it uses.
+_PLACES = {
+    "cells.output": ("TableOutput",),
+    "checks": ("Check", "RecheckImpossible"),
+    "gates": ("Decision", "Gate", "GateRefused", "GateResult", "Verdict", "decide"),
+    "groups.output": ("BucketOutput",),
+    "measurement": ("Measurement", "MeasureUndefined", "MeasureUnknown"),
+    "records.output": ("RecordOutput",),
+    "registry": ("Measure", "MeasureOfRecords", "judge", "measure", "measure_names", "public_measures"),
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Return a public name from the module that has it."""
+        for place, names in _PLACES.items():
+            if name in names:
+                return getattr(import_module(f"{__name__}.{place}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

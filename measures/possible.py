@@ -1,12 +1,7 @@
 """Gates that no release could keep, found before anything is drawn.
 
-What a measure can come to under given settings is said by each mechanism (`Mechanism.possible`); this holds for all:
-
-    record_linkage, shares of cells, widths and losses of groups     0 to 1
-    correlation_change      0 to 2
-    closeness_ratio, l_diversity  1 and more
-    errors and changes      0 and more
-    privacy_loss            epsilon
+What a measure can come to under given settings is said by each mechanism (`Mechanism.possible`), under all settings by
+the table of measures (`Measure.possible`); privacy_loss is epsilon.
 
 A gate outside of these would refuse every release, after it was drawn; and so would a gate on a measure that has no
 value, because what it speaks of was not done. Limits: what is possible for some data need not be for these.
@@ -19,6 +14,7 @@ from typing import Any
 
 from penstock.measures.foreseen import foretold
 from penstock.measures.gates import Gate
+from penstock.measures.registry import MEASURES
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.numbers.rounding import not_below
 from penstock.mechanisms.possible import ABOVE_0, ANY, Possible, Undefined
@@ -26,14 +22,6 @@ from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.registry import AnyParams, mechanism_of
 
 __all__ = ["foreseen_faults", "impossible", "possible"]
-
-_ALWAYS = {
-    **dict.fromkeys(("record_linkage", "bucket_width", "narrowest_bucket", "quasi_identifier_loss"), Possible(0, 1)),
-    **dict.fromkeys(("largest_share", "two_largest_share"), Possible(ABOVE_0, 1)),
-    "correlation_change": Possible(0, 2),
-    "closeness_ratio": Possible(1, ANY),
-    "l_diversity": Possible(1, ANY),
-}
 
 
 def impossible(
@@ -75,4 +63,4 @@ def possible(name: str, params: AnyParams, declared: Declared, records: int | No
         loss = not_below(epsilon) if epsilon is not None else 0.0
         return Possible(loss, loss if epsilon is not None else ANY, f"epsilon = {epsilon}" if epsilon else "")
     found = mechanism_of(params).possible(name, params, declared, records)
-    return found or _ALWAYS.get(name, Possible(0, ANY))
+    return found or MEASURES[name].possible

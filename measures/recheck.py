@@ -3,81 +3,52 @@
 Nothing here knows how a mechanism works, and no code is shared with one: each check takes the original
 and the released columns, the promise, and what the mechanism told about its work, and counts.
 
-    records   prob_k, k_anon   group_checks.py
-              dp               block_checks.py
-    tables    table            table_checks.py
-              statistics       statistic_checks.py
-    groups    closeness        bucket_checks.py
+    records   prob_k, k_anon   records/group_checks.py
+              dp               records/block_checks.py
+    cells     table            cells/checks.py
+              statistics       cells/statistic_checks.py
+    groups    closeness        groups/checks.py
 
 A check that the guarantee names and that cannot be run is a failure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from penstock.measures.cells.checks import table_checks
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.statistic_checks import statistic_checks
-from penstock.measures.checks import Check, Output, RecheckImpossible
+from penstock.measures.checks import Check, RecheckImpossible
 from penstock.measures.groups.checks import bucket_checks
 from penstock.measures.groups.output import BucketOutput
 from penstock.measures.records.block_checks import block_checks
-from penstock.measures.records.comparison import Groups, Settled
 from penstock.measures.records.group_checks import group_checks, joined_checks
-from penstock.mechanisms.columns import Columns, Declared
-from penstock.mechanisms.guarantee import Guarantee, Model
+from penstock.measures.records.output import RecordOutput
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.mechanism import Kind
+from penstock.mechanisms.models import Model
 
-__all__ = ["recheck", "recheck_buckets", "recheck_columns", "recheck_table"]
+__all__ = ["recheck", "recheck_columns"]
 
-_CHECKS: dict[Model, Callable[[Output], tuple[Check, ...]]] = {
+_OF_RECORDS: dict[Model, Callable[[RecordOutput], tuple[Check, ...]]] = {
     "prob_k": group_checks,
     "k_anon": group_checks,
     "dp": block_checks,
 }
-_TABLE_CHECKS: dict[str, Callable[[TableOutput], tuple[Check, ...]]] = {
+_OF_CELLS: dict[str, Callable[[TableOutput], tuple[Check, ...]]] = {
     "table": table_checks,
     "statistics": statistic_checks,
 }
 
 
-def recheck(
-    original: Columns,
-    released: Columns,
-    declared: Declared,
-    guarantee: Guarantee,
-    masked: Sequence[str],
-    groups: Groups,
-    settled: Settled | None = None,
-) -> tuple[Check, ...]:
-    """Run every check of the guarantee's model; refuse if the guarantee names one that was not run.
-
-    declared: the columns of the output. settled: public facts that the mechanism chose, where it chooses some.
-    """
-    if guarantee.model not in _CHECKS:
-        raise RecheckImpossible.at(
-            "guarantee.model",
-            rule=f"only {', '.join(_CHECKS)} can be re-checked",
-            got=guarantee.model,
-            remedy="Add checks for this model.",
-        )
-    records = _aligned(original, released)
-    checks = _CHECKS[guarantee.model](
-        Output(
-            original=original,
-            released=released,
-            declared=declared,
-            guarantee=guarantee,
-            masked=frozenset(masked),
-            groups=groups,
-            settled=settled or {},
-            records=records,
-        )
-    )
-    return _all_run(guarantee, checks)
+def recheck(output: RecordOutput | TableOutput | BucketOutput) -> tuple[Check, ...]:
+    """Run every check of an output; refuse if the guarantee names one that was not run."""
+    return _all_run(output.guarantee, _CHECKS[output.kind](output))
 
 
-def recheck_columns(output: Output, found: Mapping[str, Mapping[str, bool]]) -> tuple[Check, ...]:
+def recheck_columns(output: RecordOutput, found: Mapping[str, Mapping[str, bool]]) -> tuple[Check, ...]:
     """Every check of ir_swap, where each column was looked at by itself (`group_checks.column_verdicts`).
 
     output: without values; `released` has the columns of the file.
@@ -85,21 +56,32 @@ def recheck_columns(output: Output, found: Mapping[str, Mapping[str, bool]]) -> 
     return _all_run(output.guarantee, joined_checks(output, found))
 
 
-def recheck_table(output: TableOutput) -> tuple[Check, ...]:
-    """Run every check of the mechanism that made the table; refuse if the guarantee names one that was not run."""
+def _record_checks(output: RecordOutput) -> tuple[Check, ...]:
+    model = output.guarantee.model
+    if model not in _OF_RECORDS:
+        raise RecheckImpossible.at(
+            "guarantee.model",
+            rule=f"only {', '.join(_OF_RECORDS)} can be re-checked",
+            got=model,
+            remedy="Add checks for this model.",
+        )
+    _require_aligned(output)
+    return _OF_RECORDS[model](output)
+
+
+def _cell_checks(output: TableOutput) -> tuple[Check, ...]:
     mechanism = output.guarantee.parameters.get("mechanism")
-    if mechanism not in _TABLE_CHECKS:
+    if mechanism not in _OF_CELLS:
         raise RecheckImpossible.at(
             "guarantee.parameters.mechanism",
-            rule=f"only tables of {', '.join(_TABLE_CHECKS)} can be re-checked",
+            rule=f"only tables of {', '.join(_OF_CELLS)} can be re-checked",
             got=mechanism,
             remedy="Add checks for this mechanism.",
         )
-    return _all_run(output.guarantee, _TABLE_CHECKS[mechanism](output))
+    return _OF_CELLS[mechanism](output)
 
 
-def recheck_buckets(output: BucketOutput) -> tuple[Check, ...]:
-    """Run every check of groups with buckets; refuse if the guarantee names one that was not run."""
+def _bucket_checks(output: BucketOutput) -> tuple[Check, ...]:
     mechanism = output.guarantee.parameters.get("mechanism")
     if mechanism != "closeness":
         raise RecheckImpossible.at(
@@ -108,19 +90,26 @@ def recheck_buckets(output: BucketOutput) -> tuple[Check, ...]:
             got=mechanism,
             remedy="Add checks for this mechanism.",
         )
-    if _aligned(output.original, output.released) != output.records:
-        raise RecheckImpossible.at("records", rule="the number of records is that of the columns", remedy="Correct it.")
-    return _all_run(output.guarantee, bucket_checks(output))
+    _require_aligned(output)
+    return bucket_checks(output)
 
 
-def _aligned(original: Columns, released: Columns) -> int:
-    """The number of records on both sides, at least one."""
-    lengths = {len(values) for side in (original, released) for values in side.values()}
+_CHECKS: dict[Kind, Callable[[Any], tuple[Check, ...]]] = {
+    "records": _record_checks,
+    "cells": _cell_checks,
+    "groups": _bucket_checks,
+}
+
+
+def _require_aligned(output: RecordOutput | BucketOutput) -> None:
+    """Refuse unless both sides have as many records as the output says, at least one."""
+    lengths = {len(values) for side in (output.original, output.released) for values in side.values()}
     if len(lengths) != 1 or lengths == {0}:
         raise RecheckImpossible.at(
             "columns", rule="original and released records are aligned row by row", remedy="Align them."
         )
-    return lengths.pop()
+    if lengths != {output.records}:
+        raise RecheckImpossible.at("records", rule="the number of records is that of the columns", remedy="Correct it.")
 
 
 def _all_run(guarantee: Guarantee, checks: tuple[Check, ...]) -> tuple[Check, ...]:

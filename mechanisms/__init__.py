@@ -15,6 +15,7 @@ in `registry`.
     guarantee                    the promise that travels with every protected output, and how promises add up
     layout                       what a released table looks like
     mechanism                    what a mechanism is to the release line: one object, with its capabilities as data
+    models                       the models of promises, each declared once
     microaggregation/            Groups of at least k similar records
     noise/                       exact integer noise: every probability below holds to the last digit, because only
                                  uniform integers are drawn
@@ -23,6 +24,7 @@ in `registry`.
     parallel                     columns side by side on the machine's processors
     permutation                  uniform random permutations, exact: every one of the g! orders has probability 1/g!,
                                  the identity included
+    phrases                      what every promise of differential privacy says in the same words
     points                       columns as points, so that records of any types have a squared Euclidean distance
     possible                     what a measure can come to under given settings, whatever the data are
     probabilistic_k_anonymity/   probabilistic k-anonymity by swapping, and k-anonymity by microaggregation
@@ -33,6 +35,7 @@ in `registry`.
     registry                     every mechanism by its name in a spec
     sound                        columns as they were declared, or a refusal: what every mechanism asks of its input
     spreadsheet                  texts that a spreadsheet would take for formulas when it opens a CSV file
+    stated                       what a release states about itself, as types: what mechanisms write and re-checks read
     statistics/                  statistics of groups of records: counts, sums, means, variances, medians, quantiles,
                                  extremes
     table/                       tables of counts, totals and means by declared dimensions, with noise by model or

@@ -38,7 +38,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
 
-from penstock.mechanisms.guarantee import ADDS_UP, Model
+from penstock.mechanisms.models import ADDS_UP, Model
 from penstock.mechanisms.refusal import Fault, Refusal
 
 __all__ = ["TOGETHER", "Charge", "NotCountable", "composed", "counts_as", "joined", "why_not_together"]

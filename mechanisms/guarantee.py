@@ -12,14 +12,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from penstock.mechanisms.models import ADDS_UP, MODELS, Model
 from penstock.mechanisms.refusal import NotComposable
 
-__all__ = ["ADDS_UP", "Guarantee", "Model", "compose"]
-
-Model = Literal["dp", "idp", "bdp", "prob_k", "t_close", "k_anon"]
-
-# Only these have composition theorems; the others stand alone.
-ADDS_UP: frozenset[Model] = frozenset({"dp", "idp", "bdp"})
+__all__ = ["Guarantee", "compose"]
 
 
 class Guarantee(BaseModel):
@@ -39,6 +35,11 @@ class Guarantee(BaseModel):
     postprocessing: Literal["any", "data_independent_only"]
     composes_with: str
     audit: tuple[str, ...]
+
+    @property
+    def in_short(self) -> str:
+        """The promise on one line."""
+        return MODELS[self.model].in_short(self.parameters, self.adjacency)
 
 
 def compose(guarantees: Sequence[Guarantee]) -> Guarantee:

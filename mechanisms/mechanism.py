@@ -19,6 +19,7 @@ from penstock.mechanisms.possible import Possible, Undefined
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import Fault
+from penstock.mechanisms.stated import NothingChosen
 
 __all__ = [
     "ByCell",
@@ -104,6 +105,7 @@ class Mechanism:
     possible: what a measure can come to; None where the mechanism does not bound it.
     spends: whether a release with these settings spends epsilon.
     takes_units: whether a unit may have several records under these settings (rows_per_unit).
+    stated, chosen_facts: the form of its promise's parameters and of what it chose (penstock.mechanisms.stated).
     in_parts: how it treats records that are never held together; None where it cannot.
     """
 
@@ -118,8 +120,10 @@ class Mechanism:
     advice: Callable[[Any, Declared], tuple[str, ...]]
     spends: Callable[[Any], bool]
     takes_units: Callable[[Any], bool]
+    stated: Any
     possible: Callable[[str, Any, Declared, int | None], Possible | Undefined | None]
     released_columns: Callable[[Any, Declared], dict[str, Column]] = nothing_released
     layout: Callable[[Any, Declared], Layout] | None = None
     chosen: Callable[[Any, Declared, int], dict[str, Any]] = nothing_chosen
+    chosen_facts: Any = NothingChosen
     in_parts: ByColumn | ByCell | None = None

@@ -19,11 +19,15 @@ Begin with `store` (`open_records`), then `log`, `ledger` and `bundle`.
 
 from __future__ import annotations
 
-from penstock.records.home import Home
-from penstock.records.ledger.ledger import Ledger
-from penstock.records.log.log import Action, Event, Head, Log, LogAltered, LogAppendFailed, Verified
-from penstock.records.run import Run
-from penstock.records.store.store import Records, RecordsAbsent, existing_records, open_records
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.records.home import Home
+    from penstock.records.ledger.ledger import Ledger
+    from penstock.records.log.log import Action, Event, Head, Log, LogAltered, LogAppendFailed, Verified
+    from penstock.records.run import Run
+    from penstock.records.store.store import Records, RecordsAbsent, existing_records, open_records
 
 __all__ = [
     "Action",
@@ -41,3 +45,21 @@ __all__ = [
     "existing_records",
     "open_records",
 ]
+
+# Imported when they are asked for, so that a command loads only what it uses.
+_PLACES = {
+    "home": ("Home",),
+    "ledger.ledger": ("Ledger",),
+    "log.log": ("Action", "Event", "Head", "Log", "LogAltered", "LogAppendFailed", "Verified"),
+    "run": ("Run",),
+    "store.store": ("Records", "RecordsAbsent", "existing_records", "open_records"),
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Return a public name from the module that has it."""
+        for place, names in _PLACES.items():
+            if name in names:
+                return getattr(import_module(f"{__name__}.{place}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,13 +24,13 @@ import secrets
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from typing import TYPE_CHECKING, Self
 
 from penstock.mechanisms.refusal import Refusal
-from penstock.records.signing import signing
 from penstock.records.signing.keyfile import KeyDamaged, kept_key
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 __all__ = ["Home", "HomeRefused", "login", "make_private"]
 
@@ -97,7 +97,9 @@ class Home:
 
     def signing_key(self) -> Ed25519PrivateKey:
         """The key that signs bundles; `keys/signing.pub` is the public key for those who check them."""
-        return signing.private_key(self.keys / "signing.pem")
+        from penstock.records.signing.signing import private_key  # cryptography, which most commands need not load
+
+        return private_key(self.keys / "signing.pem")
 
 
 def login() -> str:

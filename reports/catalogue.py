@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from penstock.reports.described import Described, Facts
 
-__all__ = ["catalogue_entry", "media_type"]
+__all__ = ["catalogue_entry"]
 
 _CONTEXT: dict[str, Any] = {
     "@vocab": "https://schema.org/",
@@ -33,12 +33,6 @@ _CONTEXT: dict[str, Any] = {
     "xsd": "http://www.w3.org/2001/XMLSchema#",
     "contentUrl": {"@id": "https://schema.org/contentUrl", "@type": "@id"},
     "license": {"@id": "https://schema.org/license", "@type": "@id"},
-}
-_MEDIA_TYPES = {
-    ".sdmx.csv": "application/vnd.sdmx.data+csv",
-    ".structure.xml": "application/vnd.sdmx.structure+xml",
-    ".parquet": "application/vnd.apache.parquet",
-    ".csv": "text/csv",
 }
 _COMPONENTS = {
     "dimension": ("stat:dimension", "qb:DimensionProperty"),
@@ -93,11 +87,6 @@ def catalogue_entry(release: Described) -> str:
     return json.dumps(entry, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def media_type(name: str) -> str:
-    """What a data file of a bundle is, by its name."""
-    return next(kind for suffix, kind in _MEDIA_TYPES.items() if name.endswith(suffix))
-
-
 def _typed(value: object, kind: str) -> dict[str, Any]:
     return {"@type": kind, "@value": value}
 
@@ -108,7 +97,7 @@ def _link(file: Facts) -> str:
 
 def _distributions(release: Described) -> Iterator[dict[str, Any]]:
     for file in release.files:
-        kind = media_type(file["name"])
+        kind = file["media_type"]
         made: dict[str, Any] = {
             "@id": _link(file),
             "@type": ["dcat:Distribution", "DataDownload"],
@@ -161,7 +150,9 @@ def _variables(release: Described) -> list[dict[str, Any]]:
 def _components(release: Described) -> dict[str, Sequence[dict[str, Any]]]:
     """The dimensions, measures and attributes of a table; records have none."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for column in release.columns if release.layout is not None else ():
+    for column in release.columns:
+        if column["role"] not in _COMPONENTS:
+            continue
         name, kind = _COMPONENTS[column["role"]]
         part = {"@id": f"#column-{quote(column['name'])}", "@type": kind, "rdfs:label": column["name"]}
         found.setdefault(name, []).append(part)

@@ -13,7 +13,6 @@ from itertools import count
 from typing import Any
 from urllib.parse import quote
 
-from penstock.reports.catalogue import media_type
 from penstock.reports.described import Described, Facts, Sheet
 from penstock.reports.xml_page import rendered
 
@@ -48,7 +47,7 @@ def _is_main(sheet: Sheet) -> bool:
 
 
 def _file(file: Facts) -> dict[str, Any]:
-    return {**file, "uri": f"../{quote(file['name'])}", "media_type": media_type(file["name"])}
+    return {**file, "uri": f"../{quote(file['name'])}"}
 
 
 def _variable(column: Facts) -> dict[str, Any]:

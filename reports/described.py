@@ -12,9 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.layout import Layout
 
-__all__ = ["Described", "Sheet"]
+__all__ = ["Described", "OutputWords", "Sheet"]
 
 Facts = Mapping[str, Any]
 
@@ -29,15 +28,28 @@ class Sheet:
     files: Sequence[Facts]
 
 
+@dataclass(frozen=True, slots=True)
+class OutputWords:
+    """What a kind of output is called. rows: what its rows are. stem: its files without their suffixes.
+
+    product: what a registry of deployments calls it.
+    """
+
+    rows: str
+    stem: str
+    product: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
     """One release.
 
     reviewed: whether somebody has to approve it, so that the day of its publication is not known yet.
-    rows: of the released file, which are records or, with a layout, cells. words: what the spec says for readers:
-    title, publisher, license, keywords, language.
+    rows: of the released file; output: what they are called. words: what the spec says for readers: title, publisher,
+    license, keywords, language.
     columns: [name, role, type, domain, categories, treatment]; linked: tables beside the records [name, key, columns];
-    usage: sentences; gates: [gate, rule, verdict]; files: [name, bytes, sha256] of the data.
+    usage: sentences; gates: [gate, rule, verdict]; files: [name, stem, bytes, sha256, media_type] of the data, the stem
+    of those alone that hold the columns of a sheet.
     """
 
     name: str
@@ -48,7 +60,7 @@ class Described:
     mechanism: str
     guarantee: Guarantee
     rows: int
-    layout: Layout | None
+    output: OutputWords
     columns: Sequence[Facts]
     linked: Sequence[Facts]
     usage: Sequence[str]
@@ -65,30 +77,19 @@ class Described:
         return f"{self.name}/{self.release}"
 
     @property
-    def kind(self) -> str:
-        """What a row is."""
-        return "protected records" if self.layout is None else "cells and totals of a protected table"
-
-    @property
     def abstract(self) -> str:
-        return f"{self.rows:,} {self.kind}. {self.guarantee.statement}"
+        return f"{self.rows:,} {self.output.rows}. {self.guarantee.statement}"
 
     @property
     def sheets(self) -> tuple[Sheet, ...]:
         """The released file, then the tables beside it."""
-        stem = "data" if self.layout is None else f"tables/{self.layout.name}"
         beside = ((f"tables/{table['name']}", table["columns"], table["key"]) for table in self.linked)
         return tuple(
-            Sheet(name, columns, key, [file for file in self.files if _is_sheet(file["name"], name)])
-            for name, columns, key in ((stem, self.columns, None), *beside)
+            Sheet(name, columns, key, [file for file in self.files if file["stem"] == name])
+            for name, columns, key in ((self.output.stem, self.columns, None), *beside)
         )
 
     @property
     def other_files(self) -> tuple[Facts, ...]:
         """Data in a form of their own, which describes itself."""
-        in_sheets = {file["name"] for sheet in self.sheets for file in sheet.files}
-        return tuple(file for file in self.files if file["name"] not in in_sheets)
-
-
-def _is_sheet(name: str, stem: str) -> bool:
-    return name in (f"{stem}.parquet", f"{stem}.csv")
+        return tuple(file for file in self.files if file["stem"] is None)

@@ -165,19 +165,19 @@ def _sheets(bundle: Bundle) -> Iterator[tuple[str, Sequence[Facts]]]:
 
 def _origins(column: Facts, about: Lineage, bundle: Bundle) -> Iterator[Field]:
     """The columns of the source that a released column was made from, and how."""
-    layout = bundle.release.get("layout")
+    layout = bundle.release.get("layout", {"dimensions": (), "figures": ()})  # records have none
+    dimensions = [dimension["name"] for dimension in layout["dimensions"]]
+    figures = {name: each for each in layout["figures"] for name in (each["name"], error_of(each["name"]))}
     read = [name for name, each in about.declared.items() if each.role != "identifier"]
 
     def origin(name: str, kind: str, subtype: str, masking: bool) -> Field:
         how = {"type": kind, "subtype": subtype, "description": column["treatment"], "masking": masking}
         return {**named_place(about.source), "field": name, "transformations": [how]}
 
-    if layout is not None:
-        dimensions = [dimension["name"] for dimension in layout["dimensions"]]
-        if column["role"] == "dimension":
-            yield origin(column["name"], "INDIRECT", "GROUP_BY", True)  # its values are the declared categories
-            return
-        figure = next(f for f in layout["figures"] if column["name"] in (f["name"], error_of(f["name"])))
+    if column["name"] in dimensions:
+        yield origin(column["name"], "INDIRECT", "GROUP_BY", True)  # its values are the declared categories
+    elif column["name"] in figures:
+        figure = figures[column["name"]]
         exact = bundle.release["guarantee"]["model"] == "k_anon"
         if figure["column"] is not None:
             yield origin(figure["column"], "DIRECT", "AGGREGATION", not exact)

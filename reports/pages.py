@@ -18,7 +18,8 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from penstock.mechanisms.guarantee import ADDS_UP, Guarantee
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.models import ADDS_UP, MODELS
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.reports.table_sheet import TableSheet
 
@@ -36,14 +37,6 @@ __all__ = [
 Facts = Mapping[str, Any]
 RowsAre = Literal["records", "cells"]
 
-_MODELS = {
-    "dp": "differential privacy",
-    "idp": "individual differential privacy",
-    "bdp": "bootstrap differential privacy",
-    "prob_k": "probabilistic k-anonymity",
-    "t_close": "t-closeness, as a ratio of shares",
-    "k_anon": "k-anonymity",
-}
 _VERDICTS = {"pass": "passed", "review": "needs review", "refuse": "refused"}
 _SEVERITY = ("refuse", "review", "pass")
 
@@ -306,7 +299,7 @@ def _environment() -> Environment:
         columns_of=_columns_of,
         flat=_flat,
         interval=_interval,
-        model_name=_MODELS.__getitem__,
+        model_name=lambda name: MODELS[name].title,
         number=number,
         range=_range,
         sentence=_sentence,

@@ -1,19 +1,22 @@
 """Act: the steps of a release, each a thin task over mechanisms, measures and records. They exchange references, never
 rows.
 
-In the order of the line: `ingest`, `validate`, `reserve`, `protect`, `assess`, `report`, `approve`, `publish`.
+In the order of the line: `ingest`, `validate`, `reserve`, `protect`, `assess`, `report`, `gate`, `approve`, `publish`.
 
     approve         the run waits until its reviewers have decided about exactly what was staged
     assess          re-check the promise on the staged file, measure risk and utility, decide at the gates
-    bundle/         what a bundle holds: the files of each kind of output, their columns in words, and descriptions
-                    for catalogues
+    descriptions    the descriptions in a bundle, for catalogues, archives and registries; made when it is staged, from
+                    public facts
     draft/          A first draft of a spec from a Parquet file
     earlier         published once: what a spec has made of a source is not drawn, charged and published again; its
                     receipt comes back
     files/          the source, the working columns of a run, and released files
+    formats/        output formats, one module each
+    gate            whether the decision ends the run
     importers/      what other tools' files say about the columns of a data set, for a first draft of a spec
     ingest          the declared columns of the source, checked, on the confidential side of the run
     look            what the data answer is told only to a run that may look (records/ledger/looks.py)
+    outputs/        each kind of output as one object, which the steps call and never ask what it is
     overlaps        releases that share columns with this one: found when the cost is reserved, looked at together at
                     the gates
     parts/          the same steps where the records are never held together: part by part, here or on a cluster

@@ -16,7 +16,7 @@ from penstock.records.bundle.bundle import statement_of
 from penstock.records.bundle.places import manifest_at
 from penstock.records.files.addresses import place_of
 from penstock.records.log.log import Action, Event
-from penstock.tasks.publish import Receipt, in_short
+from penstock.tasks.publish import Receipt
 from penstock.tasks.repeat import repeated
 from penstock.tasks.run.job import Job
 from penstock.tasks.run.page import show_bundle
@@ -85,9 +85,9 @@ def _receipt(job: Job, published: Event) -> Receipt:
         name=release["name"],
         run=published.run,
         records=release["records"],
-        rows_are="records" if job.plan.layout is None else "cells",
+        rows_are=job.plan.output.rows_are,
         repeats=repeated(job, published.run),
-        promise=in_short(Guarantee.model_validate(release["guarantee"])),
+        promise=Guarantee.model_validate(release["guarantee"]).in_short,
         path=str(destination),
         manifest=facts["manifest"],
         public_report=str(destination / "report.html"),

@@ -7,7 +7,6 @@ the bundle is staged; the seal refuses a bundle whose files are no longer those.
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import shutil
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,6 @@ from typing import Any
 
 from penstock.measures.gates import Decision
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.guarantee import ADDS_UP, Guarantee
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle import bundle
@@ -26,13 +24,8 @@ from penstock.records.files.digest import keyed_file
 from penstock.records.log.log import Action
 from penstock.records.run import RunDamaged, RunRefused
 from penstock.reports.pages import PublicReport, public_report
-from penstock.reports.table_sheet import sheet_of
-from penstock.tasks.bundle.cells import described_table, stated_layout, write_table_files
-from penstock.tasks.bundle.descriptions import write_descriptions
-from penstock.tasks.bundle.records import bucket_labels, described_records, described_tables
-from penstock.tasks.files.columns import write_csv
-from penstock.tasks.files.tables import read_table
-from penstock.tasks.protect import Staged
+from penstock.tasks.descriptions import write_descriptions
+from penstock.tasks.outputs.output import Staged
 from penstock.tasks.repeat import repeated
 from penstock.tasks.report import versions
 from penstock.tasks.run.job import KEPT, Job
@@ -43,7 +36,6 @@ __all__ = [
     "Receipt",
     "already_published",
     "conclude",
-    "in_short",
     "install",
     "is_leaving",
     "require_destination",
@@ -87,12 +79,8 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
     plan = job.plan
     shutil.rmtree(job.bundle, ignore_errors=not job.bundle.exists())
     job.bundle.mkdir(mode=0o700)
-    if plan.layout is None:
-        _write_records(job, staged)
-        columns, linked = described_records(plan, staged), described_tables(plan, staged)
-    else:
-        write_table_files(job, staged, plan.layout)
-        columns, linked = described_table(plan, plan.layout), []
+    plan.output.write(job, staged)
+    columns, linked = plan.output.describe(staged), plan.output.describe_linked(staged)
     write_descriptions(job, staged, decision, columns, linked)
     page = _page(job, staged, decision, columns, linked)
     (job.bundle / "report.html").write_text(page, encoding="utf-8")
@@ -107,7 +95,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "settled": dict(staged.settled),
         "columns": columns,
-        **({} if plan.layout is None else {"layout": stated_layout(plan.layout)}),
+        **plan.output.stated,
         **({"linked": linked} if linked else {}),
         **({"spreadsheet": "escape"} if plan.escape else {}),
         "gates": decision.public(),
@@ -120,18 +108,6 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
     }
     content = bundle.content_digest(subject, release)
     job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": staged.records})
-
-
-def _write_records(job: Job, staged: Staged) -> None:
-    """The released records, and the tables beside them, in every format that was asked for."""
-    files = {"data": staged.data, **{f"tables/{table.name}": table.data for table in staged.linked}}
-    for stem, data in files.items():
-        path = job.bundle / stem
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        if "parquet" in job.plan.formats:
-            os.link(data, path.with_suffix(".parquet"))
-        if "csv" in job.plan.formats:
-            write_csv(data, path.with_suffix(".csv"), escape=job.plan.escape)
 
 
 def staged_content(job: Job) -> dict[str, Any] | None:
@@ -229,9 +205,9 @@ def conclude(job: Job) -> Receipt:
         name=job.plan.name,
         run=job.run.id,
         records=sealed["records"],
-        rows_are="records" if job.plan.layout is None else "cells",
+        rows_are=job.plan.output.rows_are,
         repeats=repeated(job, job.run.id),
-        promise=in_short(job.plan.guarantee),
+        promise=job.plan.guarantee.in_short,
         path=str(job.destination),
         manifest=sealed["manifest"],
         public_report=str(job.destination / "report.html"),
@@ -246,17 +222,6 @@ def conclude(job: Job) -> Receipt:
     }
     job.run.finish(outcome, keep=KEPT)
     return receipt
-
-
-def in_short(guarantee: Guarantee) -> str:
-    """The promise on one line."""
-    parameters = guarantee.parameters
-    if guarantee.model in ADDS_UP:
-        return f"{guarantee.model}, epsilon = {parameters['epsilon']}, adjacency {guarantee.adjacency}"
-    if guarantee.model == "t_close":
-        bound = "t" if parameters["epsilon"] is None else "epsilon"
-        return f"t_close, {bound} = {parameters[bound]}, k = {parameters['k']}, {parameters['output']}"
-    return f"{guarantee.model}, k = {parameters['k']}, {parameters.get('method', 'no noise')}"
 
 
 def _settled(job: Job) -> dict[str, Any] | None:
@@ -282,7 +247,7 @@ def _page(
     linked: list[dict[str, Any]],
 ) -> str:
     """The public report on the files that are in the bundle already."""
-    head, layout, data = job.log.head(), job.plan.layout, bundle.subjects(job.bundle)
+    head, output, data = job.log.head(), job.plan.output, bundle.subjects(job.bundle)
     return public_report(
         PublicReport(
             name=job.plan.name,
@@ -303,10 +268,10 @@ def _page(
             ],
             usage=mechanism_of(job.plan.params).advice(job.plan.params, job.plan.declared),
             log_head=head.digest,
-            rows_are="records" if layout is None else "cells",
-            table=None if layout is None else sheet_of(layout, read_table(staged.data, layout)),
+            rows_are=output.rows_are,
+            table=output.sheet(staged),
             linked=linked,
-            labels=bucket_labels(job.plan, staged),
+            labels=output.labels(staged),
         )
     )
 

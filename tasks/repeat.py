@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-
 from penstock.records.files.digest import plain_file
 from penstock.records.ledger.answers import Answer, answer_key, content_of, damaged_answer, find_answer, keep_answer
 from penstock.records.log.log import Action
-from penstock.tasks.files.tables import read_table, write_table
 from penstock.tasks.run.job import Job
 
-__all__ = ["drawn_before", "keep", "question", "repeated", "take_back"]
+__all__ = ["drawn_before", "keep", "question", "repeated"]
 
 
 def drawn_before(job: Job, *sources: str) -> Answer | None:
@@ -18,7 +15,7 @@ def drawn_before(job: Job, *sources: str) -> Answer | None:
 
     sources: every digest under which earlier versions and this one know them.
     """
-    if job.plan.layout is None:
+    if not job.plan.output.comes_back:
         return None
     keys = (question(job, source) for source in sources)
     found = ((key, find_answer(job.home, key)) for key in keys)
@@ -40,16 +37,6 @@ def drawn_before(job: Job, *sources: str) -> Answer | None:
 def question(job: Job, source: str) -> str:
     """The key of what this run asks about the records with this digest."""
     return answer_key(job.home, job.plan.content(source))
-
-
-def take_back(job: Job, answer: Answer) -> None:
-    """Stage the answer as this run's own table: the same figures under this plan's name and promise."""
-    layout = job.plan.table
-    columns = read_table(answer.data, layout)
-    write_table(job.run.path("protected.parquet"), columns, layout, job.plan.guarantee)
-    secrets = job.run.path("secrets")
-    shutil.rmtree(secrets, ignore_errors=not secrets.exists())
-    shutil.copytree(answer.secrets, secrets)
 
 
 def repeated(job: Job, run: str) -> str | None:

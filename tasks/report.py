@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from importlib.metadata import version
 
-from penstock.measures.gates import Decision, GateRefused
+from penstock.measures.gates import Decision
 from penstock.records.ledger.looks import Looks, looks
 from penstock.records.log.log import Action
 from penstock.reports.pages import ConfidentialReport, confidential_report
 from penstock.tasks.ingest import Ingested
 from penstock.tasks.run.job import Job
-from penstock.tasks.run.page import refuses
 from penstock.tasks.run.step import step
 
-__all__ = ["looks_before", "report", "require_pass", "versions"]
+__all__ = ["looks_before", "report", "versions"]
 
 _NAMED = ("penstock", "numpy", "pyarrow", "numba", "pydantic", "great-expectations", "prefect")
 
@@ -43,7 +42,7 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
             steps=[{"name": name, "seconds": seconds} for name, seconds in job.seconds.items()],
             versions=versions(),
             looks=looks_before(job, source.digest).in_words,
-            rows_are="records" if job.plan.layout is None else "cells",
+            rows_are=job.plan.output.rows_are,
         )
     )
     job.run.path("report.html").write_text(page, encoding="utf-8")
@@ -55,12 +54,6 @@ def looks_before(job: Job, source: str) -> Looks:
     looked = [event.facts["subjects"] for event in job.log.events(job.run.id) if event.action is Action.LOOKED]
     known_by = [subject for subjects in looked for subject in subjects]
     return looks(job.log, dataset=job.plan.dataset, source=source, known_by=known_by, but=job.run.id)
-
-
-def require_pass(job: Job, decision: Decision) -> None:
-    """Only a decision without doubt goes on; doubt is for reviewers, and without them refuses."""
-    if refuses(job, decision):
-        raise GateRefused.by(decision)
 
 
 def versions() -> dict[str, str]:

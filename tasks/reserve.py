@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.measures.gates import GateRefused
 from penstock.measures.possible import foreseen_faults
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.log.log import Action
 from penstock.tasks.files.columns import load_columns

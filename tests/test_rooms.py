@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import re
 import tomllib
 from pathlib import Path
 
 from penstock.mechanisms.refusal import Refusal
 from tests.support.order import FIRST
-from tests.support.rooms import MAY_USE, MODULES, NAMES, ROOT, imports, is_internal, name_of, offences, room_of
+from tests.support.rooms import MAY_USE, MODULES, NAMES, ROOT, imports, is_internal, name_of, offences, picture, room_of
 
 LONGEST = 400
 
@@ -100,3 +101,14 @@ def test_refusal_codes_are_unique() -> None:
         refusal = waiting.pop()
         waiting += refusal.__subclasses__()
         assert found.setdefault(refusal.code, refusal) is refusal, refusal.code
+
+
+def test_the_picture_of_imports_is_what_the_imports_are() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert f"<!-- imports -->\n{picture()}<!-- end -->" in page
+
+
+def test_every_place_that_the_page_names_is_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:api|flows|tasks|mechanisms|measures|records|reports|reproduction)/[\w/.]*)`", page)
+    assert [name for name in named if not (ROOT / name).exists()] == []

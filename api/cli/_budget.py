@@ -11,9 +11,8 @@ import typer
 
 from penstock.cli._options import AsJson, KeyFile, Reason
 from penstock.cli._screen import Screen
-from penstock.mechanisms.numbers.exact import exact_number
+from penstock.mechanisms.models import Budgeted
 from penstock.mechanisms.refusal import SpecRefused
-from penstock.records.ledger.accounts import Budgeted
 
 __all__ = ["budget"]
 
@@ -125,6 +124,8 @@ def show(
 
 
 def _exact(text: str) -> Fraction:
+    from penstock.mechanisms.numbers.exact import exact_number
+
     limit = exact_number(text)
     if limit is None or limit <= 0:
         raise SpecRefused.at(

@@ -9,7 +9,7 @@ import typer
 
 from penstock.cli._options import AsJson, Reason
 from penstock.cli._screen import Screen
-from penstock.records.people.users import Role
+from penstock.records.people.roles import Role
 
 __all__ = ["users"]
 

@@ -6,6 +6,7 @@ approval or refused by a reviewer, 7 integrity check failed, 1 anything else.
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +22,6 @@ from penstock.cli._review import approve, keys, refuse, sign, withdraw
 from penstock.cli._screen import Screen
 from penstock.cli._serve import serve
 from penstock.cli._users import users
-from penstock.flows.spec import json_schema, load_spec
 from penstock.flows.surroundings import is_own_folder, keep_inside
 from penstock.mechanisms.refusal import Kind, Refusal
 from penstock.records.home import Home
@@ -45,7 +45,6 @@ app = typer.Typer(
     "6 waiting for approval or refused by a reviewer, 7 integrity check failed, 1 anything else. "
     "Start with `penstock demo`.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -119,9 +118,9 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """The promise, the expected error and the cost of a spec. Spends nothing, reads no row."""
-    from penstock.flows.outlook import look_ahead
+    from penstock import _front as front
 
-    Screen(as_json).show_plan(look_ahead(load_spec(spec, source=source, publish=publish), count=count))
+    Screen(as_json).show_plan(front.plan(front.load_spec(spec, source=source, publish=publish), count=count))
 
 
 @app.command()
@@ -142,27 +141,28 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Release: read, validate, protect, check, and publish if every gate passes and the reviewers approve."""
+    from penstock import _front as front
     from penstock.cli._termination import end_in_time
-    from penstock.flows.outlook import examine
-    from penstock.flows.prefect_setup import set_up_prefect
 
     screen = Screen(as_json)
-    chosen = load_spec(spec, source=source, publish=publish)
+    chosen = front.load_spec(spec, source=source, publish=publish)
     end_in_time()
-    examine(chosen)  # a spec is refused before anything is asked of a server
     with screen.progress():
-        set_up_prefect(Home.open().root)
-        from penstock.flows.release import release
-
-        result = release(chosen, started_by=started_by, again=again)
+        result = front.release(chosen, started_by=started_by, again=again)
     raise typer.Exit(screen.show_result(result))
 
 
 @app.command()
-def schema(as_json: AsJson = False) -> None:
+def schema(output: OutputFile = None, as_json: AsJson = False) -> None:
     """The JSON Schema of a spec, for editors and other platforms."""
-    del as_json  # it is JSON anyway
-    Screen(True).show("", json_schema())
+    from penstock.flows.spec import json_schema
+
+    if output is None:
+        Screen(True).show("", json_schema())  # it is JSON anyway
+        return
+    with new_file(output) as file:
+        file.write(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
+    Screen(as_json).show(f"Schema written to {output}.", {"path": str(output)})
 
 
 @app.command()
@@ -174,11 +174,9 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Check a published bundle, offline if it is a folder: signature, digests, and what can be seen of its promise."""
-    from penstock.records.files.addresses import place_of
-    from penstock.tasks.verification.bundle import verify_bundle
+    from penstock import _front as front
 
-    public_key = key if key is not None else Home.located().public_key_path
-    findings = verify_bundle(place_of(bundle, "bundle"), public_key)
+    findings = front.verify(bundle, key)
     Screen(as_json).show_findings(bundle, [finding.as_dict() for finding in findings])
 
 

@@ -10,7 +10,7 @@ protected, so nobody writes YAML for a table.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from prefect import flow
 from pydantic import Field
@@ -24,6 +24,7 @@ from penstock.flows.run_ends import before_a_run, told_by_code
 from penstock.flows.spec import ReleaseSpec, read_keys, resolve_spec
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.tasks.approve import Waiting
+from penstock.tasks.formats import FormatName
 from penstock.tasks.publish import Receipt
 
 __all__ = ["release_table", "spec_of_table"]
@@ -71,7 +72,7 @@ def release_table(
     means: list[Name] = [],  # noqa: B006
     totals: bool = True,
     protection: Protection,
-    formats: Annotated[list[Literal["parquet", "csv", "sdmx"]], Field(min_length=1)] = ["parquet", "csv"],  # noqa: B006
+    formats: Annotated[list[FormatName], Field(min_length=1)] = ["parquet", "csv"],  # noqa: B006
     earlier_releases: list[Name] = [],  # noqa: B006
     reviewers: Annotated[int, Field(ge=0, le=2)] = 0,
     reviewer_names: list[Name] = [],  # noqa: B006

@@ -1,5 +1,6 @@
 """The spec: one typed file that says everything about one release, checked before any row is read.
 
+protection         columns and settings without the rest of a spec, checked as a spec checks them
 reference          the spec reference, written from the models: python -m penstock.flows.spec.reference >
                    docs/spec.md
 spec               the spec: one typed file that says everything about one release, checked before any row is read

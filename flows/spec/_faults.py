@@ -14,16 +14,16 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from penstock.measures.cells.measures import table_measure_names
 from penstock.measures.gates import MOST_GATES, Gate
-from penstock.measures.groups.measures import bucket_measure_names
+from penstock.measures.kinds import KINDS
 from penstock.measures.possible import impossible
-from penstock.measures.registry import public_measures, record_measure_names
+from penstock.measures.registry import MEASURES, measure_names, public_measures
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
 from penstock.mechanisms.spreadsheet import begins_like_a_formula
+from penstock.tasks.formats import FORMATS
+from penstock.tasks.formats.format import Format
 
 __all__ = ["MOST_PROTECTIONS", "Protection", "disagreements", "every_fault"]
 
@@ -36,13 +36,6 @@ _Part = TypeVar("_Part")
 
 # A person reads no more, and each takes time to be put in words.
 _MOST_TOLD = 100
-
-# For each kind of output the measures that judge it, what it consists of, and the same said of a whole output.
-_MEASURED: dict[Kind, tuple[tuple[str, ...], str, str]] = {
-    "records": (record_measure_names(), "records", ""),
-    "cells": (table_measure_names(), "tables", ", and the output is a table"),
-    "groups": (bucket_measure_names(), "groups of records", ", and the output is groups of records"),
-}
 
 
 def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) -> list[Fault]:
@@ -76,7 +69,7 @@ def disagreements(
 ) -> list[Fault]:
     """Faults between sections: what each mechanism says of the columns, its unit, gates and formats, and the part."""
     faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats), *_suite_faults(params, suite)]
-    if isinstance(formats, list | tuple) and "csv" in formats and spreadsheet != "escape":
+    if spreadsheet != "escape" and any(each.runs_formulas for each in _known(formats)):
         faults += _formula_faults(columns)
     for place, chosen in params.items():
         found = mechanism_of(chosen).faults(chosen, columns)
@@ -119,7 +112,7 @@ def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[in
 def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault]:
     """Where a promise covers every output, it must cover whether there is one: that may not depend on the data."""
     spent = mechanism_of(params).spends(params)
-    measurable, _, output = _MEASURED[mechanism_of(params).kind]
+    kind = mechanism_of(params).kind
     # Under the relaxations the size of the noise, and so the error to expect, is secret.
     asked: set[str] = set()
     stated = public_measures() if getattr(params, "model", "dp") == "dp" else public_measures() - {"expected_error"}
@@ -137,10 +130,10 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
         elif public and not spent:
             rule = f"needs a public fact that {params.mechanism} does not have"
             yield Fault(field, rule, "Choose another measure.", got)
-        elif gate.measure not in measurable:
-            judged = [what for names, what, _ in _MEASURED.values() if gate.measure in names]
-            rule = f"measures {' or '.join(judged)}{output}"
-            yield Fault(field, rule, f"Choose one of {', '.join(measurable)}.", got)
+        elif kind not in MEASURES[gate.measure].functions:
+            judged = [words.parts for other, words in KINDS.items() if other in MEASURES[gate.measure].functions]
+            rule = f"measures {' or '.join(judged)}{KINDS[kind].whole}"
+            yield Fault(field, rule, f"Choose one of {', '.join(measure_names(kind))}.", got)
 
 
 def _suite_faults(params: Mapping[int, AnyParams], suite: object) -> Iterator[Fault]:
@@ -151,9 +144,17 @@ def _suite_faults(params: Mapping[int, AnyParams], suite: object) -> Iterator[Fa
 
 
 def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator[Fault]:
-    records = [chosen for chosen in params.values() if mechanism_of(chosen).layout is None]
-    if isinstance(formats, list | tuple) and "sdmx" in formats and records:
-        yield Fault("publish.formats", "sdmx is for tables", "Remove it.", "sdmx")
+    kinds = {mechanism_of(chosen).kind for chosen in params.values()}
+    for each in _known(formats):
+        if not kinds <= set(each.kinds):
+            served = " and ".join(KINDS[kind].parts for kind in each.kinds)
+            yield Fault("publish.formats", f"{each.name} is for {served}", "Remove it.", each.name)
+
+
+def _known(formats: object) -> list[Format]:
+    """Return the formats that are named in what may be no list of them."""
+    named = formats if isinstance(formats, list | tuple) else ()
+    return [each for name, each in FORMATS.items() if name in named]
 
 
 def _formula_faults(columns: Mapping[str, Column]) -> Iterator[Fault]:

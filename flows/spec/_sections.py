@@ -15,8 +15,9 @@ from pydantic_core import PydanticCustomError
 from penstock.mechanisms.columns import MOST_COLUMNS, Column
 from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.refusal import Fault
-from penstock.records.approval.approval import Rule, RuleRefused
+from penstock.records.approval.rule import Rule, RuleRefused
 from penstock.records.files.addresses import AddressRefused, place_of
+from penstock.tasks.formats import READABLE, FormatName
 
 __all__ = ["Approve", "Budget", "Describe", "Publish", "Run", "Section", "Source", "Validate"]
 
@@ -131,7 +132,7 @@ class Publish(Section):
         description="Folder of published releases, a local path or s3://bucket/folder; the bundle is "
         "<path>/<name>/<release-id>. ${VAR} expands."
     )
-    formats: tuple[Literal["parquet", "csv", "sdmx"], ...] = Field(
+    formats: tuple[FormatName, ...] = Field(
         default=("parquet",),
         min_length=1,
         description="Formats of the released data. sdmx, for tables, beside one of the others: SDMX-CSV 2.0 with its "
@@ -150,8 +151,10 @@ class Publish(Section):
     def _no_repetition(cls, formats: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(formats)) < len(formats):
             raise PydanticCustomError("repeated", "no format twice")
-        if set(formats) == {"sdmx"}:
-            raise PydanticCustomError("alone", "sdmx stands beside parquet or csv, which `penstock verify` reads")
+        readable = [each.name for each in READABLE]
+        if not set(formats) & set(readable):
+            rule = f"{formats[0]} stands beside {' or '.join(readable)}, which `penstock verify` reads"
+            raise PydanticCustomError("alone", rule)
         return formats
 
     @model_validator(mode="after")

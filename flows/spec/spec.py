@@ -38,6 +38,7 @@ __all__ = [
     "Source",
     "Validate",
     "json_schema",
+    "known_keys",
     "load_spec",
     "parse_spec",
     "read_keys",
@@ -137,7 +138,7 @@ def _parsed(raw: object) -> ReleaseSpec:
     try:
         return ReleaseSpec.model_validate(raw)
     except ValidationError as error:
-        raise SpecRefused(*every_fault(error, raw, _known_keys())) from None
+        raise SpecRefused(*every_fault(error, raw, known_keys())) from None
 
 
 def load_spec(path: Path, *, source: str | None = None, publish: str | None = None) -> ReleaseSpec:
@@ -193,7 +194,7 @@ def json_schema() -> dict[str, Any]:
 
 
 @cache
-def _known_keys() -> tuple[str, ...]:
+def known_keys() -> tuple[str, ...]:
     """Every key of every section."""
     schema = json_schema()
     return tuple(sorted({key for model in (schema, *schema["$defs"].values()) for key in model["properties"]}))

@@ -5,10 +5,12 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
     checks             the checks of a released table, all counted again from its records
     counted            the records of a table counted again part by part, and the parts put together
     errors             how far the published figures of a table are from the true ones
-    measures           measures of released tables by name
+    measures           measures of a whole table: of public facts, and of the size of its noise
     output             what is judged of a released table: the records behind it, the file as it was read back, and
                        the account of it
     parts              one part of the records of a table, counted again for all checks and measures at once
+    rules              the classic rules of tables as numbers: how few stand behind a figure, and how much of it is
+                       one of them
     statistic_checks   the checks of released statistics, from their records and declarations; nothing of the
                        mechanism's own code is used
     totals             the cells of a table counted and added up again from the records, by code that no mechanism
@@ -21,8 +23,6 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
                        independent noises
     _promise           the promise of a table and the public facts about its noise, read as what they must be, or
                        refused
-    _rules             the classic rules of tables as numbers: how few stand behind a figure, and how much of it is
-                       one of them
     _statistic_facts   the promise of released statistics and the public facts about their noise, read as what they
                        must be, or refused
 """

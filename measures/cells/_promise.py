@@ -13,8 +13,9 @@ from typing import Any
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import COUNT
 from penstock.measures.checks import RecheckImpossible
-from penstock.mechanisms.guarantee import Model
 from penstock.mechanisms.layout import Figure
+from penstock.mechanisms.models import Model
+from penstock.mechanisms.stated import TableChosen, TableParameters, is_stated
 
 __all__ = ["Entry", "NoiseClass", "Promise", "read_promise"]
 
@@ -110,7 +111,9 @@ def read_promise(output: TableOutput) -> Promise:
             entries=() if exact else tuple(_entry(entry, output) for entry in output.settled["measured"]),
         )
         understood = (
-            tuple(parameters["dimensions"]) == tuple(layout.dimensions)
+            is_stated(TableParameters, parameters)
+            and is_stated(TableChosen, output.settled)
+            and tuple(parameters["dimensions"]) == tuple(layout.dimensions)
             and _levels_as_promised(promise, output)
             and _settings_fit(promise)
             and parameters["noise"] == promise.noise

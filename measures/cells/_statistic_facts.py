@@ -26,6 +26,7 @@ from typing import Any
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.checks import RecheckImpossible
 from penstock.mechanisms.layout import Figure
+from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters, is_stated
 
 __all__ = ["Promised", "Stated", "read_promised"]
 
@@ -80,6 +81,8 @@ def read_promised(output: TableOutput) -> Promised:
         )
         understood = (
             fits
+            and is_stated(StatisticsParameters, parameters)
+            and is_stated(StatisticsChosen, output.settled)
             and list(parameters["groups"]) == list(layout.dimensions)
             and layout.levels == (tuple(layout.dimensions),)
             and output.settled["groups"] == layout.rows

@@ -18,7 +18,7 @@ from penstock.measures.cells._promise import Promise, read_promise
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import Recounted, recounted
 from penstock.measures.checks import Check, verdict
-from penstock.mechanisms.guarantee import Model
+from penstock.mechanisms.models import Model
 
 __all__ = ["table_checks"]
 

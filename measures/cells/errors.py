@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.measures.cells._rules import NO_MISSING
 from penstock.measures.cells.output import TableOutput
+from penstock.measures.cells.rules import NO_MISSING
 from penstock.measures.cells.totals import Cells, find_cells, folded
 from penstock.measures.measurement import Measurement, MeasureUndefined
 from penstock.mechanisms.layout import Figure

@@ -1,29 +1,16 @@
-"""Measures of released tables by name.
-
-risk       table_rules.py     smallest_frequency, largest_share, two_largest_share, p_percent
-           table_noise.py     noise_chance
-utility    table_errors.py    cell_error, largest_cell_error, margin_error
-public     foreseen.py        expected_error, privacy_loss: of public facts, whatever the data are
-"""
+"""Measures of a whole table: of public facts, whatever the data are, and of the size of its noise."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
-import numpy as np
-
 from penstock.measures import foreseen
 from penstock.measures.cells import _noise as table_noise
-from penstock.measures.cells import _rules as table_rules
-from penstock.measures.cells import errors as table_errors
 from penstock.measures.cells._promise import read_promise
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import recounted
 from penstock.measures.measurement import Measurement, MeasureUndefined
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 
-__all__ = ["TABLE_MEASURES", "judge_table", "table_measure_names"]
+__all__ = ["expected_error", "noise_chance", "privacy_loss"]
 
 
 def expected_error(output: TableOutput) -> Measurement:
@@ -72,36 +59,3 @@ def _records(output: TableOutput) -> int:
     if output.counted is not None:
         return output.counted.records
     return max(len(values) for values in output.original.values())
-
-
-TABLE_MEASURES: dict[str, Callable[[TableOutput], Measurement]] = {
-    "cell_error": table_errors.cell_error,
-    "expected_error": expected_error,
-    "largest_cell_error": table_errors.largest_cell_error,
-    "largest_share": table_rules.largest_share,
-    "margin_error": table_errors.margin_error,
-    "noise_chance": noise_chance,
-    "p_percent": table_rules.p_percent,
-    "privacy_loss": privacy_loss,
-    "smallest_frequency": table_rules.smallest_frequency,
-    "two_largest_share": table_rules.two_largest_share,
-}
-
-
-def table_measure_names() -> tuple[str, ...]:
-    """Every measure of tables, in alphabetical order."""
-    return tuple(TABLE_MEASURES)
-
-
-def judge_table(name: str, output: TableOutput) -> Measurement:
-    """One measure of a released table; a measure of records has no value for it."""
-    if name not in TABLE_MEASURES:
-        raise MeasureUndefined.at(
-            name, rule=f"of a table one of {', '.join(TABLE_MEASURES)}", remedy="Choose one of these."
-        )
-    # Infinite values and sums beyond the range of floats end below as a refusal, so numpy need not warn.
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = TABLE_MEASURES[name](output)
-    if not all(map(math.isfinite, (found.value, *found.by_column.values()))):
-        raise MeasureUndefined.at(name, rule="the value is not a finite number", remedy="Correct the data.")
-    return found

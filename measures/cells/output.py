@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.measures.cells.counted import Counted
 from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.mechanism import Kind
 
 __all__ = ["TableOutput"]
 
@@ -24,6 +25,9 @@ class TableOutput:
     counted: the records counted again part by part, where they are too many to be held together; then `original` has
     none.
     """
+
+    kind: ClassVar[Kind] = "cells"
+    aligned: ClassVar[bool] = True
 
     original: Columns
     declared: Declared

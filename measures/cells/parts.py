@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.measures.cells._rules import contributions
 from penstock.measures.cells.counted import Counted, CountedMeasure
 from penstock.measures.cells.errors import true_sums
 from penstock.measures.cells.output import TableOutput
+from penstock.measures.cells.rules import contributions
 from penstock.measures.cells.totals import COUNT, add_up, find_cells
 from penstock.measures.clamping import clamped_by_cell
 

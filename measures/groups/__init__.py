@@ -3,7 +3,7 @@
 Begin with `output`, what is judged.
 
     checks     the checks of groups with buckets, all counted again from the records
-    measures   measures of groups with buckets by name
+    measures   measures of groups with buckets
     output     what is judged of groups with buckets: the records behind them, what was read back, and the account of
                it
     _counts    records counted by group and bucket, in whole numbers

@@ -1,4 +1,4 @@
-"""Measures of groups with buckets by name.
+"""Measures of groups with buckets.
 
 risk       closeness_ratio, smallest_group, l_diversity, narrowest_bucket
            anonymity.py    average_risk: the same as of swapped records
@@ -10,8 +10,7 @@ have their groups together, share theirs. All but quasi_identifier_loss are comp
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -29,7 +28,15 @@ from penstock.measures.rows import keys
 from penstock.measures.sorted_groups import grouping
 from penstock.mechanisms.numbers.rounding import not_above, not_below
 
-__all__ = ["BUCKET_MEASURES", "bucket_measure_names", "judge_buckets"]
+__all__ = [
+    "average_risk",
+    "bucket_width",
+    "closeness_ratio",
+    "l_diversity",
+    "narrowest_bucket",
+    "quasi_identifier_loss",
+    "smallest_group",
+]
 
 Integers = NDArray[np.int64]
 _NO_MISSING = "a missing value is in no bucket, and none is released"
@@ -229,33 +236,3 @@ def _measured(
         attacker=attacker,
         missing=missing,
     )
-
-
-BUCKET_MEASURES: dict[str, Callable[[BucketOutput], Measurement]] = {
-    "average_risk": average_risk,
-    "bucket_width": bucket_width,
-    "closeness_ratio": closeness_ratio,
-    "l_diversity": l_diversity,
-    "narrowest_bucket": narrowest_bucket,
-    "quasi_identifier_loss": quasi_identifier_loss,
-    "smallest_group": smallest_group,
-}
-
-
-def bucket_measure_names() -> tuple[str, ...]:
-    """Every measure of groups with buckets, in alphabetical order."""
-    return tuple(BUCKET_MEASURES)
-
-
-def judge_buckets(name: str, output: BucketOutput) -> Measurement:
-    """One measure of groups with buckets; a measure of records or tables has no value for them."""
-    if name not in BUCKET_MEASURES:
-        raise MeasureUndefined.at(
-            name, rule=f"of groups with buckets one of {', '.join(BUCKET_MEASURES)}", remedy="Choose one of these."
-        )
-    # Values beyond the range of floats end below as a refusal, so numpy need not warn.
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = BUCKET_MEASURES[name](output)
-    if not all(map(math.isfinite, (found.value, *found.by_column.values()))):
-        raise MeasureUndefined.at(name, rule="the value is not a finite number", remedy="Correct the data.")
-    return found

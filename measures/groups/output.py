@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from penstock.measures.records.comparison import Groups, Settled
 from penstock.mechanisms.columns import Column, Columns, Declared
 from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.protected import Linked
 
 __all__ = ["BucketOutput"]
@@ -27,6 +29,9 @@ class BucketOutput:
     published labels; no buckets where values are published by group.
     groups, buckets, settled: the mechanism's own account, to be compared with the rest; see mechanisms.protected.
     """
+
+    kind: ClassVar[Kind] = "groups"
+    aligned: ClassVar[bool] = True
 
     original: Columns
     source: Declared

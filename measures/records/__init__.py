@@ -1,6 +1,6 @@
 """Judge records beside their originals: risk, utility, and the checks of the promise.
 
-Begin with `comparison`, what every measure takes.
+Begin with `comparison`, what every measure takes, and `output`, what the checks take.
 
     anonymity          risk that follows from the groups in which values were swapped or averaged
     block_checks       the checks of differentially private microdata made of blocks of records
@@ -8,4 +8,6 @@ Begin with `comparison`, what every measure takes.
     group_checks       the checks of probabilistic k-anonymity and of k-anonymity
     information_loss   what the data lost: values, means, variances and correlations, original against released
     linkage            distance-based record linkage: who can be found again by looking for the nearest original
+    output             what is re-checked of released records: the columns before and after, the promise, and the
+                       account of the work
 """

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.measures.checks import Check, Output, RecheckImpossible, identifiers_absent, verdict
+from penstock.measures.checks import Check, RecheckImpossible, identifiers_absent, verdict
+from penstock.measures.records.output import RecordOutput
 from penstock.mechanisms.columns import Column, named
 
 __all__ = ["block_checks"]
@@ -48,7 +49,7 @@ class _Stated:
 class _Blocks:
     """An output with the facts that it is checked against; parts are the columns that were cut together."""
 
-    output: Output
+    output: RecordOutput
     promised: tuple[str, ...]
     rows_mean_nothing: bool
     epsilon: Fraction
@@ -58,7 +59,7 @@ class _Blocks:
     stated: Mapping[str, _Stated]
 
 
-def block_checks(output: Output) -> tuple[Check, ...]:
+def block_checks(output: RecordOutput) -> tuple[Check, ...]:
     """Every check of dp."""
     blocks = _blocks(output)
     return (
@@ -66,11 +67,11 @@ def block_checks(output: Output) -> tuple[Check, ...]:
         _one_value_per_block(blocks),
         _published_values(blocks),
         _epsilon_spent(blocks),
-        identifiers_absent(output),
+        identifiers_absent(output.declared, output.released),
     )
 
 
-def _blocks(output: Output) -> _Blocks:
+def _blocks(output: RecordOutput) -> _Blocks:
     parameters = output.guarantee.parameters
     promised = named(output.declared, "quasi_identifier", "confidential")
     try:
@@ -103,7 +104,7 @@ def _blocks(output: Output) -> _Blocks:
     )
 
 
-def _stated(output: Output, promised: tuple[str, ...]) -> dict[str, _Stated]:
+def _stated(output: RecordOutput, promised: tuple[str, ...]) -> dict[str, _Stated]:
     """The facts of every promised column; refused where one is missing, stated twice or makes no sense."""
     try:
         found = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from penstock.measures.measurement import MeasureUndefined
 from penstock.measures.rows import numbers
 from penstock.mechanisms.columns import Columns, ColumnType, Declared
+from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.refusal import Fault
 
 __all__ = ["Comparison", "Groups", "Settled", "compare"]
@@ -34,6 +35,8 @@ class Comparison:
     permuted: whether values were dealt out inside groups by a uniform permutation.
     known: what one measure has computed and another may use.
     """
+
+    kind: ClassVar[Kind] = "records"
 
     original: Columns
     released: Columns

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.measures.checks import Check, Output, RecheckImpossible, identifiers_absent, verdict
+from penstock.measures.checks import Check, RecheckImpossible, identifiers_absent, verdict
+from penstock.measures.records.output import RecordOutput
 from penstock.measures.rows import identical, is_missing
 from penstock.measures.sorted_groups import grouping
 from penstock.mechanisms.columns import Role, named
@@ -40,7 +41,7 @@ _METHODS: dict[str, tuple[str, ...]] = {"k_anon": ("mdav_id",), "prob_k": ("mdav
 class _Grouped:
     """An output, and what its promise is about."""
 
-    output: Output
+    output: RecordOutput
     promised: tuple[str, ...]
     method: str
     k: dict[str, int]
@@ -54,13 +55,16 @@ class _Grouped:
         return len(kinds) == 1 or not self.output.declared[name].numeric
 
 
-def group_checks(output: Output) -> tuple[Check, ...]:
+def group_checks(output: RecordOutput) -> tuple[Check, ...]:
     """Every check of prob_k or of k_anon."""
     grouped = _grouped(output)
-    return (*(check(grouped) for check in _CHECKS[output.guarantee.model]), identifiers_absent(output))
+    return (
+        *(check(grouped) for check in _CHECKS[output.guarantee.model]),
+        identifiers_absent(output.declared, output.released),
+    )
 
 
-def column_verdicts(output: Output, name: str) -> dict[str, bool]:
+def column_verdicts(output: RecordOutput, name: str) -> dict[str, bool]:
     """The checks of one column under ir_swap, whose columns have nothing to do with each other.
 
     output: with this column alone, but every declared one.
@@ -75,7 +79,7 @@ def column_verdicts(output: Output, name: str) -> dict[str, bool]:
     }
 
 
-def joined_checks(output: Output, found: Mapping[str, Mapping[str, bool]]) -> tuple[Check, ...]:
+def joined_checks(output: RecordOutput, found: Mapping[str, Mapping[str, bool]]) -> tuple[Check, ...]:
     """Every check of ir_swap from the verdicts of its columns; a column without its verdict has failed.
 
     output: without values; `released` has the columns of the file.
@@ -90,7 +94,7 @@ def joined_checks(output: Output, found: Mapping[str, Mapping[str, bool]]) -> tu
         _sizes_verdict(grouped, failed("group_sizes", grouped.promised)),
         _permutation_verdict(failed("permutation_within_groups", grouped.promised)),
         _unchanged_verdict(failed("unchanged_columns", _not_masked(grouped))),
-        identifiers_absent(output),
+        identifiers_absent(output.declared, output.released),
     )
 
 
@@ -104,7 +108,7 @@ def _require_ranked(grouped: _Grouped) -> None:
         )
 
 
-def _grouped(output: Output) -> _Grouped:
+def _grouped(output: RecordOutput) -> _Grouped:
     guarantee = output.guarantee
     method = guarantee.parameters.get("method")
     if method not in _METHODS[guarantee.model]:

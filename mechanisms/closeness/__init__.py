@@ -30,6 +30,7 @@ from penstock.mechanisms.closeness._mechanism import (
 )
 from penstock.mechanisms.closeness._possible import possible
 from penstock.mechanisms.mechanism import Mechanism, never
+from penstock.mechanisms.stated import ClosenessChosen, ClosenessParameters, NothingChosen, RankedParameters
 
 __all__ = ["MECHANISM", "Params", "faults", "from_both_ends", "promise", "protect", "released_columns", "settled_facts"]
 
@@ -46,7 +47,9 @@ MECHANISM = Mechanism(
     advice=advice,
     spends=never,
     takes_units=never,
+    stated=ClosenessParameters | RankedParameters,
     possible=possible,
     released_columns=released_columns,
     chosen=settled_facts,
+    chosen_facts=ClosenessChosen | NothingChosen,
 )

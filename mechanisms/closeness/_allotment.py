@@ -29,8 +29,6 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
-from scipy.sparse import coo_array
 
 __all__ = ["allot", "cut_points", "group_number", "within_limits"]
 
@@ -142,6 +140,9 @@ def _solved(
     emphasised: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """The vertex of the transportation problem with the largest sum of emphasised cells, rounded."""
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array
+
     r, b = low.shape
     gain = np.zeros((r, b))
     gain[np.arange(r), emphasised] = -1

@@ -25,6 +25,7 @@ from penstock.mechanisms.dp_microaggregation._mechanism import (
     settled_facts,
 )
 from penstock.mechanisms.mechanism import Mechanism, always, unbounded
+from penstock.mechanisms.stated import BlocksChosen, BlocksParameters
 
 __all__ = [
     "MECHANISM",
@@ -51,7 +52,9 @@ MECHANISM = Mechanism(
     advice=advice,
     spends=always,
     takes_units=always,
+    stated=BlocksParameters,
     possible=unbounded,
     released_columns=released_columns,
     chosen=settled_facts,
+    chosen_facts=BlocksChosen,
 )

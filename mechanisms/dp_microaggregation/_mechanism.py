@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
-from penstock.mechanisms import clamping
+from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Column, Columns, Declared, Role, named
 from penstock.mechanisms.dp_microaggregation._attributes import Attribute, attribute_of
 from penstock.mechanisms.dp_microaggregation._choice import MOST_CORNER_ATTRIBUTES, Choice, choose_order
@@ -216,18 +216,11 @@ def _settle(epsilons: Mapping[str, Fraction], params: Params, declared: Declared
     return Settled(attributes, each, choice)
 
 
-_STATEMENT = (
-    "{epsilon}-differential privacy: whichever {unit} is replaced by any other that the declared columns allow, the "
-    "probability of every set of outputs changes by a factor of at most e^{exponent}. "
-)
+_STATEMENT = "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. "
 _OUTPUT = {
     "records": "The output is a file of records; each carries the protected mean or category of a block of records.",
     "marginals": "The output is one list of protected values for each column, each in a random order of its own; "
     "a row is not a record.",
-}
-_UNIT = {
-    "row": "record",
-    "individual": "individual's records (all of them together, by equally many others)",
 }
 
 
@@ -247,12 +240,12 @@ def promise(params: Params, declared: Declared) -> Guarantee:
     if params.rows_per_unit is not None:
         parameters["rows_per_unit"] = params.rows_per_unit
     limits = [
-        "hiding the number of records, which is public",
-        "hiding what the whole population has in common, such as a relation that holds without the person too",
+        phrases.NUMBER_OF_RECORDS,
+        phrases.COMMON,
         "accuracy: noise and averages replace every value; the expected error is stated with the release",
     ]
     if params.rows_per_unit is not None:
-        limits.append(f"hiding how many records an individual has, up to {params.rows_per_unit}")
+        limits.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
     if params.mode == "marginals":
         limits.append("any relation between columns: none is kept")
     limits += clamping.not_promised(clamping.may_be_clamped(declared, names), "values and means")
@@ -263,8 +256,9 @@ def promise(params: Params, declared: Declared) -> Guarantee:
         unit=unit,
         statement=_STATEMENT.format(
             epsilon=params.epsilon,
-            exponent=params.epsilon if params.epsilon.denominator == 1 else f"({params.epsilon})",
-            unit=_UNIT[unit],
+            unit=phrases.unit_in_words("replace", params.rows_per_unit),
+            change=phrases.what_changes("replace"),
+            factor=phrases.factor(params.epsilon),
         )
         + _OUTPUT[params.mode],
         public=(
@@ -278,12 +272,9 @@ def promise(params: Params, declared: Declared) -> Guarantee:
         ),
         secret=("random words", "noise", "block sums", "block of each record", "original row order"),
         assumptions=(
-            "the declared domains, categories and taxonomies come from public knowledge, not from the data",
-            "one record describes one individual"
-            if params.rows_per_unit is None
-            else f"at most {params.rows_per_unit} of the records used describe one individual",
-            "every data set that is compared would have passed validation too",
-            "whether to publish is decided without looking at the confidential data",
+            phrases.BY_DECLARATION.format("domains, categories and taxonomies"),
+            phrases.one_individual(params.rows_per_unit),
+            *phrases.validated_and_decided(),
         ),
         not_promised=tuple(limits),
         postprocessing="any",

@@ -25,8 +25,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import cbrt, ceil, exp, expm1, factorial, floor, log, prod
 
-from scipy.special import gammaincinv
-
 from penstock.mechanisms.noise.series import geometric_sum
 
 __all__ = [
@@ -155,6 +153,8 @@ class Region:
 
 def laplace_region(scale: float, answers: int, level: float) -> Region:
     """(2): q is the quantile of gamma(m), and the size of the region (2 h q)^m / m!."""
+    from scipy.special import gammaincinv
+
     radius = scale * float(gammaincinv(answers, level))
     return Region(radius, (2 * radius) ** answers / factorial(answers))
 

@@ -23,6 +23,7 @@ from penstock.mechanisms.probabilistic_k_anonymity._mechanism import (
     swap_column,
 )
 from penstock.mechanisms.probabilistic_k_anonymity._possible import possible
+from penstock.mechanisms.stated import SwapParameters
 
 __all__ = ["MECHANISM", "Params", "faults", "group_sizes", "promise", "protect", "released_columns", "swap_column"]
 
@@ -38,6 +39,7 @@ MECHANISM = Mechanism(
     advice=advice,
     spends=never,
     takes_units=never,
+    stated=SwapParameters,
     possible=possible,
     released_columns=released_columns,
     in_parts=ByColumn(needs_all=needs_all_records, sizes=group_sizes, protect_column=swap_column),

@@ -22,6 +22,7 @@
 from __future__ import annotations
 
 from penstock.mechanisms.mechanism import Mechanism, always, unbounded
+from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters
 from penstock.mechanisms.statistics._expect import expect
 from penstock.mechanisms.statistics._explain import advice, treatments
 from penstock.mechanisms.statistics._mechanism import (
@@ -49,7 +50,9 @@ MECHANISM = Mechanism(
     advice=advice,
     spends=always,
     takes_units=takes_units,
+    stated=StatisticsParameters,
     possible=unbounded,
     layout=layout,
     chosen=settled_facts,
+    chosen_facts=StatisticsChosen,
 )

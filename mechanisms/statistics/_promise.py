@@ -4,34 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.mechanisms import clamping
+from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.statistics._settings import Params, epsilons
 
 __all__ = ["promise_of"]
 
-_FACTOR = "the probability of every set of outputs changes by a factor of at most e^{exponent}. "
 _STATEMENT = {
-    "dp": "{epsilon}-differential privacy: whichever {unit} is {change}, " + _FACTOR,
+    "dp": "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. ",
     "idp": "{epsilon}-individual differential privacy: whichever record of the actual data set is {change}, if both "
-    "data sets get noise of the size that the actual one gets, "
-    + _FACTOR
-    + "This holds conditionally on the noise scale; there is no bound on what the scale itself reveals. ",
+    "data sets get noise of the size that the actual one gets, {factor}. This holds conditionally on the noise scale; "
+    "there is no bound on what the scale itself reveals. ",
 }
 _OUTPUT = "The output is one table; every declared group has a row in it, whether it has records or not."
-_CHANGE = {
-    "replace": "replaced by any other that the declared columns allow",
-    "add_remove": "added or removed",
-    "from_D": "replaced by any other that the declared columns allow",
-    "from_D_within_cell": "replaced by any other of the same group that the declared columns allow",
-}
-_INDIVIDUAL = {
-    "replace": "individual's records (all of them together, by equally many others)",
-    "add_remove": "individual's records (all of them together)",
-}
 _LIMITS = {
     "dp": (
-        "hiding what the whole population has in common, such as a relation that holds without the person too",
+        phrases.COMMON,
         "accuracy: every figure is noisy; the standard errors of counts, sums, means and variances are stated with "
         "them, those of medians, quantiles and extremes are not known",
     ),
@@ -56,12 +44,11 @@ _CHECKS = ("columns_as_declared", "rows_as_declared", "epsilon_spent", "within_b
 def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
     """The guarantee of settings without fault; clamped: the columns whose values may count as a bound."""
     several = params.rows_per_unit is not None
-    epsilon = params.epsilon
     statement = _STATEMENT[params.model].format(
-        epsilon=epsilon,
-        exponent=epsilon if epsilon.denominator == 1 else f"({epsilon})",
-        unit=_INDIVIDUAL[params.adjacency] if several else "record",
-        change=_CHANGE[params.adjacency],
+        epsilon=params.epsilon,
+        factor=phrases.factor(params.epsilon),
+        unit=phrases.unit_in_words(params.adjacency, params.rows_per_unit),
+        change=phrases.what_changes(params.adjacency),
     )
     return Guarantee(
         model=params.model,
@@ -70,9 +57,7 @@ def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
         unit="individual" if several else "row",
         statement=statement + _OUTPUT,
         public=_public(params),
-        secret=("random words", "noise that was drawn", "exact figures")
-        if params.model == "dp"
-        else ("random words", "noise that was drawn", "exact figures", "local sensitivity", "size of the noise"),
+        secret=phrases.noise_is_secret(*(() if params.model == "dp" else ("local sensitivity", "size of the noise"))),
         assumptions=_assumptions(params),
         not_promised=(*_not_promised(params), *clamping.not_promised(clamped, "figures")),
         postprocessing="any" if params.model == "dp" else "data_independent_only",
@@ -109,26 +94,23 @@ def _public(params: Params) -> tuple[str, ...]:
 
 def _assumptions(params: Params) -> tuple[str, ...]:
     told = [
-        "the declared domains and categories come from public knowledge, not from the data",
-        "one record describes one individual"
-        if params.rows_per_unit is None
-        else f"at most {params.rows_per_unit} of the records used describe one individual",
-        "every data set that is compared would have passed validation too",
-        "whether to publish is decided without looking at the confidential data",
+        phrases.BY_DECLARATION.format("domains and categories"),
+        phrases.one_individual(params.rows_per_unit),
+        *phrases.validated_and_decided(),
     ]
     if params.adjacency == "from_D_within_cell":
         told.append("everybody knows the group of every record")
     if params.model == "idp":
-        told.append("the size of the noise of the actual data would have been used for all data sets compared")
+        told.append(phrases.ACTUAL_NOISE)
     return tuple(told)
 
 
 def _not_promised(params: Params) -> tuple[str, ...]:
     told = list(_LIMITS[params.model])
     if params.adjacency != "add_remove":
-        told.append("hiding the number of records, which is public")
+        told.append(phrases.NUMBER_OF_RECORDS)
     if params.adjacency == "from_D_within_cell":
         told.append("hiding who is in which group, or how many: that is taken as public")
     if params.rows_per_unit is not None and params.adjacency == "replace":
-        told.append(f"hiding how many records an individual has, up to {params.rows_per_unit}")
+        told.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
     return tuple(told)

@@ -24,6 +24,7 @@ whole numbers on a public grid, so every sum and every sensitivity is exact.
 from __future__ import annotations
 
 from penstock.mechanisms.mechanism import ByCell, Mechanism
+from penstock.mechanisms.stated import TableChosen, TableParameters
 from penstock.mechanisms.table._expect import expect
 from penstock.mechanisms.table._explain import advice, treatments
 from penstock.mechanisms.table._mechanism import (
@@ -67,9 +68,11 @@ MECHANISM = Mechanism(
     advice=advice,
     spends=spends,
     takes_units=takes_units,
+    stated=TableParameters,
     possible=possible,
     layout=layout,
     chosen=settled_facts,
+    chosen_facts=TableChosen,
     in_parts=ByCell(
         memory=memory_of_cells,
         count=count_cells,

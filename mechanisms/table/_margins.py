@@ -36,7 +36,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, cg
 
 __all__ = ["reconciled", "reconciled_variances", "summed", "whole"]
 
@@ -162,6 +161,8 @@ class _System:
 def _conjugate_gradients(
     apply: Callable[[Floats], Floats], aim: Floats, start: Floats, diagonal: Floats, most: int
 ) -> Floats:
+    from scipy.sparse.linalg import LinearOperator, cg
+
     shape, size = aim.shape, aim.size
     operator = LinearOperator((size, size), matvec=lambda x: apply(x.reshape(shape)).ravel(), dtype=np.float64)
     scaled = LinearOperator((size, size), matvec=lambda x: (x.reshape(shape) / diagonal).ravel(), dtype=np.float64)

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.mechanisms import clamping
+from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.table.settings import Params, measures
 
 __all__ = ["promise_of"]
 
-_FACTOR = "the probability of every set of outputs changes by a factor of at most e^{epsilon}"
 _STATEMENT = {
-    "dp": "{epsilon}-differential privacy: whichever {unit} is {change}, " + _FACTOR + ". ",
+    "dp": "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. ",
     "bdp": "{epsilon}-bootstrap differential privacy, given the size of the noise: among data sets that consist of "
-    "records of the actual one, if one record is {change}, " + _FACTOR + ". ",
+    "records of the actual one, if one record is {change}, {factor}. ",
     "idp": "{epsilon}-individual differential privacy, given the size of the noise: if one record of the actual data "
-    "set is {change}, " + _FACTOR + ". ",
+    "set is {change}, {factor}. ",
     "k_anon": "{k}-anonymity: every cell that is not empty has at least {k} records. The figures are exact{clamped}. ",
-}
-_CHANGE = {
-    "replace": "replaced by any other that the declared columns allow",
-    "add_remove": "added or removed",
-    "bootstrap_replace": "replaced by another",
-    "bootstrap_add_remove": "added or removed",
-    "bootstrap_within_cell": "replaced by another of the same cell",
-    "from_D": "replaced by any other that the declared columns allow",
-}
-_UNIT = {
-    "replace": "individual's records (all of them together, by equally many others)",
-    "add_remove": "individual's records (all of them together)",
 }
 _RELAXED = (
     "any bound on what the size of the noise reveals: it follows the data, so it is secret, and the promise holds only "
@@ -43,7 +30,7 @@ _RELAXED = (
 )
 _LIMITS = {
     "dp": (
-        "hiding what the whole population has in common, such as a relation that holds without the person too",
+        phrases.COMMON,
         "accuracy: every figure is noisy; its standard error is stated with it",
     ),
     "bdp": (
@@ -63,9 +50,9 @@ _LIMITS = {
     ),
 }
 _SECRET = {
-    "dp": ("random words", "noise that was drawn", "exact figures"),
-    "bdp": ("random words", "noise that was drawn", "exact figures", "bootstrap sensitivity", "size of the noise"),
-    "idp": ("random words", "noise that was drawn", "exact figures", "local sensitivity", "size of the noise"),
+    "dp": phrases.noise_is_secret(),
+    "bdp": phrases.noise_is_secret("bootstrap sensitivity", "size of the noise"),
+    "idp": phrases.noise_is_secret("local sensitivity", "size of the noise"),
     "k_anon": ("single records",),
 }
 _NOISY_CHECKS = (
@@ -86,13 +73,12 @@ def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Gua
     """
     model, adjacency = params.model, params.adjacency or "none"
     several = params.rows_per_unit is not None
-    epsilon = params.epsilon
-    written = None if epsilon is None else str(epsilon) if epsilon.denominator == 1 else f"({epsilon})"
     statement = _STATEMENT[model].format(
-        epsilon=written,
+        epsilon=None if params.epsilon is None else phrases.exponent(params.epsilon),
+        factor=None if params.epsilon is None else phrases.factor(params.epsilon),
         k=params.k,
-        unit=_UNIT[adjacency] if several else "record",
-        change=_CHANGE.get(adjacency, ""),
+        unit=phrases.unit_in_words(adjacency, params.rows_per_unit),
+        change=phrases.what_changes(adjacency),
         clamped=f"; those of {', '.join(clamped)} are of values clamped to their bounds" if clamped else "",
     )
     return Guarantee(
@@ -141,32 +127,27 @@ def _public(params: Params) -> tuple[str, ...]:
 
 def _assumptions(params: Params) -> tuple[str, ...]:
     always = [
-        "the declared domains, categories and bounds come from public knowledge, not from the data",
-        "one record describes one individual"
-        if params.rows_per_unit is None
-        else f"at most {params.rows_per_unit} of the records used describe one individual",
+        phrases.BY_DECLARATION.format("domains, categories and bounds"),
+        phrases.one_individual(params.rows_per_unit),
     ]
     if params.model == "k_anon":
         return tuple(always)
-    always += [
-        "every data set that is compared would have passed validation too",
-        "whether to publish is decided without looking at the confidential data",
-    ]
+    always += phrases.validated_and_decided()
     if params.adjacency == "bootstrap_within_cell":
         always.append("everybody knows the cell of every record")
     if params.model != "dp":
-        always.append("the size of the noise of the actual data would have been used for all data sets compared")
+        always.append(phrases.ACTUAL_NOISE)
     return tuple(always)
 
 
 def _not_promised(params: Params) -> tuple[str, ...]:
     told = list(_LIMITS[params.model])
     if params.adjacency in ("replace", "bootstrap_replace", "from_D"):
-        told.append("hiding the number of records, which is public")
+        told.append(phrases.NUMBER_OF_RECORDS)
     if params.empty_cells == "zero":
         told.append("hiding which cells are empty: they are printed as exact zeros")
     if params.adjacency == "bootstrap_within_cell":
         told.append("hiding who is in which cell, or how many: that is taken as public")
     if params.rows_per_unit is not None and params.adjacency == "replace":
-        told.append(f"hiding how many records an individual has, up to {params.rows_per_unit}")
+        told.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
     return tuple(told)

@@ -27,10 +27,12 @@ from penstock.records.approval.decision import (
     is_content,
     verify_decision,
 )
-from penstock.records.approval.state import Decided, NotApproved, Rule, RuleRefused, Standing, approval_record, standing
+from penstock.records.approval.rule import Rule, RuleRefused
+from penstock.records.approval.state import Decided, NotApproved, Standing, approval_record, standing
 from penstock.records.ledger.ledger import unacknowledged
 from penstock.records.log.log import Action, Log, Pen
-from penstock.records.people.trusted_keys import REGISTER, Person, is_name, people
+from penstock.records.people.names import is_name
+from penstock.records.people.trusted_keys import REGISTER, Person, people
 
 __all__ = [
     "ApprovalClosed",

@@ -19,30 +19,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.mechanisms.refusal import Refusal
 from penstock.records.approval.decision import APPROVE, REFUSE, verify_decision
 from penstock.records.log.log import Action, Event, EventRefused, Log, Page
-from penstock.records.people.trusted_keys import is_name
 
-__all__ = ["Decided", "NotApproved", "Rule", "RuleRefused", "Standing", "State", "approval_record", "standing"]
+__all__ = ["Decided", "NotApproved", "Standing", "State", "approval_record", "standing"]
 
 State = Literal["none", "waiting", "approved", "declined", "expired"]
 
 _WORDS = {Action.APPROVED: APPROVE, Action.DECLINED: REFUSE}
 _ENDS = (Action.PUBLISHED, Action.REFUSED)
-_LONGEST_WAIT = timedelta(days=3650)
-
-
-class RuleRefused(Refusal):
-    """The approval that is asked for can never be given, or never be missed."""
-
-    code = "approval-rule-refused"
-    kind = "spec"
 
 
 class NotApproved(Refusal):
@@ -50,29 +41,6 @@ class NotApproved(Refusal):
 
     code = "not-approved"
     kind = "approval"
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """How many of the allowed must approve, and within what time."""
-
-    reviewers: int
-    allowed: tuple[str, ...]
-    within: timedelta
-
-    def __post_init__(self) -> None:
-        faults = []
-        if self.reviewers not in (1, 2):
-            faults.append(Fault("reviewers", "must be 1 or 2", "Correct the spec.", repr(self.reviewers)))
-        if not all(is_name(name) for name in self.allowed):
-            faults.append(Fault("allowed", "must be names of people", "Write them as trusted.", repr(self.allowed)))
-        if len({name.casefold() for name in self.allowed}) < max(len(self.allowed), self.reviewers):
-            rule = "must be different people, at least as many as must approve"
-            faults.append(Fault("allowed", rule, "Name more reviewers, each once.", repr(self.allowed)))
-        if not timedelta(0) < self.within <= _LONGEST_WAIT:
-            rule = f"must be more than nothing and at most {_LONGEST_WAIT.days} days"
-            faults.append(Fault("within", rule, "Correct the spec.", str(self.within)))
-        RuleRefused.raise_for(faults)
 
 
 @dataclass(frozen=True, slots=True)

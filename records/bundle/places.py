@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.bundle import bundle
 from penstock.records.bundle._upload import upload
+from penstock.records.bundle.outside import DestinationInHome, require_outside
 from penstock.records.bundle.statement import LARGEST_MANIFEST, MANIFEST, BundleAltered, fault, require_size
 from penstock.records.files import object_store
 from penstock.records.files.addresses import ObjectPath, Place
-from penstock.records.home import Home
 
 __all__ = [
     "DestinationInHome",
@@ -51,27 +51,6 @@ class DestinationNotWritable(Refusal):
 
     code = "destination-not-writable"
     kind = "failure"
-
-
-class DestinationInHome(Refusal):
-    """The destination lies inside the home, among the keys and runs of the confidential side."""
-
-    code = "destination-in-home"
-    kind = "spec"
-
-
-def require_outside(place: Place, home: Home) -> None:
-    """Refuse a folder in the home, whatever links lead there: a bundle among its runs is a damaged run."""
-    if isinstance(place, ObjectPath):
-        return
-    root = Path(os.path.realpath(home.root))
-    if Path(os.path.realpath(place)).is_relative_to(root):
-        raise DestinationInHome.at(
-            "publish.path",
-            rule="must lie outside of the home, which is the confidential side",
-            got=str(place),
-            remedy="Publish elsewhere, or set PENSTOCK_HOME to another folder.",
-        )
 
 
 def require_writable(place: Place) -> None:

@@ -26,7 +26,6 @@ from penstock.records.files.outside_values import (
     too_many,
     whole_number,
 )
-from penstock.records.files.outside_yaml import from_yaml
 
 __all__ = ["LARGEST", "NotOrdinary", "OutsideFile", "from_json", "open_ordinary"]
 
@@ -97,6 +96,8 @@ class OutsideFile:
 
     def yaml(self) -> Any:
         """What a YAML file says."""
+        from penstock.records.files.outside_yaml import from_yaml  # its library, which most commands need not load
+
         return self._parsed(from_yaml)
 
     def _parsed(self, parse: Callable[[str], Any]) -> Any:

@@ -12,16 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from penstock.mechanisms.composition import Charge, composed, joined
-from penstock.mechanisms.guarantee import Model
+from penstock.mechanisms.models import Model
 from penstock.mechanisms.refusal import Refusal
-from penstock.records.log.log import Action, Event
+from penstock.records.log.actions import Action
+
+if TYPE_CHECKING:
+    from penstock.records.log.log import Event
 
 __all__ = ["Account", "Book", "Claim", "Cost", "LedgerAltered", "read_book"]
 
-Budgeted = Literal["dp", "idp", "bdp"]
 State = Literal["reserved", "spent", "published", "refused"]
 
 # The state in which an event finds a cost.

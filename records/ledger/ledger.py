@@ -12,11 +12,12 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.state import standing
 from penstock.records.ledger._transactions import Sheet, WritingSheet
 from penstock.records.ledger.accounts import Book, Claim, Cost, LedgerAltered, dataset_subject, source_subject
+from penstock.records.ledger.countable import ClaimRefused, require_countable
 from penstock.records.ledger.limits import limit_faults
 from penstock.records.log.log import Action, Log, Page
 from penstock.records.people.trusted_keys import REGISTER
@@ -36,17 +37,8 @@ __all__ = [
 ]
 
 
-# Elsewhere the number of records of a part would be taken as public, and a record that moves would show in it.
-_PARTS_APART = ("add_remove", "presence", "bootstrap_add_remove")
 # What reviewers have not approved does not come out before a decision that asks the ledger again (`unacknowledged`).
 _HELD_BACK = ("waiting", "expired", "declined")
-
-
-class ClaimRefused(Refusal):
-    """The claim is not one that the ledger can count."""
-
-    code = "claim-refused"
-    kind = "budget"
 
 
 class AccountMissing(Refusal):
@@ -227,45 +219,6 @@ def unacknowledged(page: Page, run: str, now: datetime) -> list[str]:
     for claim in [cost.claim for cost in sheet.costs_of(run) if cost.blocks]:
         missing.update(_not_acknowledged(page, run, claim, *_related(sheet, claim), now))
     return sorted(missing)
-
-
-def require_countable(claim: Claim) -> None:
-    """Refuse what no account can count, whatever it holds."""
-    if claim.model not in ADDS_UP:
-        if claim.epsilon is not None:
-            raise ClaimRefused.at(
-                "epsilon",
-                rule=f"a release under {claim.model} has none",
-                got=str(claim.epsilon),
-                remedy="Leave it out.",
-            )
-        return
-    if claim.dataset is None:
-        raise ClaimRefused.at(
-            "budget.dataset",
-            rule=f"a release under {claim.model} spends the budget of a data set",
-            remedy="Name the data set.",
-        )
-    if claim.part is not None and claim.adjacency not in _PARTS_APART:
-        raise ClaimRefused.at(
-            "budget.part",
-            rule="parts add up apart only where a record comes or goes: one that moves would change both sizes",
-            got=claim.adjacency,
-            remedy=f"Use one of {', '.join(_PARTS_APART)}, or spend for the whole data set.",
-        )
-    if (claim.unit == "individual") != (claim.whose is not None):
-        raise ClaimRefused.at(
-            "source.unit",
-            rule="a release for individuals names the column that tells whose record it is, and no other release does",
-            got=claim.unit,
-            remedy="Name the column, or row.",
-        )
-    if claim.repeats is not None and claim.epsilon is None:
-        return  # the draw that comes out again was charged
-    if claim.repeats is not None or claim.epsilon is None or claim.epsilon <= 0:
-        raise ClaimRefused.at(
-            "epsilon", rule="must be above 0", got=str(claim.epsilon), remedy="Set it in the mechanism."
-        )
 
 
 def _related(sheet: Sheet, claim: Claim) -> tuple[list[Cost], frozenset[str]]:

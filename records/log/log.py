@@ -21,9 +21,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.files.digest import canonical
 from penstock.records.log import _rows as log_rows
-from penstock.records.log._actions import Action
 from penstock.records.log._checkpoint import checkpoint, checkpoint_faults, removed_checkpoint
 from penstock.records.log._scan import Known, LogAltered, altered, scan, unseen_faults
+from penstock.records.log.actions import Action
 from penstock.records.log.chain import GENESIS, Entry, SealedHead, digest_of, head_holds, is_genuine, seal
 from penstock.records.log.sighting import Memory, Sighting
 from penstock.records.signing.envelope import sealed

@@ -10,7 +10,6 @@ have it, and under another name its owner would be a second person. A name may g
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.approval.decision import reason_faults
 from penstock.records.log.log import Action, Event, Log, Page
+from penstock.records.people.names import is_name
 from penstock.records.signing.curve import is_sound_key
 from penstock.records.signing.signing import key_id
 
@@ -31,7 +31,6 @@ __all__ = [
     "Person",
     "PersonRefused",
     "PersonUnknown",
-    "is_name",
     "people",
     "trust",
     "with_keys",
@@ -39,8 +38,6 @@ __all__ = [
 ]
 
 REGISTER = "-"  # stands where other events name their run; no run can have this name
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class PersonRefused(Refusal):
@@ -152,11 +149,6 @@ def with_keys(events: Iterable[Event]) -> Iterator[tuple[Event, Mapping[str, str
         elif event.action is Action.KEY_WITHDRAWN:
             trusted.pop(event.facts["name"], None)
         yield event, trusted
-
-
-def is_name(text: str) -> bool:
-    """Whether this can be the name of a person."""
-    return _NAME.fullmatch(text) is not None
 
 
 def _folded(events: Iterable[Event]) -> dict[str, Person]:

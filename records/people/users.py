@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,9 @@ from penstock.records.people._secrets import (
     token_text,
     write_first_password,
 )
-from penstock.records.people.trusted_keys import REGISTER, is_name
+from penstock.records.people.names import is_name
+from penstock.records.people.roles import Role
+from penstock.records.people.trusted_keys import REGISTER
 
 __all__ = [
     "FIRST_OFFICER",
@@ -111,15 +112,6 @@ class PasswordWrong(Refusal):
 
     code = "password-wrong"
     kind = "approval"
-
-
-class Role(StrEnum):
-    """What a user may do. Every role may read."""
-
-    READER = "reader"
-    REQUESTER = "requester"
-    REVIEWER = "reviewer"
-    OFFICER = "officer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

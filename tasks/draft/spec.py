@@ -32,6 +32,8 @@ class NamesRefused(Refusal):
     kind = "data"
 
 
+# Beside the spec, so that no editor asks another host for it.
+SCHEMA = "penstock.schema.json"
 _UNTOLD = ToldRoles(origin="", columns={}, whole_file=False)
 _MOST_NAMES = 10
 
@@ -84,6 +86,8 @@ def _draft(path: Path, told: ToldRoles, comments: list[str], lines: list[str]) -
     name = "".join(c if c.isalnum() and c.isascii() else "-" for c in path.stem.lower()).strip("-")[:80]
     return "\n".join(
         [
+            f"# yaml-language-server: $schema={SCHEMA}",
+            f"# Editors check this file by its schema, which `penstock schema -o {SCHEMA}` writes beside it.",
             "# A draft. Lines marked REVIEW need your decision; `penstock plan` refuses the spec until they have it.",
             *comments,
             f"name: {quoted(name or 'release')}",

@@ -27,6 +27,7 @@ from penstock.mechanisms.parallel import in_parallel
 from penstock.mechanisms.spreadsheet import escaped
 
 __all__ = [
+    "arrow_columns",
     "category_codes",
     "load_columns",
     "read_release",
@@ -114,6 +115,12 @@ def write_rows(
     with pq.ParquetWriter(path, schema, use_dictionary=categorical) as writer, ThreadPoolExecutor(1) as ahead:
         for table in _ahead_of_use(ahead, gather, range(0, records, ROW_GROUP)):
             writer.write_table(table, row_group_size=ROW_GROUP)
+
+
+def arrow_columns(columns: Mapping[str, NDArray[Any]], declared: Mapping[str, Column]) -> pa.Table:
+    """Return columns as a table of the types that a released file has; `declared` may hold others too."""
+    schema = pa.schema([pa.field(name, _arrow_type(declared[name])) for name in columns])
+    return pa.table([_to_arrow(values, declared[name]) for name, values in columns.items()], schema=schema)
 
 
 def read_release(

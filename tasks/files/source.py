@@ -37,7 +37,9 @@ __all__ = [
     "SourceUnreadable",
     "changed",
     "count_rows",
+    "fitting_columns",
     "open_source",
+    "read_columns",
     "read_source",
     "source_state",
 ]
@@ -148,12 +150,40 @@ def read_source(
     if fingerprint is None:
         wanted = {name: column for name, column in wanted.items() if name in checked}
     require_room(dataset, wanted, checked)
+    # The table has no name here, so that each of its columns can go when it was read.
+    return read_columns(_held(dataset, list(wanted)), wanted, unit=unit, checked=checked, fingerprint=fingerprint)
+
+
+def _held(dataset: ds.Dataset, names: list[str]) -> pa.Table:
     try:
-        table = dataset.to_table(columns=list(wanted))
+        table = dataset.to_table(columns=names)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(dataset.filesystem, dataset.files[0], error) from None
     if table.num_rows == 0:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
+    return table
+
+
+def fitting_columns(table: pa.Table, declared: Mapping[str, Column], *, unit: str | None = None) -> pa.Table:
+    """Return the declared columns of a table in memory; refused where one is missing, twice, or of another type."""
+    wanted = _wanted(declared, unit)
+    _require_fit(table.schema, wanted)
+    if table.num_rows == 0:
+        raise TableEmpty.at("table", rule="must have at least one record", remedy="Check the data.")
+    return table.select(list(wanted)).cast(
+        pa.schema([(name, _read_type(table.schema.field(name).type)) for name in wanted])
+    )
+
+
+def read_columns(
+    table: pa.Table,
+    wanted: Mapping[str, Column],
+    *,
+    unit: str | None = None,
+    checked: Collection[str] | None = None,
+    fingerprint: Fingerprint | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Return the wanted columns as arrays, refused by the missing rules and domains; `checked`: only these."""
     arrays: dict[str, NDArray[Any]] = {}
     incomplete: list[Fault] = []
     outside: list[Fault] = []
@@ -162,7 +192,7 @@ def read_source(
         table = table.drop_columns(name)  # one column in two shapes at a time is all the memory this needs
         if fingerprint is not None and name != unit:
             fingerprint.add(name, stored)
-        if name not in checked:
+        if checked is not None and name not in checked:
             continue
         read = _read_column(stored, column)
         del stored

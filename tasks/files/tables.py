@@ -15,7 +15,7 @@ from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.layout import Layout
 from penstock.tasks.files.columns import GUARANTEE_KEY, category_codes
 
-__all__ = ["read_table", "table_schema", "write_table"]
+__all__ = ["arrow_cells", "read_table", "table_schema", "write_table"]
 
 
 def table_schema(layout: Layout) -> pa.Schema:
@@ -32,8 +32,13 @@ def table_schema(layout: Layout) -> pa.Schema:
 
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]], layout: Layout, guarantee: Guarantee) -> None:
     """The table as Parquet, its guarantee in the file's metadata; a figure that does not exist is null."""
-    schema = table_schema(layout).with_metadata({GUARANTEE_KEY: guarantee.model_dump_json().encode()})
-    arrays = []
+    table = arrow_cells(columns, layout).replace_schema_metadata({GUARANTEE_KEY: guarantee.model_dump_json().encode()})
+    pq.write_table(table, path, use_dictionary=list(layout.dimensions))
+
+
+def arrow_cells(columns: Mapping[str, NDArray[Any]], layout: Layout) -> pa.Table:
+    """Return a table of cells in the types that its file has."""
+    schema, arrays = table_schema(layout), []
     for name in layout.columns:
         values = columns[name]
         if name in layout.dimensions:
@@ -41,7 +46,7 @@ def write_table(path: Path, columns: Mapping[str, NDArray[Any]], layout: Layout,
         else:
             missing = np.isnan(values) if values.dtype.kind == "f" else None
             arrays.append(pa.array(values, schema.field(name).type, mask=missing))
-    pq.write_table(pa.table(arrays, schema=schema), path, use_dictionary=list(layout.dimensions))
+    return pa.table(arrays, schema=schema)
 
 
 def read_table(path: Path, layout: Layout) -> dict[str, NDArray[Any]]:

@@ -16,12 +16,13 @@ from typing import Any, cast
 import numpy as np
 import pyarrow.parquet as pq
 
-from penstock.measures.checks import Check, Output
+from penstock.measures.checks import Check
 from penstock.measures.measurement import Measurement, MeasureUndefined
 from penstock.measures.recheck import recheck_columns
 from penstock.measures.records.comparison import Comparison, compare
 from penstock.measures.records.group_checks import column_verdicts
-from penstock.measures.registry import judge
+from penstock.measures.records.output import RecordOutput
+from penstock.measures.registry import MEASURES, judge
 from penstock.mechanisms.columns import Column, Columns
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.refusal import Fault
@@ -34,8 +35,6 @@ __all__ = ["JudgeOrder", "judge_columns", "judge_one"]
 
 # Both are the largest of their columns.
 _BY_COLUMN = ("average_risk", "own_value_probability")
-# Associations between a masked and an unchanged column change too, so this one sees all columns.
-_OVER_ALL_COLUMNS = frozenset({"correlation_change"})
 _FOUND = "found.json"
 
 
@@ -89,7 +88,7 @@ def judge_columns(
     }
     spread("judge a column", judge_one, list(orders.values()), address)
     found = {name: json.loads((order.folder / _FOUND).read_text(encoding="utf-8")) for name, order in orders.items()}
-    output = Output(
+    output = RecordOutput(
         original={},
         released={name: np.zeros(0) for name in names},
         declared=declared,
@@ -111,7 +110,7 @@ def judge_columns(
     def take(name: str) -> Measurement:
         if name in _BY_COLUMN:
             return _largest(name, [found[column]["measures"][name] for column in masked])
-        return judge(name, everything if name in _OVER_ALL_COLUMNS else changed)
+        return judge(name, everything if MEASURES[name].over_all_columns else changed)
 
     return checks, take
 
@@ -126,7 +125,7 @@ def judge_one(order: JudgeOrder) -> None:
     original = {name: StoredColumn(order.folders, name)[:]}
     groups = {name: StoredColumn([order.secrets], f"group {name}")[:]} if order.has_groups else {}
     records = len(original[name])
-    output = Output(
+    output = RecordOutput(
         original=original,
         released=released,
         declared=order.declared,

@@ -10,7 +10,9 @@ from pathlib import Path
 import pyarrow.dataset as ds
 
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.mechanism import ByColumn
 from penstock.mechanisms.refusal import Refusal, TableEmpty, ValueMissing, ValueOutsideDomain
+from penstock.mechanisms.registry import mechanism_of
 from penstock.records.files import durable
 from penstock.tasks.files.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
 from penstock.tasks.files.source import changed, open_source, read_source, source_state
@@ -93,7 +95,8 @@ def _read_parts(
     if not parts:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
     rows = sum(part.rows for part in parts)
-    if plan.layout is None and plan.memory is not None and rows * BYTES_A_RECORD > left_for_data(plan.memory):
+    by_column = isinstance(mechanism_of(plan.params).in_parts, ByColumn)
+    if by_column and plan.memory is not None and rows * BYTES_A_RECORD > left_for_data(plan.memory):
         raise SourceTooLarge.at(
             "run.memory",
             rule=f"one column of all records must fit: {BYTES_A_RECORD} bytes a record while it is ranked and swapped",

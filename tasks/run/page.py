@@ -30,7 +30,6 @@ from penstock.tasks.run.steps import STEPS
 __all__ = [
     "confidential_report",
     "gate_table",
-    "refuses",
     "show_begun",
     "show_bundle",
     "show_gates",
@@ -53,19 +52,13 @@ def show_progress(job: Job, step: str) -> None:
         _show(job, 100 * STEPS.index(step) / len(STEPS), f"At {step}")
 
 
-def refuses(job: Job, decision: Decision) -> bool:
-    """Whether a decision ends the run: only doubt is for reviewers, and without them it refuses too."""
-    doubt_allowed = decision.verdict is Verdict.REVIEW and job.plan.rule is not None
-    return decision.verdict is not Verdict.PASS and not doubt_allowed
-
-
-def show_gates(job: Job, decision: Decision) -> None:
-    """What the gates said, and where to read why."""
+def show_gates(job: Job, decision: Decision, *, refused: bool) -> None:
+    """Show what the gates said, and where to read why. refused: whether the run ends here (tasks/gate.py)."""
     if FlowRunContext.get() is None:
         return
     doubted = ", ".join(result.gate for result in decision.results if result.verdict is not Verdict.PASS)
     heading = f"In doubt at {doubted}: reviewers decide" if doubted else "Passed every gate"
-    if refuses(job, decision):
+    if refused:
         heading = f"Refused by {doubted}: {GateRefused.code}"
     served = _served(job.run.id)
     create_markdown_artifact(

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.measures.gates import Gate
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.guarantee import ADDS_UP, Guarantee
-from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.registry import AnyParams
-from penstock.records.approval.approval import Rule
+from penstock.records.approval.rule import Rule
 from penstock.records.files.addresses import Place
 from penstock.records.ledger.accounts import Claim
+
+if TYPE_CHECKING:
+    from penstock.tasks.outputs.output import Output
 
 __all__ = ["Plan"]
 
@@ -23,8 +26,7 @@ __all__ = ["Plan"]
 class Plan:
     """The resolved spec with its promise.
 
-    released: the declared columns of the output, where it consists of records; a mechanism may make others.
-    layout: what the output looks like, where it is a table.
+    output: what the release consists of, and all that depends on its kind.
     unit: the column that tells whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
     escape: whether texts that a spreadsheet would run are escaped in CSV files.
@@ -38,8 +40,7 @@ class Plan:
     name: str
     source: str
     declared: Mapping[str, Column]
-    released: Mapping[str, Column]
-    layout: Layout | None
+    output: Output
     unit: str | None
     suite: str | None
     min_rows: int
@@ -105,13 +106,6 @@ class Plan:
         """Whether the records are never held together."""
         return self.address is not None or self.memory is not None
 
-    @property
-    def table(self) -> Layout:
-        """The layout of a release that has one."""
-        if self.layout is None:
-            raise ValueError("a release of records has no layout")
-        return self.layout
-
     def claim(
         self, source: str, values: str | None = None, formerly: str | None = None, files: tuple[str, ...] = ()
     ) -> Claim:
@@ -133,17 +127,19 @@ class Plan:
             formerly=formerly,
             files=files,
             edition=self.edition,
-            table=self.layout is not None,
+            table=self.output.is_table,
             whose=self.unit,
         )
 
     @property
     def about(self) -> tuple[str, ...]:
         """The columns of the source that the output is made from, in declared order."""
-        if self.layout is None:
-            return tuple(self.data_columns)
-        used = {*self.layout.dimensions, *(figure.column for figure in self.layout.figures)}
-        return tuple(name for name in self.declared if name in used)
+        return self.output.about
+
+    @property
+    def released(self) -> Mapping[str, Column]:
+        """The columns of the output that are declared before the draw; a mechanism may make others."""
+        return self.output.released
 
     def content(self, source: str) -> dict[str, Any]:
         """What decides a table: its records and their edition, its settings but for its name, and how its columns are

@@ -8,9 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from penstock.mechanisms.refusal import Fault
 from penstock.tasks.validation._row_conditions import NotACondition, row_condition
 
@@ -128,6 +125,9 @@ def _is_pattern(value: object) -> bool:
     """A pattern that RE2 reads: it matches in time proportional to the text, whatever both are."""
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
         return False
+    import pyarrow as pa
+    import pyarrow.compute as pc  # and pandas with it, which a suite without patterns need not wait for
+
     try:
         pc.match_substring_regex(pa.array([""]), value)
     except (pa.ArrowInvalid, UnicodeEncodeError):

@@ -1,9 +1,5 @@
 """Verification of a published bundle, offline: what is checked and, as plainly, what cannot be.
 
-bundle             verification of a published bundle, offline: what is checked and, as plainly, what cannot be
-_cell_claims       what the manifest of a table claims and its files can show: rows, columns, margins, and cell
-                   sizes where promised
-_group_claims      what the manifest of grouped records claims and its files can show: sizes of groups, and how
-                   close each is to all
-_published_files   the data files of a published bundle, as anybody can read them
+bundle   signature, digests, approvals, and what the promise shows of itself; what each kind of output claims is in
+         penstock.tasks.outputs.claims
 """

@@ -27,7 +27,8 @@ from penstock.flows.spec import load_spec
 from penstock.mechanisms.refusal import Refusal, SpecRefused
 from penstock.records import open_records
 from penstock.records.ledger.looks import looks_of
-from penstock.tasks.report import looks_before, require_pass
+from penstock.tasks.gate import pass_gates
+from penstock.tasks.report import looks_before
 from tests.support.cluster import write_parts
 from tests.support.private_release import Line, begun
 from tests.support.workplace import Workplace, make_table, open_dp_account
@@ -274,7 +275,7 @@ def test_bounds_that_clamp_refuse_nothing_so_they_answer_nothing(workplace: Work
 def judged(workplace: Workplace) -> None:
     with begun(workplace, account=False) as line:
         *_, decision = line.assess()
-        require_pass(line.job, decision)
+        pass_gates(line.job, decision)
 
 
 def test_reviewers_are_shown_what_is_counted_against_the_limit(workplace: Workplace) -> None:

@@ -108,7 +108,7 @@ def test_an_answer_whose_account_is_not_on_record_does_not_come_back(
     workplace: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Versions that did not put it there; nobody can tell any more whether it is what was drawn."""
-    from penstock.tasks.protect import Staged
+    from penstock.tasks.outputs.output import Staged
 
     make_table(workplace)
     with monkeypatch.context() as older, begun(workplace) as line:

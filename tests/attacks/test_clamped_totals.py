@@ -82,7 +82,7 @@ def test_what_clamping_took_is_measured_and_shown_to_reviewers_only(
         workplace.raw["run"] = run
     with begun(workplace) as line:
         found, staged, _ = assessed(line)
-        layout = line.job.plan.table
+        layout = line.job.plan.output.layout
         released = read_table(staged.data, layout)
         exact = truth(survey, layout)
         cells = len(exact)

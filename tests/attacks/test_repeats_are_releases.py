@@ -11,8 +11,8 @@ from penstock.records import open_records
 from penstock.records.ledger.accounts import Cost
 from penstock.records.ledger.ledger import SecondRelease
 from penstock.records.log.log import Action
+from penstock.tasks.gate import pass_gates
 from penstock.tasks.publish import Receipt
-from penstock.tasks.report import require_pass
 from tests.support.private_release import begun
 from tests.support.workplace import Workplace, make_table, open_dp_account
 
@@ -43,7 +43,7 @@ def _gated(place: Workplace, seen: list[str]) -> None:
     with begun(place, account=False) as line:
         seen.append(line.job.run.id)
         _, _, decision = line.assess()
-        require_pass(line.job, decision)
+        pass_gates(line.job, decision)
 
 
 def publish(place: Workplace, name: str, *acknowledged: str, **settings: Any) -> Receipt:

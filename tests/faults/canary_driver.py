@@ -236,9 +236,11 @@ def main(folder: Path) -> None:
             "draw",
             telling(lambda _, levels, blocks, *__: noted_sums(folder / "noted", levels, blocks).tolist()),
         ),
-        "assess": lambda: mock.patch("penstock.tasks.assess.recheck", telling(values_of)),
+        "assess": lambda: mock.patch(
+            "penstock.tasks.outputs.records.recheck", telling(lambda output: values_of(output.original))
+        ),
         "seal": lambda: mock.patch(
-            "penstock.tasks.publish.write_csv", telling(lambda *_: (folder / "canaries.json").read_text())
+            "penstock.tasks.files.columns.write_csv", telling(lambda *_: (folder / "canaries.json").read_text())
         ),
     }
     home = Path(os.environ["PENSTOCK_HOME"])

@@ -10,11 +10,9 @@ import pytest
 from penstock.flows.outlook import look_ahead
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import load_spec, parse_spec
-from penstock.measures.cells.measures import table_measure_names
-from penstock.measures.groups.measures import bucket_measure_names
-from penstock.measures.registry import measure_names, public_measures, record_measure_names
+from penstock.measures.registry import measure_names, public_measures
 from penstock.mechanisms.refusal import Fault, SpecRefused
-from penstock.mechanisms.registry import MECHANISMS, spends
+from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
 from tests.flows.good_specs import DP, GOOD, TABLE
 from tests.support.workplace import Workplace
 
@@ -24,6 +22,10 @@ CLOSE: dict[str, Any] = {
     "protect": [{"mechanism": "closeness", "method": "buckets", "output": "anatomy", "epsilon": "1/2", "k": 5}],
     "gates": [{"measure": "closeness_ratio", "max": 1.6}],
 }
+
+
+def spends(params: AnyParams) -> bool:
+    return mechanism_of(params).spends(params)
 
 
 def faults_of(**changes: Any) -> tuple[Fault, ...]:
@@ -44,27 +46,32 @@ def rule_of(raw: dict[str, Any]) -> str:
     return fault.rule
 
 
+def _spends(raw: dict[str, Any]) -> bool:
+    params = parse_spec(raw).protect[0]
+    return mechanism_of(params).spends(params)
+
+
 def test_an_epsilon_of_closeness_is_not_spent() -> None:
     plan = draw_up_plan(parse_spec(CLOSE))
     assert plan.claim("").epsilon is None
-    assert not spends(plan.params)
-    assert spends(parse_spec(DP).protect[0])
-    assert spends(parse_spec(TABLE).protect[0])
-    assert not spends(parse_spec(GOOD).protect[0])
+    assert not mechanism_of(plan.params).spends(plan.params)
+    assert _spends(DP)
+    assert _spends(TABLE)
+    assert not _spends(GOOD)
 
 
-@pytest.mark.parametrize("measure", bucket_measure_names())
+@pytest.mark.parametrize("measure", measure_names("groups"))
 def test_every_measure_of_groups_may_be_gated(measure: str) -> None:
     parse_spec(gated(CLOSE, measure))
 
 
-@pytest.mark.parametrize("measure", sorted(set(measure_names()) - set(bucket_measure_names())))
+@pytest.mark.parametrize("measure", sorted(set(measure_names()) - set(measure_names("groups"))))
 def test_no_other_measure_may(measure: str) -> None:
     rule = rule_of(gated(CLOSE, measure))
     if measure in public_measures():
         assert rule == "needs a public fact that closeness does not have"
         return
-    families = {"records": record_measure_names(), "tables": table_measure_names()}
+    families = {"records": measure_names("records"), "tables": measure_names("cells")}
     judged = " or ".join(name for name, measures in families.items() if measure in measures)
     assert rule == f"measures {judged}, and the output is groups of records"
 
@@ -92,7 +99,7 @@ def test_groups_are_not_published_as_sdmx() -> None:
 
 
 def test_every_mechanism_says_how_it_is_judged() -> None:
-    assert {name: mechanism.judged for name, mechanism in MECHANISMS.items()} == {
+    assert {name: mechanism.kind for name, mechanism in MECHANISMS.items()} == {
         "probabilistic_k_anonymity": "records",
         "dp_microaggregation": "records",
         "closeness": "groups",
@@ -100,7 +107,7 @@ def test_every_mechanism_says_how_it_is_judged() -> None:
         "statistics": "cells",
     }
     for mechanism in MECHANISMS.values():
-        assert (mechanism.judged == "cells") is (mechanism.layout is not None)
+        assert (mechanism.kind == "cells") is (mechanism.layout is not None)
 
 
 def test_looking_ahead_tells_what_is_settled_and_that_nothing_is_spent(workplace: Workplace) -> None:
@@ -109,7 +116,7 @@ def test_looking_ahead_tells_what_is_settled_and_that_nothing_is_spent(workplace
     workplace.raw |= {"protect": CLOSE["protect"], "gates": CLOSE["gates"]}
     ahead = look_ahead(load_spec(workplace.write_spec()), count=True)
     plan = draw_up_plan(load_spec(workplace.spec_file))
-    assert ahead["settled"] == MECHANISMS["closeness"].settled_facts(plan.params, plan.declared, 400)
+    assert ahead["settled"] == MECHANISMS["closeness"].chosen(plan.params, plan.declared, 400)
     assert ahead["cost"][0].startswith("Epsilon: none, the promise is not differential privacy.")
     assert ahead["gates"] == ["closeness_ratio at most 1.6"]
     assert not any("are used, chosen at random" in line for line in ahead["expect"])

@@ -27,7 +27,7 @@ from penstock.records.ledger.accounts import Cost
 from penstock.records.ledger.ledger import AccountMissing, BudgetExceeded, SecondRelease
 from penstock.reports.pages import number
 from penstock.tasks import protect as protecting
-from penstock.tasks.protect import PromiseDiffers
+from penstock.tasks.outputs.drawn import PromiseDiffers
 from penstock.tasks.publish import Receipt
 from penstock.tasks.verification.bundle import Finding, verify_bundle
 from tests.support.workplace import (

@@ -25,7 +25,7 @@ from penstock.records import LogAppendFailed, open_records
 from penstock.records.bundle.places import DestinationNotWritable
 from penstock.records.log.log import Action
 from penstock.records.run import RunDamaged
-from penstock.tasks.protect import PromiseDiffers
+from penstock.tasks.outputs.drawn import PromiseDiffers
 from penstock.tasks.publish import Receipt
 from penstock.tasks.validation.expectations import SuiteRefused, ValidationFailed
 from penstock.tasks.verification.bundle import verify_bundle

@@ -11,16 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_direction import imports
 
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.reproduction import rows as reproduced_rows
 from penstock.reproduction.beside_print import as_printed, beside, half_a_unit, ours, printed_tables, verdict
 from penstock.reproduction.tables import NAMES, reproduce_one
 from tests.flows.ended_command import Ended, Typed
+from tests.support.rooms import MODULES, imports
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("mechanisms", "measures", "records", "tasks", "flows")
 TO_THE_DIGITS = "agree to the printed digits"
 WITHOUT_DATA = {
     "thesis-4.1": f"6 of 6 {TO_THE_DIGITS}",
@@ -325,9 +324,7 @@ def test_every_file_of_printed_numbers_is_packed_and_names_its_place() -> None:
 
 
 def test_nothing_on_the_way_of_a_release_can_reach_the_reproduction() -> None:
-    imported = {
-        str(path.relative_to(ROOT)): imports(path) for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))
-    }
+    imported = {str(path.relative_to(ROOT)): imports(path) for path in MODULES}
 
     def importers(module: str) -> set[str]:
         return {
@@ -337,7 +334,7 @@ def test_nothing_on_the_way_of_a_release_can_reach_the_reproduction() -> None:
         }
 
     outside = {
-        path for path in importers("penstock.reproduction.computed") if not path.startswith("mechanisms/reproduction/")
+        path for path in importers("penstock.reproduction.computed") if not path.startswith("reproduction/computed/")
     }
     assert outside == {"reproduction/rows.py"}
     assert importers("penstock.reproduction.rows") == {"reproduction/tables.py"}

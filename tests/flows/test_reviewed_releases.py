@@ -313,15 +313,15 @@ def test_a_starter_without_a_name_is_known_by_login_alone(workplace: Workplace) 
 
 def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measure as ever, but as if on a sample: the value lies inside the limit, its interval reaches beyond."""
-    from penstock.tasks import assess
+    from penstock.tasks.outputs import records
 
-    judge = assess.judge
+    judge = records.judge
 
     def on_a_sample(name: str, pair: object) -> Measurement:
         measured = judge(name, pair)  # type: ignore[arg-type]
         return replace(measured, interval=(0.0, 1.0)) if name == "average_risk" else measured
 
-    monkeypatch.setattr(assess, "judge", on_a_sample)
+    monkeypatch.setattr(records, "judge", on_a_sample)
 
 
 def test_a_gate_in_doubt_asks_the_reviewers(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:

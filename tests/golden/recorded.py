@@ -22,7 +22,7 @@ from unittest import mock
 from penstock.cli import main as cli
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import load_spec
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.records import open_records
 from tests.flows.good_specs import DP, GOOD, TABLE, changed
 from tests.support.workplace import Workplace, make_private, make_table, make_units, open_dp_account

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.groups.output import BucketOutput
-from penstock.measures.recheck import recheck, recheck_buckets, recheck_table
+from penstock.measures.recheck import recheck
 from penstock.mechanisms.registry import MECHANISMS
+from penstock.mechanisms.stated import is_stated
 from tests.laws.every_mechanism import EVERY, GROUPED, SAMPLES, TABLES
+from tests.measures.judged_columns import rechecked
 from tests.support.order import examples
 
 every_mechanism = pytest.mark.parametrize("name", EVERY)
@@ -32,8 +34,8 @@ def counted_again(sample, columns, protected):
     """The checks of a release, on the original records and the released output."""
     original = {name: values for name, values in columns.items() if name != "person"}
     if protected.made:
-        before = sample.mechanism.released_columns(sample.params, sample.declared)
-        return recheck_buckets(
+        before = sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared)
+        return recheck(
             BucketOutput(
                 original=original,
                 source={name: column for name, column in sample.declared.items() if column.role != "identifier"},
@@ -47,8 +49,8 @@ def counted_again(sample, columns, protected):
                 records=len(original["age"]),
             )
         )
-    if not sample.mechanism.released_columns(sample.params, sample.declared):
-        return recheck_table(
+    if not sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared):
+        return recheck(
             TableOutput(
                 original=original,
                 declared=sample.declared,
@@ -60,10 +62,10 @@ def counted_again(sample, columns, protected):
             )
         )
     in_source_order = slice(None) if protected.origin is None else np.argsort(protected.origin)
-    return recheck(
+    return rechecked(
         original,
         {name: values[in_source_order] for name, values in protected.columns.items()},
-        sample.mechanism.released_columns(sample.params, sample.declared),
+        sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared),
         protected.guarantee,
         protected.masked,
         protected.groups,
@@ -146,7 +148,7 @@ def test_masked_values_stay_in_the_declared_domain(name, data):
     sample = data.draw(SAMPLES[name])
     protected = sample.protect()
     for column in protected.masked:
-        declared = sample.mechanism.released_columns(sample.params, sample.declared)[column]
+        declared = sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared)[column]
         if declared.domain is not None:
             present = protected.columns[column][~np.isnan(protected.columns[column])]
             assert ((present >= declared.domain[0]) & (present <= declared.domain[1])).all()
@@ -162,7 +164,7 @@ def test_text_and_codes_are_two_spellings_of_the_same_data(name, data, narrow):
     coded = sample.coded(np.int8 if narrow else np.int64)
     from_text, from_codes = sample.protect(), sample.protect(columns=coded)
     for column, released in from_codes.columns.items():
-        declared = sample.mechanism.released_columns(sample.params, sample.declared)[column]
+        declared = sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared)[column]
         if declared.categories is None:
             assert same(released, from_text.columns[column])
         else:
@@ -177,8 +179,8 @@ def test_text_and_codes_are_two_spellings_of_the_same_data(name, data, narrow):
 def test_a_table_is_as_its_layout_says(name, data):
     sample = data.draw(TABLES[name])
     protected, layout = sample.protect(), sample.mechanism.layout(sample.params, sample.declared)
-    assert sample.mechanism.released_columns(sample.params, sample.declared) == {}
-    assert protected.settled == sample.mechanism.settled_facts(sample.params, sample.declared, 7)
+    assert sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared) == {}
+    assert protected.settled == sample.mechanism.MECHANISM.chosen(sample.params, sample.declared, 7)
     assert tuple(protected.columns) == layout.columns
     assert all(len(values) == layout.rows for values in protected.columns.values())
     assert not protected.masked
@@ -202,12 +204,12 @@ def test_records_of_groups_keep_what_is_not_confidential_and_lose_what_is(name, 
     sample = data.draw(GROUPED[name])
     protected = sample.protect()
     confidential = [column for column, declared in sample.declared.items() if declared.role == "confidential"]
-    kept = sample.mechanism.released_columns(sample.params, sample.declared)
+    kept = sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared)
     assert list(protected.masked) == list(protected.groups) == confidential
     assert set(protected.columns) == {*kept, *protected.made}
     for column in kept:
         assert same(protected.columns[column], sample.columns[column])
-    assert protected.settled == sample.mechanism.settled_facts(sample.params, sample.declared, 7)
+    assert protected.settled == sample.mechanism.MECHANISM.chosen(sample.params, sample.declared, 7)
     assert protected.origin is None
     told = MECHANISMS["closeness"].treatments(sample.params, sample.declared)
     assert set(protected.columns) <= set(told)
@@ -229,3 +231,14 @@ def test_groups_are_the_same_from_text_and_from_codes(name, data, narrow):
         assert all(
             np.array_equal(from_codes.linked[table].columns[each], linked.columns[each]) for each in linked.columns
         )
+
+
+@every_mechanism
+@law
+@given(data=st.data())
+def test_what_is_stated_has_the_form_that_was_declared(name, data):
+    sample = data.draw(EVERY[name])
+    protected, mechanism = sample.protect(), sample.mechanism.MECHANISM
+    assert is_stated(mechanism.stated, protected.guarantee.parameters)
+    assert is_stated(mechanism.chosen_facts, protected.settled)
+    assert not is_stated(mechanism.stated, {**protected.guarantee.parameters, "another": 1})

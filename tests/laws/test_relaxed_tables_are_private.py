@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_wrong_calibrations_of_the_sources import CONTINGENCY_TABLE, MAGNITUDE_TABLE, Wrong
 
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import seeded
@@ -26,6 +25,7 @@ from penstock.mechanisms.refusal import ScaleZero
 from penstock.mechanisms.table import Params, protect
 from penstock.mechanisms.table.noise import cell_noise
 from penstock.mechanisms.table.scales import Scales
+from tests.laws.test_wrong_calibrations_of_the_sources import CONTINGENCY_TABLE, MAGNITUDE_TABLE, Wrong
 from tests.support.order import examples
 from tests.support.plain_tables import DECLARED, Record, cells_of, columns_of, reach, records_of, steps, table, totals
 

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from penstock.mechanisms.randomness import seeded
-from penstock.mechanisms.statistics import MEDIAN, SortedGroups, quantile
 from penstock.mechanisms.statistics import _local as local
+from penstock.mechanisms.statistics._groups import SortedGroups
+from penstock.mechanisms.statistics._quantiles import MEDIAN, quantile
 from tests.laws.auditor import lower_bound
 
 TRIALS = 8_000

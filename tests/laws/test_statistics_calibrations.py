@@ -13,7 +13,8 @@ import pytest
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
-from penstock.mechanisms.statistics import Params, SortedGroups, protect
+from penstock.mechanisms.statistics import Params, protect
+from penstock.mechanisms.statistics._groups import SortedGroups
 from penstock.mechanisms.statistics._private import questions
 from tests.laws.auditor import lower_bound
 from tests.support.statistics_by_definition import FIGURES as BY_DEFINITION

@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from test_wrong_calibrations_of_the_sources import CONTINGENCY_TABLE, MAGNITUDE_TABLE
 
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.table.cells import build_cells
@@ -22,6 +21,7 @@ from penstock.mechanisms.table.scales import (
     one_scale_for_all,
     public_membership_scales,
 )
+from tests.laws.test_wrong_calibrations_of_the_sources import CONTINGENCY_TABLE, MAGNITUDE_TABLE
 
 ONE = Fraction(1)
 

@@ -17,7 +17,6 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from test_wrong_calibrations_of_the_sources import CONTINGENCY_TABLE, MAGNITUDE_TABLE
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
@@ -25,6 +24,7 @@ from penstock.mechanisms.table import Params, faults
 from penstock.mechanisms.table._chosen import Entry, settle
 from penstock.mechanisms.table.draws import Noise, noise_of
 from penstock.mechanisms.table.settings import levels
+from tests.laws.test_wrong_calibrations_of_the_sources import CONTINGENCY_TABLE, MAGNITUDE_TABLE
 from tests.support.plain_tables import DECLARED, Record, records_of, table, totals
 
 BASE: list[Record] = [

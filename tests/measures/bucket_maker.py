@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from penstock.measures import BucketOutput, recheck_buckets
+from penstock.measures import BucketOutput, recheck
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.protected import Linked
 from tests.measures.judged_columns import nominal, number, ordinal, promise
@@ -188,7 +188,7 @@ class Made:
         )
 
     def checks(self):
-        return recheck_buckets(self.output())
+        return recheck(self.output())
 
     def failed(self):
         checks = self.checks()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from penstock.mechanisms.columns import Column, MissingRule, Role
-from penstock.mechanisms.guarantee import Guarantee, Model
+from penstock.measures import Check, RecordOutput, recheck
+from penstock.measures.records.comparison import Groups, Settled
+from penstock.mechanisms.columns import Column, Columns, Declared, MissingRule, Role
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.models import Model
 
 
 def number(low: float = 0, high: float = 8, role: Role = "confidential", missing: MissingRule = "refuse") -> Column:
@@ -39,3 +43,27 @@ def promise(model: Model, audit: tuple[str, ...] = (), **parameters: Any) -> Gua
 
 def _letters(count: int) -> tuple[str, ...]:
     return tuple("abcdefghijklmnopqrstuvwxyz"[:count])
+
+
+def rechecked(
+    original: Columns,
+    released: Columns,
+    declared: Declared,
+    guarantee: Guarantee,
+    masked: Iterable[str],
+    groups: Groups,
+    settled: Settled | None = None,
+) -> tuple[Check, ...]:
+    """Re-check released records, which are as many as their originals."""
+    return recheck(
+        RecordOutput(
+            original=original,
+            released=released,
+            declared=declared,
+            guarantee=guarantee,
+            masked=frozenset(masked),
+            groups=groups,
+            settled=settled or {},
+            records=max((len(values) for values in original.values()), default=0),
+        )
+    )

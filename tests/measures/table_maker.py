@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from penstock.measures import TableOutput, recheck_table
+from penstock.measures import TableOutput, recheck
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import Figure, Layout, error_of
 from tests.measures.judged_columns import nominal, ordinal, promise
@@ -115,10 +115,17 @@ class Made:
         self.layout = Layout("t", dimensions, levels, FIGURES, model == "dp")
         self.loss = Fraction(epsilon) / (rows_per_unit or 1)
         exact = model == "k_anon"
-        self.settled = {"noise": "none" if exact else noise, "steps": {"output": "1", "wage": "1/4"}, "measured": []}
+        self.settled = {
+            "table": "t",
+            "cells": 6,
+            "noise": "none" if exact else noise,
+            "steps": {"output": "1", "wage": "1/4"},
+            "measured": [],
+        }
         self.hidden = {}
         parameters = {
             "mechanism": "table",
+            "count": True,
             "dimensions": list(dimensions),
             "measures": list(self.measures),
             "noise": self.settled["noise"],
@@ -301,7 +308,7 @@ class Made:
         )
 
     def checks(self):
-        return recheck_table(self.output())
+        return recheck(self.output())
 
     def failed(self):
         checks = self.checks()

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures import RecheckImpossible, recheck
+from penstock.measures import RecheckImpossible
 from penstock.mechanisms import dp_microaggregation as dp
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
-from tests.measures.judged_columns import nominal, number, ordinal, promise
+from tests.measures.judged_columns import nominal, number, ordinal, promise, rechecked
 from tests.support.order import examples
 
 N, K = 11, 3
@@ -58,7 +58,7 @@ class Blocks:
         return {check.name for check in checks if not check.passed}
 
     def checks(self):
-        return recheck(
+        return rechecked(
             self.original,
             self.released,
             self.declared,
@@ -466,7 +466,7 @@ def test_real_outputs_pass_whatever_was_drawn(seed, n, mode, k, epsilon, rows_pe
     released = {name: np.empty_like(values) for name, values in output.columns.items()}
     for name, values in output.columns.items():
         released[name][output.origin] = values
-    checks = recheck(
+    checks = rechecked(
         columns,
         released,
         dp.released_columns(params, declared),

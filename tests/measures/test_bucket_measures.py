@@ -16,13 +16,10 @@ from penstock.measures import (
     Gate,
     MeasureUndefined,
     Verdict,
-    bucket_measure_names,
     decide,
-    judge_buckets,
+    judge,
     measure,
     measure_names,
-    record_measure_names,
-    table_measure_names,
 )
 from penstock.measures.checks import Check
 from penstock.measures.groups._counts import largest_ratio
@@ -65,14 +62,14 @@ def by_part(made):
 
 
 def test_names_are_sorted_and_all_can_be_gated():
-    assert list(bucket_measure_names()) == sorted(bucket_measure_names())
-    assert set(bucket_measure_names()) <= set(measure_names())
-    assert set(bucket_measure_names()) & set(record_measure_names()) == {"average_risk"}
-    assert not set(bucket_measure_names()) & set(table_measure_names())
-    assert all(Gate(measure=name, max=1).rule for name in bucket_measure_names())
+    assert list(measure_names("groups")) == sorted(measure_names("groups"))
+    assert set(measure_names("groups")) <= set(measure_names())
+    assert set(measure_names("groups")) & set(measure_names("records")) == {"average_risk"}
+    assert not set(measure_names("groups")) & set(measure_names("cells"))
+    assert all(Gate(measure=name, max=1).rule for name in measure_names("groups"))
 
 
-@pytest.mark.parametrize("name", sorted(set(bucket_measure_names()) - set(record_measure_names())))
+@pytest.mark.parametrize("name", sorted(set(measure_names("groups")) - set(measure_names("records"))))
 def test_a_measure_of_groups_has_a_docstring_and_no_value_for_records(name):
     documented = measure(name).__doc__ or ""
     assert "Limits" in documented
@@ -83,7 +80,7 @@ def test_a_measure_of_groups_has_a_docstring_and_no_value_for_records(name):
 
 
 @pytest.mark.parametrize("chosen", ANY, ids=repr)
-@pytest.mark.parametrize("name", bucket_measure_names())
+@pytest.mark.parametrize("name", measure_names("groups"))
 def test_every_measure_says_what_it_means_and_takes_read_only_columns(name, chosen):
     made = Made(**chosen)
     sides = [made.original, made.released, made.groups, made.buckets, *(t.columns for t in made.linked.values())]
@@ -91,9 +88,9 @@ def test_every_measure_says_what_it_means_and_takes_read_only_columns(name, chos
         values.setflags(write=False)
     if made.method == "ranked" and name in NEED_BUCKETS:
         with pytest.raises(MeasureUndefined, match=f"{name} refused: needs buckets"):
-            judge_buckets(name, made.output())
+            judge(name, made.output())
         return
-    found = judge_buckets(name, made.output())
+    found = judge(name, made.output())
     assert (found.name, found.n, found.weights, found.columns) == (name, N, "not used", made.columns)
     assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["concerns"] == found.concerns
     assert (found.concerns == "risk") == bool(found.attacker)
@@ -102,21 +99,21 @@ def test_every_measure_says_what_it_means_and_takes_read_only_columns(name, chos
     assert found.missing
 
 
-@pytest.mark.parametrize("name", sorted(set(measure_names()) - set(bucket_measure_names())))
+@pytest.mark.parametrize("name", sorted(set(measure_names()) - set(measure_names("groups"))))
 def test_a_measure_of_records_or_tables_has_no_value_for_groups(name):
     with pytest.raises(MeasureUndefined, match="of groups with buckets one of average_risk"):
-        judge_buckets(name, Made(("income",)).output())
+        judge(name, Made(("income",)).output())
 
 
-@pytest.mark.parametrize("name", bucket_measure_names())
+@pytest.mark.parametrize("name", measure_names("groups"))
 def test_no_measure_makes_up_groups(name):
     made = Made(("income",))
     made.groups["income"] = made.groups["income"].astype(float)
     if name in ("bucket_width", "narrowest_bucket"):
-        assert judge_buckets(name, made.output()).n == N  # they do not need them
+        assert judge(name, made.output()).n == N  # they do not need them
         return
     with pytest.raises(MeasureUndefined, match=r"income refused: one (integer )?group"):
-        judge_buckets(name, made.output())
+        judge(name, made.output())
 
 
 @pytest.mark.parametrize("name", [*NEED_BUCKETS, "l_diversity"])
@@ -125,11 +122,11 @@ def test_no_measure_makes_up_buckets(name):
         made = Made(("income",))
         made.buckets = broken
         with pytest.raises(MeasureUndefined, match="income refused: one published bucket for every record"):
-            judge_buckets(name, made.output())
+            judge(name, made.output())
     made = Made(("income",))
     made.linked = {}
     with pytest.raises(MeasureUndefined, match="one published bucket for every record"):
-        judge_buckets(name, made.output())
+        judge(name, made.output())
 
 
 # closeness_ratio
@@ -147,16 +144,16 @@ def test_the_ratio_is_that_of_the_definition(made):
                 ratios.append(max(share, 1 / share) if share else None)
     if None in ratios:
         with pytest.raises(MeasureUndefined, match="a bucket is absent from a group"):
-            judge_buckets("closeness_ratio", made.output())
+            judge("closeness_ratio", made.output())
         return
-    found = judge_buckets("closeness_ratio", made.output())
+    found = judge("closeness_ratio", made.output())
     assert Fraction(repr(found.value)) >= max(ratios)
     assert found.value == pytest.approx(float(max(ratios)), rel=1e-15)
     assert found.direction == "lower_is_safer"
 
 
 def test_a_gate_on_the_ratio_is_exact():
-    found = judge_buckets("closeness_ratio", Made(("income",)).output())
+    found = judge("closeness_ratio", Made(("income",)).output())
     assert found.value == 1.5
     assert passes(Gate(measure="closeness_ratio", max=1.5), found)
     assert not passes(Gate(measure="closeness_ratio", max=1.499999999999999), found)
@@ -169,7 +166,7 @@ def test_the_published_example_has_closeness_three_halves():
     made.original = {name: values[keep] for name, values in made.original.items()}
     made.groups, made.buckets = ({"income": side["income"][keep]} for side in (made.groups, made.buckets))
     made.publish()
-    assert judge_buckets("closeness_ratio", made.output()).value == 1.5
+    assert judge("closeness_ratio", made.output()).value == 1.5
 
 
 def test_the_printed_recipe_misses_its_own_limit():
@@ -180,7 +177,7 @@ def test_the_printed_recipe_misses_its_own_limit():
     made.original = {name: values[:17] for name, values in made.original.items()}
     made.groups, made.buckets = {"income": group}, {"income": bucket}
     made.publish()
-    assert judge_buckets("closeness_ratio", made.output()).value == 2.04
+    assert judge("closeness_ratio", made.output()).value == 2.04
 
 
 def test_many_records_do_not_overflow():
@@ -200,11 +197,11 @@ def test_many_records_do_not_overflow():
 @given(drawn())
 def test_sizes_and_risks_of_groups_are_counted(made):
     sizes = {name: Counter(made.groups[name].tolist()) for name in made.columns}
-    smallest = judge_buckets("smallest_group", made.output())
+    smallest = judge("smallest_group", made.output())
     assert smallest.by_column == {name: min(found.values()) for name, found in sizes.items()}
     assert smallest.value == min(smallest.by_column.values())
     assert smallest.direction == "higher_is_safer"
-    risk = judge_buckets("average_risk", made.output())
+    risk = judge("average_risk", made.output())
     assert risk.value == max(len(found) / found.total() for found in sizes.values())
 
 
@@ -215,7 +212,7 @@ def test_different_buckets_of_a_group_are_counted(made):
     for names, group, held in by_part(made):
         inside = {i: {bucket for g, bucket in zip(group, held, strict=True) if g == i} for i in group}
         fewest |= dict.fromkeys(names, min(map(len, inside.values())))
-    found = judge_buckets("l_diversity", made.output())
+    found = judge("l_diversity", made.output())
     assert (found.by_column, found.value) == (fewest, min(fewest.values()))
     assert found.direction == "higher_is_safer"
 
@@ -229,7 +226,7 @@ def test_different_values_of_a_group_are_counted_where_there_are_no_buckets(reco
     made.original |= {"income": incomes, "rank": ranks}
     made.groups = dict.fromkeys(made.columns, np.unique(group, return_inverse=True)[1])
     made.publish()
-    found = judge_buckets("l_diversity", made.output())
+    found = judge("l_diversity", made.output())
     assert found.by_column == {
         name: min(len(set(made.original[name][group == i].tolist())) for i in set(group.tolist()))
         for name in made.columns
@@ -253,10 +250,10 @@ def test_widths_are_those_of_the_labels(made):
     made.publish()
     widths = {**WIDTHS, "income": [0, Fraction(3, 4), Fraction(1, 400)], "kind": [1, 0]}
     found = {name: [widths[name][bucket] for bucket in made.buckets[name]] for name in made.columns}
-    narrowest = judge_buckets("narrowest_bucket", made.output())
+    narrowest = judge("narrowest_bucket", made.output())
     assert narrowest.by_column == {name: float(min(each)) for name, each in found.items()}
     assert (narrowest.value, narrowest.direction) == (min(narrowest.by_column.values()), "higher_is_safer")
-    mean = judge_buckets("bucket_width", made.output())
+    mean = judge("bucket_width", made.output())
     assert mean.by_column == {name: float(sum(each) / Fraction(len(each))) for name, each in found.items()}
     assert (mean.value, mean.direction) == (max(mean.by_column.values()), "lower_is_better")
 
@@ -267,7 +264,7 @@ def test_the_narrowest_bucket_is_rounded_to_the_unsafe_side():
     made.source["kind"] = nominal(7)
     made.labels["kind"] = ("a | b", "c | d | e | f | g")
     made.publish()
-    value = judge_buckets("narrowest_bucket", made.output()).value
+    value = judge("narrowest_bucket", made.output()).value
     assert Fraction(repr(value)) <= Fraction(1, 6)
     assert value == pytest.approx(1 / 6)
 
@@ -278,7 +275,7 @@ def test_a_label_that_cannot_be_read_has_no_width():
     made.publish()
     for name in ("narrowest_bucket", "bucket_width"):
         with pytest.raises(MeasureUndefined, match="income refused: a label cannot be read"):
-            judge_buckets(name, made.output())
+            judge(name, made.output())
 
 
 # quasi_identifier_loss
@@ -309,7 +306,7 @@ def test_the_loss_is_that_of_the_definition(made, ordered):
     for names, group, _ in by_part(made):
         inside = sum(squares([p for p, g in zip(points, group, strict=True) if g == i]) for i in set(group))
         losses |= dict.fromkeys(names, inside / squares(points) if squares(points) > 1e-12 else 0.0)
-    found = judge_buckets("quasi_identifier_loss", made.output())
+    found = judge("quasi_identifier_loss", made.output())
     assert found.by_column == pytest.approx(losses, abs=1e-9)
     assert (found.value, found.direction) == (max(found.by_column.values()), "lower_is_better")
 
@@ -317,19 +314,19 @@ def test_the_loss_is_that_of_the_definition(made, ordered):
 def test_the_loss_of_one_group_is_one_and_of_equal_records_nothing():
     made = Made(("income",))
     made.groups["income"] = np.zeros(N, np.int64)
-    assert judge_buckets("quasi_identifier_loss", made.output()).value == 1
+    assert judge("quasi_identifier_loss", made.output()).value == 1
     made.original["age"][:], made.original["region"][:] = 0.1, 2
-    assert judge_buckets("quasi_identifier_loss", made.output()).value == 0
+    assert judge("quasi_identifier_loss", made.output()).value == 0
 
 
 def test_the_loss_needs_quasi_identifiers_with_values():
     made = Made(("income",))
     made.original["age"][0] = np.nan
     with pytest.raises(MeasureUndefined, match="age refused: needs a finite value in every record"):
-        judge_buckets("quasi_identifier_loss", made.output())
+        judge("quasi_identifier_loss", made.output())
     del made.source["age"], made.source["region"]
     with pytest.raises(MeasureUndefined, match="needs a quasi-identifier"):
-        judge_buckets("quasi_identifier_loss", made.output())
+        judge("quasi_identifier_loss", made.output())
 
 
 def test_a_loss_beyond_floats_is_refused():
@@ -337,7 +334,7 @@ def test_a_loss_beyond_floats_is_refused():
     made.source["age"] = Column(role="quasi_identifier", type="continuous", domain=(-1e150, 1e150))
     made.original["age"][0] = 1e308
     with pytest.raises(MeasureUndefined, match="the value is not a finite number"):
-        judge_buckets("quasi_identifier_loss", made.output())
+        judge("quasi_identifier_loss", made.output())
 
 
 @pytest.mark.parametrize("chosen", BUCKETED, ids=repr)
@@ -347,8 +344,8 @@ def test_measures_do_not_depend_on_the_order_of_records(chosen):
     for side in (turned.original, turned.groups, turned.buckets):
         for name in side:
             side[name] = side[name][::-1].copy()
-    for name in bucket_measure_names():
-        one, other = (judge_buckets(name, each.output()).value for each in (made, turned))
+    for name in measure_names("groups"):
+        one, other = (judge(name, each.output()).value for each in (made, turned))
         assert one == pytest.approx(other, rel=1e-12)
 
 
@@ -362,4 +359,4 @@ def test_measures_of_nothing_are_refused():
     )
     for name in ("closeness_ratio", "smallest_group", "l_diversity", "narrowest_bucket"):
         with pytest.raises(MeasureUndefined, match="for every record"):
-            judge_buckets(name, empty)
+            judge(name, empty)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from penstock.measures import BucketOutput, MeasureUndefined, bucket_measure_names, judge_buckets, recheck_buckets
+from penstock.measures import BucketOutput, MeasureUndefined, judge, measure_names, recheck
 from penstock.mechanisms import closeness
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
@@ -79,11 +79,11 @@ def test_real_outputs_of_every_kind_pass(seed, n, names, bound, k, form, several
         output = made_by_the_mechanism(params, sorted(names), n, seed)
     except Refusal:
         reject()
-    checks = recheck_buckets(output)
+    checks = recheck(output)
     assert all(check.passed for check in checks), [check.name for check in checks if not check.passed]
-    for name in bucket_measure_names():
+    for name in measure_names("groups"):
         if bound is None and name in ("bucket_width", "closeness_ratio", "narrowest_bucket"):
             with pytest.raises(MeasureUndefined):
-                judge_buckets(name, output)
+                judge(name, output)
         else:
-            assert judge_buckets(name, output).n == n
+            assert judge(name, output).n == n

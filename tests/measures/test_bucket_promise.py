@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.measures import RecheckImpossible, recheck_buckets
+from penstock.measures import RecheckImpossible, recheck
 from tests.measures.bucket_maker import ANY, Made, N
 from tests.measures.judged_columns import promise
 
@@ -101,20 +101,22 @@ def test_records_that_are_not_aligned_refuse():
         made.checks()
     made = Made(("income",))
     with pytest.raises(RecheckImpossible, match="the number of records is that of the columns"):
-        recheck_buckets(replace(made.output(), records=N - 1))
+        recheck(replace(made.output(), records=N - 1))
 
 
-MODULES = ("checks", "counts", "labels", "loss", "measures", "output", "promise", "tables")
+MODULES = ("checks", "_counts", "_labels", "_loss", "measures", "output", "_promise", "_tables")
 
 
-@pytest.mark.parametrize("module", [f"measures.bucket_{name}" for name in MODULES])
+@pytest.mark.parametrize("module", [f"penstock.measures.groups.{name}" for name in MODULES])
 def test_the_recheck_shares_no_code_with_the_mechanism(module):
     tree = ast.parse(Path(importlib.import_module(module).__file__).read_text(encoding="utf-8"))
     imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     vocabulary = {
         "penstock.mechanisms.columns",
         "penstock.mechanisms.guarantee",
+        "penstock.mechanisms.mechanism",
+        "penstock.mechanisms.numbers.rounding",
         "penstock.mechanisms.protected",
         "penstock.mechanisms.refusal",
     }
-    assert {name for name in imported if name.startswith("mechanisms")} <= vocabulary
+    assert {name for name in imported if name.startswith("penstock.mechanisms")} <= vocabulary

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.measures.gates import Gate
-from penstock.measures.possible import Possible, Undefined, foreseen_faults, impossible, possible
+from penstock.measures.possible import foreseen_faults, impossible, possible
 from penstock.measures.registry import measure, measure_names
 from penstock.mechanisms import closeness, probabilistic_k_anonymity
 from penstock.mechanisms.closeness._cuts import bucketed
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.possible import Possible, Undefined
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.registry import MECHANISMS
 from tests.support.order import examples

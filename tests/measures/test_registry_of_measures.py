@@ -12,12 +12,9 @@ from penstock.measures import (
     Measurement,
     MeasureUndefined,
     MeasureUnknown,
-    bucket_measure_names,
     measure,
     measure_names,
     public_measures,
-    record_measure_names,
-    table_measure_names,
 )
 from penstock.measures.foreseen import worst_error
 from penstock.measures.records.comparison import compare
@@ -55,11 +52,11 @@ def test_an_unknown_measure_is_refused_with_the_known_ones():
 def test_every_public_name_exists():
     assert all(hasattr(measures, name) for name in measures.__all__)
     assert list(measure_names()) == sorted(measure_names())
-    assert list(record_measure_names()) == sorted(record_measure_names())
-    assert {*record_measure_names(), *table_measure_names(), *bucket_measure_names()} == set(measure_names())
+    assert list(measure_names("records")) == sorted(measure_names("records"))
+    assert {*measure_names("records"), *measure_names("cells"), *measure_names("groups")} == set(measure_names())
 
 
-@pytest.mark.parametrize("name", sorted(set(table_measure_names()) - set(record_measure_names())))
+@pytest.mark.parametrize("name", sorted(set(measure_names("cells")) - set(measure_names("records"))))
 def test_a_measure_of_tables_has_a_docstring_and_no_value_for_records(name):
     assert "Limits" in (measure(name).__doc__ or "")
     with pytest.raises(MeasureUndefined, match="judges tables, not records"):
@@ -75,7 +72,7 @@ def test_what_is_safer_is_about_risk_and_what_is_better_about_utility(direction,
     assert found.concerns == concerns
 
 
-@pytest.mark.parametrize("name", record_measure_names())
+@pytest.mark.parametrize("name", measure_names("records"))
 def test_every_measure_documents_itself_and_turns_into_json(name):
     declared = {**DECLARED, "z": number()}
     original = {**ORIGINAL, "z": np.array([1.0, 0.0, 2.0, 2.0])}
@@ -90,7 +87,7 @@ def test_every_measure_documents_itself_and_turns_into_json(name):
     assert found.missing
 
 
-@pytest.mark.parametrize("name", record_measure_names())
+@pytest.mark.parametrize("name", measure_names("records"))
 def test_every_measure_takes_read_only_columns(name):
     """Columns may be mapped from a file that nobody can change."""
     declared = {"x": number(), "z": number(), "kind": nominal(3)}
@@ -192,7 +189,7 @@ def test_an_expected_error_that_is_not_stated_for_every_column_is_undefined(sett
         measure("expected_error")(ORIGINAL, ORIGINAL, DECLARED, settled=settled)
 
 
-@pytest.mark.parametrize("name", record_measure_names())
+@pytest.mark.parametrize("name", measure_names("records"))
 def test_where_rows_mean_nothing_only_measures_of_records_are_undefined(name):
     declared = {"x": number(), "z": number(), "kind": nominal(3)}
     columns = {**ORIGINAL, "z": np.array([1.0, 0.0, 2.0, 2.0])}

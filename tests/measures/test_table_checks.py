@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures import RecheckImpossible, recheck_table
+from penstock.measures import RecheckImpossible, recheck
 from penstock.measures.cells.checks import table_checks
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import Figure
@@ -225,7 +225,7 @@ def test_a_check_that_the_guarantee_names_must_be_run():
     made = Made()
     made.guarantee = made.guarantee.model_copy(update={"audit": (*NOISY, "cell_sizes")})
     with pytest.raises(RecheckImpossible, match="every check that the guarantee names must be run"):
-        recheck_table(made.output())
+        recheck(made.output())
     assert len(table_checks(made.output())) == len(NOISY)
 
 

@@ -11,16 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures import Gate, MeasureUndefined, Verdict, decide, judge_table, measure_names, table_measure_names
+from penstock.measures import Gate, MeasureUndefined, Verdict, decide, judge, measure_names
 from penstock.measures.checks import Check
-from penstock.measures.registry import record_measure_names
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import Figure
 from tests.measures.table_maker import BOUNDS, CELLS, FIGURES, Made
 
 RULES = ("largest_share", "p_percent", "smallest_frequency", "two_largest_share")
 ERRORS = ("cell_error", "largest_cell_error", "margin_error")
-STATED = {"count": {"expected_error": 1.5}, "output_sum": {"expected_error": 2.25}}
+STATED = {
+    "count": {"standard_error": 1.0, "expected_error": 1.5},
+    "output_sum": {"standard_error": 1.0, "expected_error": 2.25},
+}
 
 
 def stated(**chosen):
@@ -50,19 +52,19 @@ def passes(gate, found):
 
 
 def test_names_are_sorted_and_all_can_be_gated():
-    assert list(table_measure_names()) == sorted({*RULES, *ERRORS, "expected_error", "noise_chance", "privacy_loss"})
-    assert set(table_measure_names()) <= set(measure_names())
-    assert set(table_measure_names()) & set(record_measure_names()) == {"expected_error", "privacy_loss"}
+    assert list(measure_names("cells")) == sorted({*RULES, *ERRORS, "expected_error", "noise_chance", "privacy_loss"})
+    assert set(measure_names("cells")) <= set(measure_names())
+    assert set(measure_names("cells")) & set(measure_names("records")) == {"expected_error", "privacy_loss"}
 
 
-@pytest.mark.parametrize("name", table_measure_names())
+@pytest.mark.parametrize("name", measure_names("cells"))
 def test_every_measure_says_what_it_means_and_turns_into_json(name):
     for chosen in (
         {},
         {"model": "idp", "adjacency": "from_D", "bounds": BOUNDS},
         {"margins": "measured", "noise": "box"},
     ):
-        found = judge_table(name, stated(**chosen).output())
+        found = judge(name, stated(**chosen).output())
         assert found.name == name
         assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["concerns"] == found.concerns
         assert (found.concerns == "risk") == bool(found.attacker)
@@ -71,19 +73,19 @@ def test_every_measure_says_what_it_means_and_turns_into_json(name):
         assert found.columns
 
 
-@pytest.mark.parametrize("name", table_measure_names())
+@pytest.mark.parametrize("name", measure_names("cells"))
 def test_every_measure_takes_read_only_columns(name):
     made = stated()
     for side in (made.original, made.released, made.hidden):
         for values in side.values():
             values.setflags(write=False)
-    assert judge_table(name, made.output()).n == 90
+    assert judge(name, made.output()).n == 90
 
 
-@pytest.mark.parametrize("name", sorted(set(record_measure_names()) - set(table_measure_names())))
+@pytest.mark.parametrize("name", sorted(set(measure_names("records")) - set(measure_names("cells"))))
 def test_a_measure_of_records_has_no_value_for_a_table(name):
     with pytest.raises(MeasureUndefined, match="of a table one of cell_error"):
-        judge_table(name, Made().output())
+        judge(name, Made().output())
 
 
 # The classic rules.
@@ -110,14 +112,14 @@ def test_rules_are_those_of_the_definitions(seed, n):
 
     made = Made("k_anon", original=records(n, seed))
     output = made.output()
-    assert judge_table("smallest_frequency", output).value == min(count for count in made.totals["count"] if count)
+    assert judge("smallest_frequency", output).value == min(count for count in made.totals["count"] if count)
     expected = {
         column: [max(one), max(two), min(three)]
         for column in ("output", "wage")
         for one, two, three in [zip(*by_definition(made, column), strict=True)]
     }
     for place, (name, worst) in enumerate((("largest_share", max), ("two_largest_share", max), ("p_percent", min))):
-        found = judge_table(name, output)
+        found = judge(name, output)
         assert found.by_column.keys() == expected.keys()
         for column, exact in expected.items():
             assert found.by_column[column] == pytest.approx(float(exact[place]), rel=3e-16)
@@ -130,32 +132,32 @@ def test_contributions_count_as_they_enter_the_table():
     made.original = {name: values[:2] for name, values in made.original.items()}
     made.original["region"][:] = made.original["kind"][:] = 0
     made.original["output"][:] = [100, 60]
-    assert judge_table("largest_share", made.output()).by_column["output"] == 0.5
+    assert judge("largest_share", made.output()).by_column["output"] == 0.5
 
 
 def test_losses_count_by_their_size():
     """A total of 1 that cancels: sizes 100, 99, so no part is above 100/199."""
-    found = judge_table("largest_share", of_values([100, -99]))
+    found = judge("largest_share", of_values([100, -99]))
     assert found.by_column["output"] == pytest.approx(100 / 199, rel=1e-15)
 
 
 def test_two_equal_largest_contributors_are_two():
     output = of_values([40, 40, 20])
-    assert judge_table("largest_share", output).by_column["output"] == 0.4
-    assert judge_table("two_largest_share", output).by_column["output"] == 0.8
-    assert judge_table("p_percent", output).by_column["output"] == 50
+    assert judge("largest_share", output).by_column["output"] == 0.4
+    assert judge("two_largest_share", output).by_column["output"] == 0.8
+    assert judge("p_percent", output).by_column["output"] == 50
 
 
 def test_one_contributor_among_zeros_is_the_whole_total():
     output = of_values([0, 7, 0])
-    assert judge_table("largest_share", output).by_column["output"] == 1
-    assert judge_table("p_percent", output).by_column["output"] == 0
+    assert judge("largest_share", output).by_column["output"] == 1
+    assert judge("p_percent", output).by_column["output"] == 0
 
 
 def test_the_worst_cell_counts_and_cells_of_zeros_do_not():
     output = of_values([5, 5, 9, 1, 0, 0], places=[0, 0, 1, 1, 2, 2])
-    assert judge_table("largest_share", output).by_column["output"] == 0.9
-    assert judge_table("smallest_frequency", output).value == 2
+    assert judge("largest_share", output).by_column["output"] == 0.9
+    assert judge("smallest_frequency", output).value == 2
 
 
 LARGE = 2**49
@@ -174,15 +176,15 @@ LARGE = 2**49
 def test_a_gate_passes_on_its_limit_and_fails_one_unit_of_a_large_cell_beyond(name, gate, on_the_limit):
     """One unit of 2^50: the quotient differs from the limit in its sixteenth digit only."""
     limit = Gate(measure=name, **gate)
-    assert passes(limit, judge_table(name, of_values(on_the_limit)))
+    assert passes(limit, judge(name, of_values(on_the_limit)))
     first, *others = on_the_limit
-    assert not passes(limit, judge_table(name, of_values([first, *others[:-1], others[-1] - 1])))
-    assert passes(limit, judge_table(name, of_values([first, *others[:-1], others[-1] + 1])))
+    assert not passes(limit, judge(name, of_values([first, *others[:-1], others[-1] - 1])))
+    assert passes(limit, judge(name, of_values([first, *others[:-1], others[-1] + 1])))
 
 
 @pytest.mark.parametrize(("m", "passed"), [(3, True), (4, False)])
 def test_a_gate_on_the_frequency_is_the_rule_of_minimum_frequency(m, passed):
-    found = judge_table("smallest_frequency", of_values([1, 2, 3, 4, 5, 6, 7], places=[0, 0, 0, 4, 4, 4, 4]))
+    found = judge("smallest_frequency", of_values([1, 2, 3, 4, 5, 6, 7], places=[0, 0, 0, 4, 4, 4, 4]))
     assert (found.value, found.direction) == (3, "higher_is_safer")
     assert passes(Gate(measure="smallest_frequency", min=m), found) == passed
 
@@ -190,7 +192,7 @@ def test_a_gate_on_the_frequency_is_the_rule_of_minimum_frequency(m, passed):
 @pytest.mark.parametrize("name", ["largest_share", "two_largest_share", "p_percent"])
 def test_a_column_of_zeros_has_no_shares(name):
     with pytest.raises(MeasureUndefined, match="a value other than 0 in output"):
-        judge_table(name, of_values([0, 0]))
+        judge(name, of_values([0, 0]))
 
 
 @pytest.mark.parametrize("name", ["largest_share", "two_largest_share", "p_percent"])
@@ -198,11 +200,11 @@ def test_a_table_of_counts_and_statistics_of_other_mechanisms_have_no_shares(nam
     made = Made()
     made.layout = replace(made.layout, figures=FIGURES[:1])
     with pytest.raises(MeasureUndefined, match="needs a table of sums or means"):
-        judge_table(name, made.output())
+        judge(name, made.output())
     made = Made()
     made.parameters["mechanism"] = "statistics"
     with pytest.raises(MeasureUndefined, match="needs a table of sums or means"):
-        judge_table(name, made.output())
+        judge(name, made.output())
 
 
 # Errors.
@@ -211,7 +213,7 @@ def test_a_table_of_counts_and_statistics_of_other_mechanisms_have_no_shares(nam
 def test_an_exact_table_of_values_inside_their_domains_has_no_error():
     output = of_values([4, 5, 6, -7], places=[0, 0, 2, 2])
     for name in ERRORS:
-        assert judge_table(name, output).value == 0
+        assert judge(name, output).value == 0
 
 
 def test_errors_are_those_of_the_definition():
@@ -233,7 +235,7 @@ def test_errors_are_those_of_the_definition():
         for name, size in zip(names, (np.nanmean, np.nanmax), strict=True):
             if name is None:
                 continue
-            found = judge_table(name, made.output())
+            found = judge(name, made.output())
             expected = {
                 figure: size(np.abs(made.released[figure][rows] - values)) / np.nanmean(np.abs(values))
                 for figure, values in true.items()
@@ -245,12 +247,12 @@ def test_errors_are_those_of_the_definition():
 def test_a_mean_that_is_left_out_has_no_error():
     made = Made("idp", "from_D")
     made.released["wage_mean"][0] = np.nan
-    assert judge_table("cell_error", made.output()).value > 0
+    assert judge("cell_error", made.output()).value > 0
 
 
 def test_a_table_without_margins_has_no_error_of_margins():
     with pytest.raises(MeasureUndefined, match="needs a table with margins"):
-        judge_table("margin_error", Made(margins="none").output())
+        judge("margin_error", Made(margins="none").output())
 
 
 @pytest.mark.parametrize("name", ERRORS)
@@ -258,7 +260,7 @@ def test_an_error_without_scale_is_undefined(name):
     made = Made()
     made.original["output"][:] = 0
     with pytest.raises(MeasureUndefined, match="the true output_sum is 0 everywhere"):
-        judge_table(name, made.output())
+        judge(name, made.output())
 
 
 def test_statistics_that_are_not_counted_here_have_no_error():
@@ -266,52 +268,52 @@ def test_statistics_that_are_not_counted_here_have_no_error():
     made.layout = replace(
         made.layout, figures=(Figure("count", "count", None, True), Figure("m", "median", "wage", False))
     )
-    assert judge_table("cell_error", made.output()).columns == ("count",)
+    assert judge("cell_error", made.output()).columns == ("count",)
     made.layout = replace(made.layout, figures=(Figure("m", "median", "wage", False),))
     with pytest.raises(MeasureUndefined, match="needs a count, a sum or a mean"):
-        judge_table("cell_error", made.output())
+        judge("cell_error", made.output())
 
 
 def test_an_error_beyond_floats_is_refused():
     made = Made()
     made.released["wage_sum"][0] = np.inf
     with pytest.raises(MeasureUndefined, match="not a finite number"):
-        judge_table("cell_error", made.output())
+        judge("cell_error", made.output())
 
 
 # Public facts.
 
 
 def test_the_expected_error_is_the_largest_that_is_stated():
-    found = judge_table("expected_error", stated().output())
+    found = judge("expected_error", stated().output())
     assert (found.value, found.concerns) == (2.25, "utility")
     assert found.by_column == {"count": 1.5, "output_sum": 2.25}
 
 
 def test_an_expected_error_that_is_not_stated_is_undefined():
     with pytest.raises(MeasureUndefined, match="states the error to expect"):
-        judge_table("expected_error", Made().output())
+        judge("expected_error", Made().output())
 
 
 @pytest.mark.parametrize(
     ("epsilon", "limit", "passed"), [("0.3", 0.3, True), ("3/10", 0.3, True), ("1/3", 0.3333, False)]
 )
 def test_the_privacy_loss_is_the_promised_epsilon(epsilon, limit, passed):
-    found = judge_table("privacy_loss", Made(epsilon=epsilon).output())
+    found = judge("privacy_loss", Made(epsilon=epsilon).output())
     assert Fraction(repr(found.value)) >= Fraction(epsilon)
     assert passes(Gate(measure="privacy_loss", max=limit), found) == passed
 
 
 def test_an_exact_table_has_no_privacy_loss():
     with pytest.raises(MeasureUndefined, match="needs a mechanism that states its epsilon"):
-        judge_table("privacy_loss", Made("k_anon").output())
+        judge("privacy_loss", Made("k_anon").output())
 
 
 def test_public_measures_of_a_table_look_at_no_value():
     made = stated()
-    values = {name: judge_table(name, made.output()).value for name in ("expected_error", "privacy_loss")}
+    values = {name: judge(name, made.output()).value for name in ("expected_error", "privacy_loss")}
     for side in (made.original, made.released):
         for column in side.values():
             column[:] = 0
     made.hidden.clear()
-    assert {name: judge_table(name, made.output()).value for name in values} == values
+    assert {name: judge(name, made.output()).value for name in values} == values

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures.cells.measures import judge_table
+from penstock.measures.registry import judge
 from penstock.mechanisms.columns import Column
 from tests.measures.judged_columns import nominal
 from tests.measures.table_maker import ANY, BOOTSTRAP, BOUNDS, CELLS, EMPTY, FIGURES, Made, records
@@ -277,7 +277,7 @@ def test_noise_that_was_forgotten_is_found(chosen):
     for drawn in (True, False):
         made = Made(**chosen, epsilon="1/10", drawn=drawn)
         assert made.failed() == set()
-        assert (judge_table("noise_chance", made.output()).value <= 1e-9) is not drawn
+        assert (judge("noise_chance", made.output()).value <= 1e-9) is not drawn
 
 
 def test_noise_where_none_may_be_is_found():

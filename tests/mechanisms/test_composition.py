@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.mechanisms.composition import Charge, NotCountable, composed, counts_as, joined, why_not_together
-from penstock.mechanisms.guarantee import Model
+from penstock.mechanisms.models import Model
 from tests.mechanisms.tiny_data_sets import (
     CELLS,
     CONTENTS,

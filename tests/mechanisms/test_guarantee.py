@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from penstock.mechanisms.guarantee import Guarantee, Model, compose
+from penstock.mechanisms.guarantee import Guarantee, compose
+from penstock.mechanisms.models import Model
 from penstock.mechanisms.refusal import NotComposable
 
 ADDS_UP: list[Model] = ["dp", "idp", "bdp"]

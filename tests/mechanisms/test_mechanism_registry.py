@@ -8,14 +8,14 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from penstock.measures.expectn import foretold, stated_errors
+from penstock.measures.foreseen import foretold, stated_errors
 from penstock.measures.registry import public_measures
 from penstock.mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import SettingRefused
-from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of, spends
+from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
 
 SHELTERS = {"tent": ["light"], "hut": ["light"], "house": ["any"], "light": ["any"], "any": []}
 DECLARED = {
@@ -65,8 +65,8 @@ EXAMPLES = {
     ),
 }
 every_mechanism = pytest.mark.parametrize("name", list(MECHANISMS))
-of_records = pytest.mark.parametrize("name", [name for name in MECHANISMS if MECHANISMS[name].judged == "records"])
-of_tables = pytest.mark.parametrize("name", [name for name in MECHANISMS if MECHANISMS[name].judged == "cells"])
+of_records = pytest.mark.parametrize("name", [name for name in MECHANISMS if MECHANISMS[name].kind == "records"])
+of_tables = pytest.mark.parametrize("name", [name for name in MECHANISMS if MECHANISMS[name].kind == "cells"])
 
 
 def sample() -> dict[str, np.ndarray]:
@@ -97,7 +97,7 @@ def test_a_mechanism_spends_exactly_if_its_promise_adds_up(name: str) -> None:
     """So a spec can tell from the settings alone whether publication may depend on the data."""
     params: Any = EXAMPLES[name].params
     promise = MECHANISMS[name].promise(params, DECLARED)
-    assert spends(params) == (promise.model in ADDS_UP)
+    assert mechanism_of(params).spends(params) == (promise.model in ADDS_UP)
     if promise.model in ADDS_UP:
         assert promise.parameters["epsilon"] == str(params.epsilon)
 
@@ -131,7 +131,7 @@ def test_a_table_comes_out_as_its_layout_says(name: str) -> None:
     assert {len(values) for values in protected.columns.values()} == {layout.rows}
     for dimension, codes in layout.codes().items():
         np.testing.assert_array_equal(protected.columns[dimension], codes)
-    assert protected.settled == mechanism.settled_facts(params, DECLARED, RECORDS)
+    assert protected.settled == mechanism.chosen(params, DECLARED, RECORDS)
     assert mechanism.released_columns(params, DECLARED) == {}
 
 

@@ -14,10 +14,10 @@ import pytest
 from penstock.flows.spec import parse_spec
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.reproduction import computed as reproduction
+from tests.support.rooms import MODULES as PRODUCT
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("mechanisms", "measures", "records", "tasks", "flows")
-HERE = ROOT / "mechanisms" / "reproduction"
+HERE = ROOT / "reproduction" / "computed"
 MODULES = [module.name for module in pkgutil.iter_modules(reproduction.__path__)]
 PUBLIC = [getattr(reproduction, name) for name in reproduction.__all__]
 
@@ -48,13 +48,10 @@ def test_no_module_here_knows_what_a_promise_is(path):
 
 def test_no_other_module_of_the_product_imports_what_is_here():
     importers = {
-        path
-        for room in ROOMS
-        for path in (ROOT / room).rglob("*.py")
-        if any(name.startswith("penstock.reproduction.computed") for name in imported(path))
+        path for path in PRODUCT if any(name.startswith("penstock.reproduction.computed") for name in imported(path))
     }
     # The command that prints them beside what was published, and that publishes nothing.
-    assert {path for path in importers if path.parent != HERE} == {ROOT / "flows" / "reproduced_rows.py"}
+    assert {path for path in importers if path.parent != HERE} == {ROOT / "reproduction" / "rows.py"}
 
 
 @pytest.mark.parametrize("name", ["reproduction", *MODULES, *reproduction.__all__, "reproduction.record_wise_laplace"])

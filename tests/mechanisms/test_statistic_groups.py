@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.mechanisms.refusal import ValueMissing
-from penstock.mechanisms.statistics import SortedGroups, sorted_groups
+from penstock.mechanisms.statistics._groups import SortedGroups, sorted_groups
 
 ROWS = st.lists(st.tuples(st.integers(-(10**9), 10**9), st.integers(0, 4)), max_size=30)
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.mechanisms.refusal import SettingRefused, TooFewRecords
-from penstock.mechanisms.statistics import SortedGroups
 from penstock.mechanisms.statistics import _local as local
+from penstock.mechanisms.statistics._groups import SortedGroups
 
 LOW, HIGH = 0, 7
 BOTH = {"low": LOW, "high": HIGH}

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import SettingRefused
-from penstock.mechanisms.statistics import MEDIAN, SortedGroups, quantile, sorted_groups
-from penstock.mechanisms.statistics._quantiles import blocks_by_score, score_sensitivity
+from penstock.mechanisms.statistics._groups import SortedGroups, sorted_groups
+from penstock.mechanisms.statistics._quantiles import MEDIAN, blocks_by_score, quantile, score_sensitivity
 from tests.mechanisms.noise_chance import assert_law
 
 SHARES = [MEDIAN, Fraction(1, 4), Fraction(2, 3), Fraction(9, 10)]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from penstock.mechanisms.refusal import SettingRefused, TooFewRecords
-from penstock.mechanisms.statistics import SortedGroups
 from penstock.mechanisms.statistics import _local as local
 from penstock.mechanisms.statistics import _worst_case as worst_case
+from penstock.mechanisms.statistics._groups import SortedGroups
 
 LOW, HIGH = -1, 3
 BOTH = {"low": LOW, "high": HIGH}

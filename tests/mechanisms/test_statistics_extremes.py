@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import SettingRefused
-from penstock.mechanisms.statistics import SortedGroups
 from penstock.mechanisms.statistics._blocks import blocks_between, score_reached
 from penstock.mechanisms.statistics._extremes import SCORE_SENSITIVITY, blocks_at_rank, kth_largest, kth_smallest
+from penstock.mechanisms.statistics._groups import SortedGroups
 from tests.mechanisms.noise_chance import assert_law
 
 STEPS = 3

@@ -9,9 +9,10 @@ import pytest
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
-from penstock.mechanisms.statistics import Params, SortedGroups, layout, protect
+from penstock.mechanisms.statistics import Params, layout, protect
 from penstock.mechanisms.statistics._expect import expect
 from penstock.mechanisms.statistics._explain import advice, treatments
+from penstock.mechanisms.statistics._groups import SortedGroups
 from penstock.mechanisms.statistics._private import questions
 
 DECLARED = {

@@ -16,7 +16,8 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.numbers.grid import grid_of
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import ScaleZero, TooFewRecords
-from penstock.mechanisms.statistics import Params, SortedGroups, protect
+from penstock.mechanisms.statistics import Params, protect
+from penstock.mechanisms.statistics._groups import SortedGroups
 from penstock.mechanisms.statistics._individual import exact_figure, released
 from penstock.mechanisms.statistics._settings import Statistic
 from tests.mechanisms.noise_chance import assert_law, laplace_law

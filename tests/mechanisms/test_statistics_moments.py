@@ -13,7 +13,7 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.noise.totals import LARGEST_TOTAL, noisy
 from penstock.mechanisms.numbers.grid import grid_of
 from penstock.mechanisms.randomness import seeded
-from penstock.mechanisms.statistics import SortedGroups
+from penstock.mechanisms.statistics._groups import SortedGroups
 from penstock.mechanisms.statistics._moments import moments_of, totals_in_units
 from penstock.mechanisms.table.draws import Noise
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.refusal import SettingRefused
-from penstock.mechanisms.statistics import Params, Statistic, faults, layout, promise, released_columns, settled_facts
+from penstock.mechanisms.statistics import Params, Statistic, faults, layout, promise, settled_facts
 from penstock.mechanisms.statistics._settings import epsilons, figure_grid, touched
 
 DECLARED = {
@@ -87,7 +87,6 @@ def test_a_released_table_has_one_row_for_each_combination_of_categories():
         "income_median",
         "income_median_standard_error",
     )
-    assert released_columns(params(), DECLARED) == {}
 
 
 def test_without_groups_there_is_one_row_and_under_idp_there_are_no_standard_errors():

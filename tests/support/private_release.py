@@ -12,7 +12,7 @@ from penstock.measures.gates import Decision
 from penstock.records.log.log import Action
 from penstock.tasks import assess, ingest, protect, publish, reserve
 from penstock.tasks.ingest import Ingested
-from penstock.tasks.protect import Staged
+from penstock.tasks.outputs.output import Staged
 from penstock.tasks.publish import Receipt, conclude
 from penstock.tasks.run.job import Job, begin
 from tests.support.workplace import REGIONS, ROWS, Workplace, make_private, make_units, open_dp_account

@@ -30,6 +30,7 @@ VOCABULARY = (
     "guarantee",
     "layout",
     "mechanism",
+    "models",
     "numbers",
     "parallel",
     "points",
@@ -37,6 +38,7 @@ VOCABULARY = (
     "protected",
     "refusal",
     "registry",
+    "stated",
 )
 SPEAKERS = ("measures", "records", "reports")
 # The pure rooms know no files, no clock, no orchestrator and no data frames.
@@ -129,7 +131,8 @@ def picture() -> str:
     for room, used in used_rooms().items():
         if room != "deployments":
             count = sum(1 for name in NAMES if room_of(name) == room)
-            which = ", ".join(f"{other} ({number})" for other, number in sorted(used.items(), key=lambda one: -one[1]))
+            most_first = sorted(used.items(), key=lambda one: (-one[1], one[0]))
+            which = ", ".join(f"{other} ({number})" for other, number in most_first)
             rows.append(f"| `{room}/` | {count} | {which or 'nothing of ours'} |")
     return "\n".join(rows) + "\n"
 

@@ -16,7 +16,7 @@ import yaml
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from penstock.cli._demo import synthetic_survey
-from penstock.mechanisms.guarantee import Model
+from penstock.mechanisms.models import Model
 from penstock.mechanisms.randomness import seeded
 from penstock.records import open_records
 from penstock.records.ledger.accounts import Account

@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 from rdflib import Graph
 
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.records.bundle import bundle as bundles
 from penstock.records.home import Home
 from tests.support.private_release import begun

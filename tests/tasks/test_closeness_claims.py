@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from penstock.mechanisms.closeness.bound import below_exp
 from penstock.tasks.files.columns import GUARANTEE_KEY
-from penstock.tasks.verification._group_claims import ColumnClaim, GroupsClaim, LinkedClaim, _compared, _short
+from penstock.tasks.outputs._claims import ColumnClaim
+from penstock.tasks.outputs._group_claims import GroupsClaim, LinkedClaim, _compared, _short
 from penstock.tasks.verification.bundle import ClaimBroken
 from tests.tasks.close_release import House, K, Signed
 

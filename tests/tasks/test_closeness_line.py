@@ -30,7 +30,7 @@ from penstock.tasks.files.columns import GUARANTEE_KEY, load_columns
 from penstock.tasks.files.linked import read_linked
 from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.private_release import begun
-from tests.support.workplace import DESCRIPTIONS, PASSED, ROWS, Workplace, files_of, make_table, predicate
+from tests.support.workplace import DESCRIPTIONS, PASSED, ROWS, Workplace, files_of, predicate
 from tests.tasks.close_release import EVERY, House, K, make_close_in, published
 
 TABLES = {
@@ -370,14 +370,6 @@ def test_a_release_is_about_all_columns_that_it_is_made_from(workplace: Workplac
     plan = draw_up_plan(load_spec(workplace.write_spec()))
     assert list(plan.released) == ["age", "region", "education", "weight"]
     assert plan.about == ("age", "region", "education", "income", "weight")
-
-
-def test_only_a_table_has_a_layout(workplace: Workplace) -> None:
-    with pytest.raises(ValueError, match="a release of records has no layout"):
-        _ = draw_up_plan(load_spec(workplace.write_spec())).table
-    make_table(workplace)
-    plan = draw_up_plan(load_spec(workplace.write_spec()))
-    assert plan.table is plan.layout
 
 
 # Values that occur nowhere else, as text and as bytes; none is a round number, as ends of intervals are.

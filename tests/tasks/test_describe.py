@@ -15,7 +15,7 @@ from lxml import etree
 from rdflib import DCAT, DCTERMS, RDF, XSD, Graph, Literal, Namespace, URIRef
 
 from penstock.flows.spec import load_spec
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.records.bundle import bundle as bundles
 from penstock.tasks.files.columns import load_columns

@@ -15,7 +15,7 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import TOTAL, Figure, Layout
 from penstock.mechanisms.table import Params, layout, promise
 from penstock.tasks.files.tables import read_table, write_table
-from penstock.tasks.verification._cell_claims import LayoutClaim, table_faults
+from penstock.tasks.outputs._cell_claims import LayoutClaim, table_faults
 
 DECLARED = {
     "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S")),

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.mechanisms.guarantee import ADDS_UP
+from penstock.mechanisms.models import ADDS_UP
 from penstock.records.log.log import Action
 from penstock.reports.lineage import named_place
 from tests.support.lineage_receiver import Receiver, read_event, receiving

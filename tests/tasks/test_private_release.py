@@ -122,7 +122,7 @@ def test_the_gate_knows_that_only_some_records_of_a_unit_are_used(workplace: Wor
     errors = {}
     for records in (100, 400):
         plan = draw_up_plan(load_spec(workplace.write_spec()))
-        settled = mechanism_of(plan.params).settled_facts(plan.params, plan.declared, records)
+        settled = mechanism_of(plan.params).chosen(plan.params, plan.declared, records)
         errors[records] = max(stated_errors(settled).values())
     assert errors[100] != errors[400]
     low, high = sorted(errors.values())

@@ -25,7 +25,7 @@ from penstock.records.run import RunDamaged, RunRefused
 from penstock.tasks import publish
 from penstock.tasks.files.columns import load_columns, write_release
 from penstock.tasks.ingest import Ingested, ingest
-from penstock.tasks.protect import Staged
+from penstock.tasks.outputs.output import Staged
 from penstock.tasks.publish import already_published, conclude, staged_content
 from penstock.tasks.run.job import Job, begin
 from penstock.tasks.verification.bundle import ClaimBroken, verify_bundle

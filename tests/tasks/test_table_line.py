@@ -26,8 +26,8 @@ from penstock.records.log.log import Action
 from penstock.records.run import RunDamaged
 from penstock.tasks import protect
 from penstock.tasks.files.tables import read_table
+from penstock.tasks.gate import pass_gates
 from penstock.tasks.overlaps import differencing
-from penstock.tasks.report import require_pass
 from penstock.tasks.verification.bundle import ClaimBroken, verify_bundle
 from tests.support.private_release import Line, begun
 from tests.support.workplace import (
@@ -107,9 +107,7 @@ def test_a_table_about_units_uses_a_bounded_number_of_records_of_each(workplace:
     with begun(workplace) as line:
         _, staged, decision = line.assess()
         assert decision.verdict is Verdict.PASS
-        layout = line.job.plan.layout
-        assert layout is not None
-        counted = read_table(staged.data, layout)["count"][-1]
+        counted = read_table(staged.data, line.job.plan.output.layout)["count"][-1]
     # 100 persons with two records each; the noise of 25 cells has a standard error below 20 each at epsilon 1/2.
     assert abs(counted - ROWS / 2) < 1000
 
@@ -234,7 +232,7 @@ def test_an_exact_table_that_overlaps_needs_a_person_to_look(workplace: Workplac
         decision, flag = overlap_result(line)
         assert flag is not None
         assert decision.verdict is flag.verdict is Verdict.REVIEW
-        require_pass(line.job, decision)
+        pass_gates(line.job, decision)
 
 
 def test_what_an_earlier_version_found_is_looked_at_by_a_person(workplace: Workplace) -> None:
@@ -318,20 +316,20 @@ def test_a_table_that_does_not_bear_out_its_manifest_is_refused(
     workplace: Workplace, monkeypatch: pytest.MonkeyPatch, change, rule: str
 ) -> None:
     """Signed as it is, so that only the content of the table can be wrong."""
-    from penstock.tasks import publish
+    from penstock.tasks.outputs.cells import Cells
 
     make_table(workplace)
     workplace.raw["publish"]["formats"] = ["parquet"]
-    real = publish.write_table_files
+    real = Cells.write
 
-    def write_wrongly(job, staged, layout):
-        real(job, staged, layout)
+    def write_wrongly(output, job, staged):
+        real(output, job, staged)
         path = job.bundle / "tables" / "incomes.parquet"
         table = pq.read_table(path)
         path.unlink()  # a hard link to the staged file
         pq.write_table(change(table), path)
 
-    monkeypatch.setattr(publish, "write_table_files", write_wrongly)
+    monkeypatch.setattr(Cells, "write", write_wrongly)
     with begun(workplace) as line:
         receipt = line.publish()
     with pytest.raises(ClaimBroken, match=rule):

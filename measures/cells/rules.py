@@ -24,7 +24,6 @@ from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import Cells, add_up, find_cells
 from penstock.measures.measurement import Direction, Measurement, MeasureUndefined
 from penstock.mechanisms.numbers.rounding import not_above, not_below
-from penstock.mechanisms.table.cells import build_cells
 
 __all__ = [
     "NO_MISSING",
@@ -122,13 +121,23 @@ class _Sizes:
 
 
 def contributions(output: TableOutput, cells: Cells, column: str) -> tuple[Integers, Integers, Integers]:
-    """X, x_1 and x_2 of every cell."""
+    """Return X, x_1 and x_2 of every cell, 0 where there is none; `add_up` has refused sums that would overflow.
+
+    x_2 is the largest of the records that are left when one that has x_1 is taken out.
+    """
     if output.counted is not None:
         counted = output.counted.measures[column]
         return counted.sizes, counted.first, counted.second
-    values = add_up(output, cells, column).values
-    found = build_cells({"cell": cells.places}, (len(cells.counts),), {"v": values}).measures["v"]
-    return found.sizes, found.largest_size, found.second_size
+    each = np.abs(add_up(output, cells, column).values)
+    sizes, first, second = (np.zeros_like(cells.counts) for _ in range(3))
+    np.add.at(sizes, cells.places, each)
+    np.maximum.at(first, cells.places, each)
+    holder = np.zeros_like(cells.counts)  # of each cell one record with x_1, whichever
+    largest = np.flatnonzero(each == first[cells.places])
+    holder[cells.places[largest]] = largest
+    each[holder[cells.counts > 0]] = 0
+    np.maximum.at(second, cells.places, each)
+    return sizes, first, second
 
 
 def _largest(numerators: Integers, denominators: Integers) -> Fraction:

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.mechanisms.layout import Figure, Layout
 from penstock.tasks.files.tables import table_schema
+from penstock.tasks.outputs._claims import Beside, Claims, Seen
 
-__all__ = ["LayoutClaim", "table_faults"]
+__all__ = ["CellClaims", "LayoutClaim", "table_faults"]
 
 _NAME = r"^[a-z][a-z0-9_]{0,49}$"
 # Sums of figures that are no whole numbers, which a reader adds up in another order.
@@ -59,6 +60,39 @@ class LayoutClaim(BaseModel):
         """Whether the levels are made of the dimensions, the cells first."""
         known = [dimension.name for dimension in self.dimensions]
         return self.levels[0] == known and all(set(level) <= set(known) for level in self.levels)
+
+
+class CellClaims(Claims):
+    """A table has its layout, and nothing beside it."""
+
+    layout: LayoutClaim
+    linked: list[Any] = Field(default_factory=list, max_length=0)
+
+    @property
+    def stem(self) -> str:
+        return f"tables/{self.layout.table}"
+
+    @property
+    def is_sound(self) -> bool:
+        return self.layout.is_sound and list(self.layout.layout.columns) == list(self.roles)
+
+    def broken(self, table: pa.Table) -> Iterator[str]:
+        yield from table_faults(table, self.layout.layout, self.k)
+
+    @property
+    def counted(self) -> str:
+        return (
+            f"Every file has {self.records:,} cells and totals, all that were declared, and the stated promise; every "
+            "total is the sum of its cells."
+        )
+
+    def seen(self, beside: Beside) -> Iterator[Seen]:
+        if self.guarantee.model != "k_anon":
+            yield from super().seen(beside)
+            return
+        counted = any(figure.statistic == "count" for figure in self.layout.figures)
+        seen = "has" if counted else "is said to have"
+        yield "k-anonymity", counted, f"Every cell that is not empty {seen} at least {self.k} records."
 
 
 def table_faults(table: pa.Table, layout: Layout, k: int) -> Iterator[str]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,9 +27,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.refusal import Fault
 from penstock.records.bundle.statement import fault
-from penstock.tasks.verification._published_files import SUFFIXES, form_faults, read_published
+from penstock.tasks.formats import READABLE
+from penstock.tasks.formats.published import form_faults, read_published
+from penstock.tasks.outputs._claims import Beside, Claims, ColumnClaim, Seen
 
-__all__ = ["Beside", "ColumnClaim", "GroupsClaim", "LinkedClaim", "fits", "seen_of_groups", "tables_beside"]
+__all__ = ["GroupClaims", "GroupsClaim", "LinkedClaim"]
 
 _FRACTION = re.compile(r"[0-9]{1,70}(/[1-9][0-9]{0,69})?")
 _NAME = r"^[a-z][a-z0-9_]{0,49}$"
@@ -40,13 +41,6 @@ _UNSEEN = {
     "buckets": "That values lie in their buckets, and by what groups were formed, cannot be seen in the data.",
     "ranked": "That groups were formed by the values alone, ties broken at random, cannot be seen in the data.",
 }
-
-
-class ColumnClaim(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-    name: str
-    role: str
 
 
 class LinkedClaim(BaseModel):
@@ -89,7 +83,47 @@ class GroupsClaim(BaseModel):
         return epsilon is None or _is_below_exponential(factor, epsilon)
 
 
-def fits(promised: GroupsClaim, model: str, linked: Sequence[LinkedClaim], roles: Mapping[str, str]) -> bool:
+class _NoParts(BaseModel):
+    parts: Annotated[list[Any], Field(max_length=0)] = []
+
+
+class GroupClaims(Claims):
+    """Groups have their tables beside the records, and neither a layout nor blocks."""
+
+    settled: _NoParts = _NoParts()
+    layout: None = None
+    linked: list[LinkedClaim] = Field(default_factory=list)
+
+    @property
+    def promised(self) -> GroupsClaim:
+        return GroupsClaim.model_validate(self.guarantee.parameters)
+
+    @property
+    def is_sound(self) -> bool:
+        return _fits(self.promised, self.guarantee.model, self.linked, self.roles)
+
+    def broken(self, table: pa.Table) -> Iterator[str]:
+        """Yield nothing: what groups promise is counted with the tables beside them."""
+        yield from ()
+
+    def beside(self, folder: Path, names: Collection[str], tables: Mapping[str, pa.Table]) -> Beside:
+        readable = {suffix: table for suffix, table in tables.items() if table.column_names == list(self.roles)}
+        return _tables_beside(folder, names, readable, self.linked, self.guarantee, self.promised, escape=self.escape)
+
+    @property
+    def counted(self) -> str:
+        if not self.linked:
+            return super().counted
+        return (
+            f"Every file of records has {self.records:,} of them; it and the tables beside it have the listed "
+            "columns and the stated promise."
+        )
+
+    def seen(self, beside: Beside) -> Iterator[Seen]:
+        return _seen_of_groups(self.promised, beside.ratio) if self.linked else super().seen(beside)
+
+
+def _fits(promised: GroupsClaim, model: str, linked: Sequence[LinkedClaim], roles: Mapping[str, str]) -> bool:
     """Whether the promise can hold, the tables beside the records are those that it needs, and nothing confidential is
     among the records then."""
     if not promised.is_sound or _MODELS[promised.method] != model:
@@ -114,15 +148,7 @@ def _tells(table: LinkedClaim, own: list[str]) -> bool:
     return names[:1] == [table.key] and bool(told) and names[1 + len(told) :] == own and len(set(names)) == len(names)
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """The tables beside the records. ratio: the largest of (2) or of its inverse, where it could be counted."""
-
-    faults: tuple[Fault, ...] = ()
-    ratio: Fraction | None = None
-
-
-def tables_beside(
+def _tables_beside(
     folder: Path,
     names: Collection[str],
     records: Mapping[str, pa.Table],
@@ -134,15 +160,16 @@ def tables_beside(
 ) -> Beside:
     """Read every table beside the records and count (1) and (2) in every format.
 
-    records: by suffix, those that have the listed columns. linked, promised: as `fits` found them.
+    records: by suffix, those that have the listed columns. linked, promised: as `_fits` found them.
     """
     faults: list[Fault] = []
     ratios: list[Fraction] = []
+    in_formats = {each.name for each in READABLE if f"data{each.suffix}" in names}
     for claim in linked:
         stem = f"tables/{claim.name}"
         tables, unreadable = read_published(folder, names, stem, claim.names, escape=escape)
         faults += unreadable
-        if [f"{stem}{suffix}" in names for suffix in SUFFIXES] != [f"data{suffix}" in names for suffix in SUFFIXES]:
+        if {each.name for each in READABLE if f"{stem}{each.suffix}" in names} != in_formats:
             faults.append(fault(stem, "must be there in the same formats as the records"))
         for suffix, table in tables.items():
             broken = list(form_faults(suffix, table, guarantee, claim.names))
@@ -154,7 +181,7 @@ def tables_beside(
     return Beside(tuple(faults), max(ratios, default=None))
 
 
-def seen_of_groups(promised: GroupsClaim, ratio: Fraction | None) -> Iterator[tuple[str, bool, str]]:
+def _seen_of_groups(promised: GroupsClaim, ratio: Fraction | None) -> Iterator[Seen]:
     """What was checked of groups, and what cannot be, of a bundle without fault."""
     sizes = f"Every group has at least {promised.k:,} records"
     if ratio is None:

@@ -13,7 +13,8 @@ from penstock.reports.catalogue import catalogue_entry
 from penstock.reports.codebook import codebook
 from penstock.reports.deployment import deployment_record
 from penstock.reports.described import Described
-from penstock.tasks.protect import Staged
+from penstock.tasks.formats import media_type, sheet_stem
+from penstock.tasks.outputs.output import Staged
 from penstock.tasks.run.job import Job
 
 __all__ = ["FOLDER", "write_descriptions"]
@@ -41,7 +42,7 @@ def write_descriptions(
         mechanism=plan.params.mechanism,
         guarantee=plan.guarantee,
         rows=staged.records,
-        layout=plan.layout,
+        output=plan.output.words,
         columns=columns,
         linked=linked,
         usage=mechanism_of(plan.params).advice(plan.params, plan.declared),
@@ -49,8 +50,10 @@ def write_descriptions(
         files=[
             {
                 "name": file["name"],
+                "stem": sheet_stem(file["name"]),
                 "bytes": (job.bundle / file["name"]).stat().st_size,
                 "sha256": file["digest"]["sha256"],
+                "media_type": media_type(file["name"]),
             }
             for file in bundle.subjects(job.bundle)
         ],

@@ -1,0 +1,197 @@
+"""A mechanism on a table in memory: for notebooks, to see what it does. Never a release.
+
+Nothing is reserved, validated by a suite, checked again, measured at a gate, reviewed, recorded or published. The data
+are read as a release reads them, so whatever a release refuses in them is refused here, without a value of them. The
+examples are run by a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.flows.planning import of_unit
+from penstock.flows.spec.protection import parse_protection
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.contributions import bounded
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.permutation import permutation
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import Randomness, system
+from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused
+from penstock.mechanisms.registry import AnyParams, mechanism_of
+from penstock.tasks.files.columns import arrow_columns
+from penstock.tasks.files.source import fitting_columns, read_columns
+from penstock.tasks.files.tables import arrow_cells
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Trial", "protect"]
+
+T = TypeVar("T", "pd.DataFrame", pa.Table)
+
+NOT_A_RELEASE = "A trial, not a release: nothing was reserved, checked, recorded or published."
+FROM_A_SEED = "Drawn from a seed: whoever knows it can undo the protection, so the promise does not hold."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Trial(Generic[T]):
+    """What a mechanism made of a table, beside its promise.
+
+    data: the protected table, of the same kind as was given: records in random order without identifiers, or cells.
+    guarantee: what the mechanism promises of it by itself; other trials and releases of the same data add to it.
+    linked: tables beside the records, by name, where the mechanism makes any.
+    chosen: public facts that the mechanism settled from settings and declared columns.
+    is_seeded: whether it was drawn from a seed; then the promise does not hold.
+    """
+
+    is_release: ClassVar[bool] = False
+
+    data: T
+    guarantee: Guarantee
+    linked: Mapping[str, T] = field(default_factory=dict)
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    is_seeded: bool = False
+
+    @property
+    def notice(self) -> str:
+        """Say that this is not a release, and whether the promise fails because of a seed."""
+        return f"{NOT_A_RELEASE} {FROM_A_SEED}" if self.is_seeded else NOT_A_RELEASE
+
+    def __repr__(self) -> str:
+        """Show the model of the promise and the notice; no row."""
+        return f"<Trial under {self.guarantee.model}: {self.notice}>"
+
+
+def protect(
+    table: T,
+    declared: Mapping[str, Column | Mapping[str, Any]],
+    params: AnyParams | Mapping[str, Any],
+    randomness: Randomness | None = None,
+    *,
+    unit: str = "row",
+) -> Trial[T]:
+    """Apply a mechanism to a table in memory and return what it made, with its promise. This is not a release.
+
+    Use it to learn what a mechanism does before you write a spec. What comes back is as confidential as the table that
+    went in, until a release has published something: no budget was charged for it, no gate judged it, and no record
+    says that it was made.
+
+    table: a pandas DataFrame or a pyarrow Table; columns that are not declared are not read, identifiers are dropped.
+    declared: what each column is, as in `source.columns` of a spec. params: the mechanism and its settings, as in
+    `protect` of a spec, or its `Params`. randomness: the operating system's if none is given, and a release accepts no
+    other; `penstock.seeded(7)` draws the same each time, for teaching and tests, and the result says so.
+    unit: row, or the identifier that tells whose record it is.
+
+    Raise a `Refusal` if the settings do not fit the columns, or the data are not as declared. It names the column and
+    the rule, never a value.
+
+    >>> import pandas as pd
+    >>> import penstock
+    >>> people = pd.DataFrame({"name": ["Ann", "Ben", "Cas", "Dee"], "income": [10.0, 20.0, 30.0, 40.0]})
+    >>> columns = {
+    ...     "name": {"role": "identifier"},
+    ...     "income": {"role": "confidential", "type": "continuous", "domain": [0, 100]},
+    ... }
+    >>> swap = {"mechanism": "probabilistic_k_anonymity", "method": "ir_swap", "k": 2}
+    >>> trial = penstock.protect(people, columns, swap)
+    >>> list(trial.data.columns), sorted(trial.data["income"])
+    (['income'], [10.0, 20.0, 30.0, 40.0])
+    >>> trial.guarantee.parameters["k"], trial.is_release
+    (2, False)
+    >>> columns["income"]["domain"] = [0, 25]
+    >>> try:
+    ...     penstock.protect(people, columns, swap)
+    ... except penstock.Refusal as refusal:
+    ...     print(refusal.code, refusal.kind, refusal.faults[0].field)
+    value-outside-domain data source.columns.income
+    """
+    columns, settings = parse_protection(declared, params, unit=unit)
+    individual = None if unit == "row" else unit
+    data_columns = {name: column for name, column in columns.items() if column.role != "identifier"}
+    mechanism = mechanism_of(settings)
+    layout = None if mechanism.layout is None else mechanism.layout(settings, columns)
+    used = _used(data_columns, layout)
+    read = {**used, **({} if individual is None else {individual: columns[individual]})}
+    arrays = read_columns(_as_arrow(table, read, individual), read, unit=individual)
+
+    chance = system() if randomness is None else randomness
+    promise = mechanism.promise(settings, columns)
+    if individual is not None:
+        kept = bounded(arrays.pop(individual), promise.parameters["rows_per_unit"], chance)
+        arrays = {name: values[kept] for name, values in arrays.items()}
+    protected = mechanism.protect(arrays, used, settings, chance)
+    return Trial(
+        data=_like(table, _released(protected, mechanism.released_columns(settings, columns), layout, chance)),
+        guarantee=of_unit(protected.guarantee, individual),
+        linked={
+            name: _like(table, arrow_columns(each.columns, each.declared)) for name, each in protected.linked.items()
+        },
+        chosen=dict(protected.settled),
+        is_seeded=not chance.from_system,
+    )
+
+
+def _used(columns: Mapping[str, Column], layout: Layout | None) -> dict[str, Column]:
+    """Return the columns that the output is made from; a count of all records is made from none, so from the first."""
+    if layout is None:
+        return dict(columns)
+    names = {*layout.dimensions, *(figure.column for figure in layout.figures)}
+    used = {name: column for name, column in columns.items() if name in names}
+    return used or dict(list(columns.items())[:1])
+
+
+def _released(
+    protected: Protected, declared: Mapping[str, Column], layout: Layout | None, chance: Randomness
+) -> pa.Table:
+    """Return the output as a release would write it, records in random order; but without the promise in it."""
+    if layout is not None:
+        return arrow_cells(protected.columns, layout)
+    records = len(next(iter(protected.columns.values())))
+    order = permutation(records, chance)
+    known = {name: protected.made.get(name) or declared[name] for name in protected.columns}
+    return arrow_columns({name: np.take(values, order) for name, values in protected.columns.items()}, known)
+
+
+def _as_arrow(table: object, wanted: Mapping[str, Column], unit: str | None) -> pa.Table:
+    """Return the wanted columns as a pyarrow Table. Messages of pyarrow can quote values, so none is passed on."""
+    if isinstance(table, pa.Table):
+        return fitting_columns(table, wanted, unit=unit)
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame):
+        raise SettingRefused.at(
+            "table",
+            rule="must be a pandas DataFrame or a pyarrow Table",
+            got=type(table).__name__,
+            remedy="Convert it.",
+        )
+    names = [name for name in table.columns if name in wanted]
+    arrays = []
+    for place in [place for place, name in enumerate(table.columns) if name in wanted]:
+        try:
+            arrays.append(pa.array(table.iloc[:, place], from_pandas=True))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            raise ColumnTypeWrong.at(
+                f"source.columns.{table.columns[place]}.type",
+                rule="must hold values of one type",
+                remedy="Convert the column before calling.",
+            ) from None
+    return fitting_columns(pa.table(arrays, names=names), wanted, unit=unit)
+
+
+def _like(given: T, made: pa.Table) -> T:
+    """Return a table of the kind that was given, marked as no release."""
+    marked: Any
+    if isinstance(given, pa.Table):
+        marked = made.replace_schema_metadata({"penstock.trial": NOT_A_RELEASE})
+    else:
+        marked = made.to_pandas()
+        marked.attrs["penstock.trial"] = NOT_A_RELEASE
+    return cast(T, marked)

@@ -1,0 +1,50 @@
+"""Columns and settings without the rest of a spec, checked as a spec checks them: for a mechanism in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from penstock.flows.spec._faults import Protection, disagreements, every_fault
+from penstock.flows.spec._sections import Section
+from penstock.flows.spec.spec import known_keys
+from penstock.mechanisms.columns import MOST_COLUMNS, Column
+from penstock.mechanisms.refusal import SpecRefused
+from penstock.mechanisms.registry import AnyParams
+
+__all__ = ["parse_protection"]
+
+
+class _Data(Section):
+    unit: str
+    columns: dict[str, Column] = Field(min_length=1, max_length=MOST_COLUMNS)
+
+
+class _Asked(Section):
+    """What is declared, and how it is to be protected; named as in a spec, so that faults name the same fields."""
+
+    source: _Data
+    protect: tuple[Protection]
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        faults = disagreements(self.source.unit, self.source.columns, dict(enumerate(self.protect)), {}, None)
+        if faults:
+            raise PydanticCustomError("faults", "sections disagree", {"faults": faults})
+        return self
+
+
+def parse_protection(declared: Mapping[str, Any], params: object, *, unit: str) -> tuple[dict[str, Column], AnyParams]:
+    """Return the columns and the settings, or raise a refusal that lists every fault.
+
+    declared, params: as in a spec, or objects of their classes.
+    """
+    raw = {"source": {"unit": unit, "columns": dict(declared)}, "protect": [params]}
+    try:
+        asked = _Asked.model_validate(raw)
+    except ValidationError as error:
+        raise SpecRefused(*every_fault(error, raw, known_keys())) from None
+    return asked.source.columns, asked.protect[0]

@@ -1,0 +1,49 @@
+"""What measures call each kind of output, in faults and refusals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.mechanisms.mechanism import Kind
+
+__all__ = ["KINDS", "OutputKind"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputKind:
+    """One kind of output in words.
+
+    parts: what it consists of. whole: said of an output, after what a measure judges instead.
+    judged: what its measures judge. no_value, remedy: of a measure that judges something else.
+    """
+
+    parts: str
+    whole: str
+    judged: str
+    no_value: str
+    remedy: str
+
+
+KINDS: dict[Kind, OutputKind] = {
+    "records": OutputKind(
+        parts="records",
+        whole="",
+        judged="records",
+        no_value="judges {judged}, not records",
+        remedy="Use a measure of records.",
+    ),
+    "cells": OutputKind(
+        parts="tables",
+        whole=", and the output is a table",
+        judged="tables",
+        no_value="of a table one of {names}",
+        remedy="Choose one of these.",
+    ),
+    "groups": OutputKind(
+        parts="groups of records",
+        whole=", and the output is groups of records",
+        judged="groups with buckets",
+        no_value="of groups with buckets one of {names}",
+        remedy="Choose one of these.",
+    ),
+}

@@ -1,0 +1,86 @@
+"""What every promise of differential privacy says in the same words, so that no two mechanisms can drift apart.
+
+Each function returns a piece of a `Guarantee`. What is said by one mechanism only stands in its own folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+__all__ = [
+    "ACTUAL_NOISE",
+    "BY_DECLARATION",
+    "COMMON",
+    "NUMBER_OF_RECORDS",
+    "exponent",
+    "factor",
+    "hides_no_number_of_own_records",
+    "noise_is_secret",
+    "one_individual",
+    "unit_in_words",
+    "validated_and_decided",
+    "what_changes",
+]
+
+NUMBER_OF_RECORDS = "hiding the number of records, which is public"
+COMMON = "hiding what the whole population has in common, such as a relation that holds without the person too"
+ACTUAL_NOISE = "the size of the noise of the actual data would have been used for all data sets compared"
+BY_DECLARATION = "the declared {} come from public knowledge, not from the data"
+
+_CHANGES = {
+    "replace": "replaced by any other that the declared columns allow",
+    "add_remove": "added or removed",
+    "bootstrap_replace": "replaced by another",
+    "bootstrap_add_remove": "added or removed",
+    "bootstrap_within_cell": "replaced by another of the same cell",
+    "from_D": "replaced by any other that the declared columns allow",
+    "from_D_within_cell": "replaced by any other of the same group that the declared columns allow",
+}
+_INDIVIDUALS = {
+    "replace": "individual's records (all of them together, by equally many others)",
+    "add_remove": "individual's records (all of them together)",
+}
+
+
+def exponent(epsilon: Fraction) -> str:
+    """Return epsilon as it stands above e."""
+    return str(epsilon) if epsilon.denominator == 1 else f"({epsilon})"
+
+
+def factor(epsilon: Fraction) -> str:
+    """Return the bound of differential privacy in words."""
+    return f"the probability of every set of outputs changes by a factor of at most e^{exponent(epsilon)}"
+
+
+def what_changes(adjacency: str) -> str:
+    """Return what happens to a record, or to somebody's records, between two data sets that are compared."""
+    return _CHANGES.get(adjacency, "")
+
+
+def unit_in_words(adjacency: str, rows_per_unit: int | None) -> str:
+    """Return what is changed: one record, or all records of one individual that are used."""
+    return "record" if rows_per_unit is None else _INDIVIDUALS[adjacency]
+
+
+def one_individual(rows_per_unit: int | None) -> str:
+    """Return the assumption about how many records describe one individual."""
+    if rows_per_unit is None:
+        return "one record describes one individual"
+    return f"at most {rows_per_unit} of the records used describe one individual"
+
+
+def validated_and_decided() -> Iterator[str]:
+    """Yield the assumptions about what happens before and after the draw."""
+    yield "every data set that is compared would have passed validation too"
+    yield "whether to publish is decided without looking at the confidential data"
+
+
+def hides_no_number_of_own_records(rows_per_unit: int) -> str:
+    """Return what replacing an individual's records cannot hide."""
+    return f"hiding how many records an individual has, up to {rows_per_unit}"
+
+
+def noise_is_secret(*sizes: str) -> tuple[str, ...]:
+    """Return what stays secret where noise was drawn; sizes: what tells the size of noise that follows the data."""
+    return ("random words", "noise that was drawn", "exact figures", *sizes)

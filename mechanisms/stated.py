@@ -1,0 +1,248 @@
+"""What a release states about itself, as types: the parameters of its promise, and what its mechanism chose.
+
+Each is the format that a mechanism writes and that the re-check reads, declared once. It is published: a key is never
+removed or given another meaning. Exact numbers are texts, such as "1/2"; only expected errors are floats, for utility.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from typing_extensions import TypedDict
+
+__all__ = [
+    "BlocksChosen",
+    "BlocksParameters",
+    "ClosenessChosen",
+    "ClosenessParameters",
+    "FigureChosen",
+    "LevelChosen",
+    "NothingChosen",
+    "RankedParameters",
+    "StatisticsChosen",
+    "StatisticsParameters",
+    "SwapParameters",
+    "TableChosen",
+    "TableParameters",
+    "is_stated",
+]
+
+Exact = Annotated[str, Field(pattern=r"^-?[0-9]{1,400}(/[1-9][0-9]{0,399})?$")]
+Whole = Annotated[int, Field(ge=0)]
+_CLOSED = with_config(ConfigDict(extra="forbid", strict=True))
+
+
+@_CLOSED
+class SwapParameters(TypedDict):
+    """Probabilistic k-anonymity and k-anonymity of records."""
+
+    method: Literal["mdav_id", "mdav_swap", "ir_swap"]
+    k: Whole
+    k_by_column: dict[str, Whole]
+    scaling: str | dict[str, str]
+    ties: str
+
+
+@_CLOSED
+class NothingChosen(TypedDict):
+    """The settings leave nothing open."""
+
+
+@_CLOSED
+class BlocksParameters(TypedDict):
+    """Differentially private records made of blocks."""
+
+    mechanism: Literal["dp_microaggregation"]
+    epsilon: Exact
+    mode: Literal["records", "marginals"]
+    order: str
+    k: Whole | Literal["auto"]
+    shares: dict[str, Exact]
+    rows_per_unit: NotRequired[Whole]
+
+
+@_CLOSED
+class ColumnChosen(TypedDict):
+    """One column of a block; categories have no error of noise alone."""
+
+    epsilon: Exact
+    sensitivity: Whole
+    expected_error: float
+    noise_error: float | None
+    scale: Exact
+    steps: Whole
+    grid: str
+
+
+@_CLOSED
+class PartChosen(TypedDict):
+    """Columns that are cut into blocks together."""
+
+    columns: dict[str, ColumnChosen]
+    order: str
+    sorted_by: list[str]
+    k: Whole
+    blocks: Whole
+    intervals: NotRequired[list[Whole]]
+
+
+@_CLOSED
+class BlocksChosen(TypedDict):
+    """How differentially private records were cut into blocks."""
+
+    records: Whole
+    epsilon: Exact
+    parts: list[PartChosen]
+
+
+@_CLOSED
+class ClosenessParameters(TypedDict):
+    """Groups whose buckets are spread as in the whole."""
+
+    mechanism: Literal["closeness"]
+    method: Literal["buckets"]
+    output: Literal["anatomy", "permuted"]
+    several: Literal["joint", "each"] | None
+    k: Whole
+    t: Exact
+    epsilon: Exact | None
+    buckets: Whole
+    scaling: str | dict[str, str]
+    ties: str
+
+
+@_CLOSED
+class RankedParameters(TypedDict):
+    """Groups of similar confidential values."""
+
+    mechanism: Literal["closeness"]
+    method: Literal["ranked"]
+    output: Literal["anatomy"]
+    k: Whole
+    scaling: str | dict[str, str]
+    ties: str
+
+
+@_CLOSED
+class ClosenessChosen(TypedDict):
+    """The exact bound, and the number of buckets that it leads to."""
+
+    t: Exact
+    buckets: Whole
+
+
+@_CLOSED
+class TableParameters(TypedDict):
+    """A table of counts, totals and means: its settings that matter for the promise, where they are not empty."""
+
+    mechanism: Literal["table"]
+    dimensions: list[str]
+    measures: list[str]
+    count: bool
+    sums: NotRequired[list[str]]
+    means: NotRequired[list[str]]
+    noise: str
+    margins: Literal["none", "summed", "measured"]
+    margin_share: NotRequired[Exact]
+    totals: NotRequired[list[list[str]]]
+    epsilon: NotRequired[Exact]
+    shares: NotRequired[dict[str, Exact]]
+    bounds: NotRequired[dict[str, list[Any]]]
+    scale: NotRequired[str]
+    empty_cells: NotRequired[Literal["noise", "zero"]]
+    rows_per_unit: NotRequired[Whole]
+    k: NotRequired[Whole]
+
+
+@_CLOSED
+class ErrorChosen(TypedDict):
+    """The error of a figure: in its own unit, and in units of the most that one record can add."""
+
+    standard_error: float
+    expected_error: float
+
+
+@_CLOSED
+class NoiseClass(TypedDict):
+    """Cells with noise of one size."""
+
+    cells: Whole
+    half_widths: list[Whole]
+    step: NotRequired[Whole]
+    core: NotRequired[list[Whole]]
+
+
+@_CLOSED
+class LevelChosen(TypedDict):
+    """What is measured together in one level of a table; no classes where the size of the noise is secret."""
+
+    level: list[str]
+    measures: list[str]
+    epsilon: Exact
+    classes: NotRequired[list[NoiseClass]]
+
+
+@_CLOSED
+class TableChosen(TypedDict):
+    """Who spends what of epsilon in a table, and with which noise."""
+
+    table: str
+    cells: Whole
+    noise: str
+    steps: dict[str, str]
+    measured: list[LevelChosen]
+    epsilon: NotRequired[Exact]
+    figures: NotRequired[dict[str, ErrorChosen]]
+
+
+@_CLOSED
+class StatisticsParameters(TypedDict):
+    """Statistics of groups of records."""
+
+    mechanism: Literal["statistics"]
+    epsilon: Exact
+    groups: list[str]
+    figures: list[dict[str, Any]]
+    epsilon_by_figure: dict[str, Exact]
+    rows_per_unit: NotRequired[Whole]
+
+
+@_CLOSED
+class FigureChosen(TypedDict):
+    """The noise of one figure: on its grid, or by scores."""
+
+    figure: str
+    epsilon: Exact
+    noise: Literal["laplace", "box", "exponential"]
+    grid: str
+    half_widths: NotRequired[list[Whole]]
+    core: NotRequired[list[Whole]]
+    score_sensitivity: NotRequired[Whole]
+
+
+@_CLOSED
+class StatisticsChosen(TypedDict):
+    """The noise of every figure, and errors that are the same in every group."""
+
+    table: str
+    groups: Whole
+    epsilon: Exact
+    measured: list[FigureChosen]
+    figures: NotRequired[dict[str, ErrorChosen]]
+
+
+@cache
+def _reader(form: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(form)
+
+
+def is_stated(form: Any, facts: Mapping[str, Any]) -> bool:
+    """Return whether these facts have the form that was declared for them, and say nothing else."""
+    try:
+        _reader(form).validate_python(dict(facts))
+    except ValidationError:
+        return False
+    return True

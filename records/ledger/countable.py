@@ -1,0 +1,58 @@
+"""Whether an account can count a claim, whatever it holds. It knows no log, so that a plan needs no database."""
+
+from __future__ import annotations
+
+from penstock.mechanisms.models import ADDS_UP
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.ledger.accounts import Claim
+
+__all__ = ["ClaimRefused", "require_countable"]
+
+# Elsewhere the number of records of a part would be taken as public, and a record that moves would show in it.
+_PARTS_APART = ("add_remove", "presence", "bootstrap_add_remove")
+
+
+class ClaimRefused(Refusal):
+    """The claim is not one that the ledger can count."""
+
+    code = "claim-refused"
+    kind = "budget"
+
+
+def require_countable(claim: Claim) -> None:
+    """Refuse what no account can count, whatever it holds."""
+    if claim.model not in ADDS_UP:
+        if claim.epsilon is not None:
+            raise ClaimRefused.at(
+                "epsilon",
+                rule=f"a release under {claim.model} has none",
+                got=str(claim.epsilon),
+                remedy="Leave it out.",
+            )
+        return
+    if claim.dataset is None:
+        raise ClaimRefused.at(
+            "budget.dataset",
+            rule=f"a release under {claim.model} spends the budget of a data set",
+            remedy="Name the data set.",
+        )
+    if claim.part is not None and claim.adjacency not in _PARTS_APART:
+        raise ClaimRefused.at(
+            "budget.part",
+            rule="parts add up apart only where a record comes or goes: one that moves would change both sizes",
+            got=claim.adjacency,
+            remedy=f"Use one of {', '.join(_PARTS_APART)}, or spend for the whole data set.",
+        )
+    if (claim.unit == "individual") != (claim.whose is not None):
+        raise ClaimRefused.at(
+            "source.unit",
+            rule="a release for individuals names the column that tells whose record it is, and no other release does",
+            got=claim.unit,
+            remedy="Name the column, or row.",
+        )
+    if claim.repeats is not None and claim.epsilon is None:
+        return  # the draw that comes out again was charged
+    if claim.repeats is not None or claim.epsilon is None or claim.epsilon <= 0:
+        raise ClaimRefused.at(
+            "epsilon", rule="must be above 0", got=str(claim.epsilon), remedy="Set it in the mechanism."
+        )

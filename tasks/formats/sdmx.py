@@ -1,0 +1,44 @@
+"""SDMX: the observations of a table as SDMX-CSV 2.0 and its structure as SDMX-ML 3.0 (reports/sdmx.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from penstock.tasks.formats.format import Cells, Format
+
+__all__ = ["FORMAT"]
+
+# Of the structure; a release has its own dataflow, so it is the first.
+_VERSION = "1.0"
+
+
+def _write(rows: Cells, stem: Path) -> None:
+    from penstock.reports.sdmx import sdmx_csv, sdmx_structure
+    from penstock.tasks.files.tables import read_table
+
+    lines = sdmx_csv(rows.layout, read_table(rows.data, rows.layout), version=_VERSION, exact=set(_exact(rows)))
+    with stem.with_name(f"{stem.name}.sdmx.csv").open("w", encoding="utf-8", newline="") as file:
+        file.writelines(lines)
+    structure = sdmx_structure(rows.layout, version=_VERSION, prepared=rows.prepared)
+    stem.with_name(f"{stem.name}.structure.xml").write_text(structure, encoding="utf-8")
+
+
+def _exact(rows: Cells) -> Iterator[str]:
+    """Yield the figures without noise: all of an exact table, and counts where everybody's cell is public."""
+    public_counts = rows.guarantee.adjacency == "bootstrap_within_cell"
+    for figure in rows.layout.figures:
+        if rows.guarantee.model == "k_anon" or (public_counts and figure.statistic == "count"):
+            yield figure.name
+
+
+FORMAT = Format(
+    name="sdmx",
+    media_types={
+        ".sdmx.csv": "application/vnd.sdmx.data+csv",
+        ".structure.xml": "application/vnd.sdmx.structure+xml",
+    },
+    kinds=("cells",),
+    write=_write,
+    read=None,
+)

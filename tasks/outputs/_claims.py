@@ -1,0 +1,90 @@
+"""What the manifest of every kind of output states about its files, and what each kind adds to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field
+
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.models import MODELS
+from penstock.mechanisms.refusal import Fault
+
+__all__ = ["Beside", "Claims", "ColumnClaim", "Seen"]
+
+# What was looked at, whether it could be checked, and what was found.
+Seen = tuple[str, bool, str]
+
+
+class ColumnClaim(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The tables beside the records. ratio: how far a group is from the whole at most, where it could be counted."""
+
+    faults: tuple[Fault, ...] = ()
+    ratio: Fraction | None = None
+
+
+class Claims(BaseModel):
+    """What the release part states about files that can be looked at. Each kind of output says the rest."""
+
+    penstock: Literal[1]
+    guarantee: Guarantee
+    records: Annotated[int, Field(strict=True, ge=0)]
+    columns: list[ColumnClaim]
+    spreadsheet: Literal["escape"] | None = None
+    bytes: dict[str, int]
+    reviewers: Annotated[int, Field(strict=True, ge=0)]
+
+    @property
+    def roles(self) -> dict[str, str]:
+        return {column.name: column.role for column in self.columns}
+
+    @property
+    def escape(self) -> bool:
+        return self.spreadsheet is not None
+
+    @property
+    def k(self) -> int:
+        """Return k where k-anonymity is promised, else 0."""
+        return int(self.guarantee.parameters["k"]) if self.guarantee.model == "k_anon" else 0
+
+    @property
+    def stem(self) -> str:
+        """Return the name of the data without their suffix."""
+        return "data"
+
+    @property
+    def is_sound(self) -> bool:
+        """Return whether the manifest states all that an output of this kind must, and nothing of another."""
+        raise NotImplementedError
+
+    def broken(self, table: pa.Table) -> Iterator[str]:
+        """Yield what contradicts the promise in one file, whose columns are as listed; in CSV everything is text."""
+        raise NotImplementedError
+
+    def beside(self, folder: Path, names: Collection[str], tables: Mapping[str, pa.Table]) -> Beside:
+        """Return what the tables beside the data show; names: all files. tables: the data by suffix."""
+        return Beside()
+
+    @property
+    def counted(self) -> str:
+        """Say what every file has, of a bundle without fault."""
+        return f"Every file has {self.records:,} records, the listed columns and the stated promise."
+
+    def seen(self, beside: Beside) -> Iterator[Seen]:
+        """Yield what was checked of the promise, and what cannot be, of a bundle without fault."""
+        unseen = MODELS[self.guarantee.model].unseen
+        if unseen is not None:
+            yield unseen[0], False, unseen[1]

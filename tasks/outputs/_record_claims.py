@@ -1,0 +1,69 @@
+"""What the manifest of records claims and its file can show: how many records share their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel, Field
+
+from penstock.tasks.outputs._claims import Beside, Claims, Seen
+
+__all__ = ["RecordClaims"]
+
+
+class _PartClaim(BaseModel):
+    """Columns that were cut into blocks of at least k records together."""
+
+    k: Annotated[int, Field(strict=True, ge=1)]
+    columns: dict[str, Any] = Field(min_length=1)
+
+
+class _SettledClaim(BaseModel):
+    parts: list[_PartClaim] = []
+
+
+class RecordClaims(Claims):
+    """A promise about blocks states them as settled; records have no layout, and no tables beside them."""
+
+    settled: _SettledClaim = _SettledClaim()
+    layout: None = None
+    linked: list[Any] = Field(default_factory=list, max_length=0)
+
+    @property
+    def is_sound(self) -> bool:
+        """Return whether every column was cut into blocks once where this is promised: all columns together where rows
+        are records."""
+        parts = self.settled.parts
+        if "block_sizes" not in self.guarantee.audit:
+            return not parts
+        together = self.guarantee.parameters.get("mode") != "records" or len(parts) == 1
+        return together and sorted(name for part in parts for name in part.columns) == sorted(self.roles)
+
+    def broken(self, table: pa.Table) -> Iterator[str]:
+        keys = [column for column, role in self.roles.items() if role in ("quasi_identifier", "weight")]
+        if self.k and _smallest_class(table, keys) < self.k:
+            yield f"has a combination of quasi-identifiers that fewer than {self.k} records share"
+        for part in self.settled.parts:
+            if _smallest_class(table, list(part.columns)) < part.k:
+                yield f"has a combination of {', '.join(part.columns)} that fewer than {part.k} records share"
+
+    def seen(self, beside: Beside) -> Iterator[Seen]:
+        if self.guarantee.model == "k_anon":
+            yield "k-anonymity", True, f"Every combination of quasi-identifiers occurs at least {self.k} times."
+            return
+        if self.settled.parts:
+            told = [
+                f"every {'value' if len(part.columns) == 1 else 'combination'} of {', '.join(part.columns)} "
+                f"occurs at least {part.k:,} times"
+                for part in self.settled.parts
+            ]
+            yield "blocks", True, f"As in blocks of records, {'; '.join(told)}."
+        yield from super().seen(beside)
+
+
+def _smallest_class(table: pa.Table, keys: list[str]) -> int:
+    counts = table.group_by(keys).aggregate([([], "count_all")]).column("count_all")
+    return int(pc.min(counts).as_py() or 0)

@@ -1,0 +1,177 @@
+"""Released tables: their cells drawn in public order, counted again from the records, written with their layout."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.measures.cells.output import TableOutput
+from penstock.measures.clamping import clamped_totals
+from penstock.measures.recheck import recheck
+from penstock.measures.registry import judge
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.mechanism import ByCell
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.registry import mechanism_of
+from penstock.records.ledger.answers import Answer
+from penstock.reports.described import OutputWords
+from penstock.reports.table_sheet import TableSheet, sheet_of
+from penstock.tasks.files.columns import load_columns, save_columns
+from penstock.tasks.files.tables import read_table, write_table
+from penstock.tasks.formats import FORMATS
+from penstock.tasks.formats.format import Cells as CellRows
+from penstock.tasks.outputs.drawn import protected_rows, require_planned, staged_as
+from penstock.tasks.outputs.output import Draw, Judgement, Output, Staged
+
+if TYPE_CHECKING:
+    from penstock.tasks.ingest import Ingested
+    from penstock.tasks.run.job import Job
+
+__all__ = ["Cells"]
+
+
+class Cells(Output):
+    """The cells and totals of a table."""
+
+    rows_are = "cells"
+    comes_back = True
+    is_table = True
+    needs_records = False
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What the table looks like."""
+        of_table = mechanism_of(self.params).layout
+        if of_table is None:
+            raise TypeError("a mechanism that makes cells has their layout")
+        return of_table(self.params, self.declared)
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        used = {*self.layout.dimensions, *(figure.column for figure in self.layout.figures)}
+        return tuple(name for name in self.declared if name in used)
+
+    @property
+    def released(self) -> Mapping[str, Column]:
+        return {}  # its columns are those of the layout
+
+    @property
+    def words(self) -> OutputWords:
+        stem = f"tables/{self.layout.name}"
+        return OutputWords("cells and totals of a protected table", stem, "Summary statistics")
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        layout = self.layout
+        told = {
+            "table": layout.name,
+            # A list, because a manifest sorts its keys.
+            "dimensions": [
+                {"name": name, "categories": list(categories)} for name, categories in layout.dimensions.items()
+            ],
+            "levels": [list(level) for level in layout.levels],
+            "figures": [asdict(figure) for figure in layout.figures],
+            "errors": layout.errors,
+        }
+        return {"layout": told}
+
+    def prepare(self, job: Job, source: Ingested) -> Draw:
+        plan = job.plan
+        how = mechanism_of(self.params).in_parts if source.parts else None
+        if not isinstance(how, ByCell):
+            return partial(self._draw, job, lambda kept, randomness: protected_rows(job, source, kept, randomness))
+        from penstock.tasks.parts.cells import counted_cells  # a plan is made without Prefect
+
+        cells = counted_cells(source.parts, plan.used_columns, plan.params, how, plan.address)  # a cluster may fail
+
+        def protected(kept: NDArray[np.int64] | None, randomness: Randomness) -> Protected:
+            drawn = how.protect_cells(cells, plan.data_columns, plan.params, randomness)
+            require_planned(drawn.guarantee, plan.guarantee)
+            return drawn
+
+        return partial(self._draw, job, protected)
+
+    def _draw(
+        self,
+        job: Job,
+        protect: Callable[[NDArray[np.int64] | None, Randomness], Protected],
+        kept: NDArray[np.int64] | None,
+        randomness: Randomness,
+    ) -> Staged:
+        """Draw a protected table and write it; its cells have their public order, so nothing is shuffled."""
+        protected = protect(kept, randomness)
+        write_table(job.run.path("protected.parquet"), protected.columns, self.layout, job.plan.guarantee)
+        rows = {} if kept is None else {"kept": kept}
+        save_columns(job.run.path("secrets"), {**rows, **protected.hidden})
+        return staged_as(job, protected.masked, self.layout.rows, protected.settled)
+
+    def take_back(self, job: Job, answer: Answer) -> Staged:
+        columns = read_table(answer.data, self.layout)
+        write_table(job.run.path("protected.parquet"), columns, self.layout, job.plan.guarantee)
+        secrets = job.run.path("secrets")
+        shutil.rmtree(secrets, ignore_errors=not secrets.exists())
+        shutil.copytree(answer.secrets, secrets)
+        settled = {**answer.facts["settled"], "table": self.layout.name}
+        return staged_as(job, (), answer.facts["records"], settled)
+
+    def judge(self, job: Job, source: Ingested, staged: Staged) -> Judgement:
+        plan = job.plan
+        hidden = load_columns(staged.secrets)
+        kept = hidden.pop("kept", None)
+        output = TableOutput(
+            original={} if source.parts else load_columns(source.folder, kept),
+            declared=plan.data_columns,
+            layout=self.layout,
+            released=read_table(staged.data, self.layout),
+            guarantee=plan.guarantee,
+            settled=staged.settled,
+            hidden=hidden,
+        )
+        if source.parts:
+            from penstock.tasks.parts.cells import counted_again  # a plan is made without Prefect
+
+            output = counted_again(source.parts, output, plan.address)
+        return Judgement(recheck(output), lambda name: judge(name, output), clamped_totals(output))
+
+    def write(self, job: Job, staged: Staged) -> None:
+        plan, folder = job.plan, job.bundle / "tables"
+        folder.mkdir(mode=0o700)
+        rows = CellRows(
+            data=staged.data,
+            guarantee=plan.guarantee,
+            prepared=job.started,
+            escape=plan.escape,
+            layout=self.layout,
+        )
+        for name in plan.formats:
+            FORMATS[name].write(rows, folder / self.layout.name)
+
+    def describe(self, staged: Staged) -> list[dict[str, Any]]:
+        layout, treated = self.layout, self.treatments
+        figures = {figure.name: figure for figure in layout.figures}
+        described = []
+        for name in layout.columns:
+            dimension = name in layout.dimensions
+            kind = "nominal" if dimension else "integer" if name in figures and figures[name].whole else "continuous"
+            described.append(
+                {
+                    "name": name,
+                    "role": "dimension" if dimension else "figure" if name in figures else "standard_error",
+                    "type": kind,
+                    "domain": None,
+                    "categories": list(layout.labels(name)) if dimension else None,
+                    "treatment": treated.get(name, "standard error of the figure before it; noise only"),
+                }
+            )
+        return described
+
+    def sheet(self, staged: Staged) -> TableSheet | None:
+        return sheet_of(self.layout, read_table(staged.data, self.layout))

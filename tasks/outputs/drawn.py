@@ -1,0 +1,67 @@
+"""What all draws share: the mechanism applied to the rows that are used, its promise compared with the plan's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refusal import Refusal
+from penstock.mechanisms.registry import mechanism_of
+from penstock.records.files.digest import plain_file
+from penstock.tasks.files.columns import load_columns
+from penstock.tasks.files.linked import StagedTable
+from penstock.tasks.outputs.output import Staged
+
+if TYPE_CHECKING:
+    from penstock.tasks.ingest import Ingested
+    from penstock.tasks.run.job import Job
+
+__all__ = ["PromiseDiffers", "protected_rows", "require_planned", "staged_as"]
+
+
+class PromiseDiffers(Refusal):
+    """The mechanism's own promise is not the one that was planned, so neither is published."""
+
+    code = "promise-differs"
+    kind = "integrity"
+
+
+def protected_rows(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Protected:
+    """Apply the mechanism to the rows that are used; refuse another promise than the planned one."""
+    plan = job.plan
+    read, used = load_columns(source.folder, kept), plan.used_columns
+    columns = {name: read[name] for name in used}  # a suite may have asked for others
+    protected = mechanism_of(plan.params).protect(columns, used, plan.params, randomness)
+    require_planned(protected.guarantee, plan.guarantee)
+    return protected
+
+
+def require_planned(given: Guarantee, planned: Guarantee) -> None:
+    """Refuse a promise that is not the planned one; the plan may only add what it knows of the data: what is public
+    about them, what is assumed, and what is not promised."""
+    added = {name: getattr(planned, name) for name in ("public", "assumptions", "not_promised")}
+    if given.model_copy(update=added) != planned or not all(set(getattr(given, n)) <= set(added[n]) for n in added):
+        raise PromiseDiffers.at(
+            "protect", rule="the mechanism promises something else than was planned", remedy="Report this defect."
+        )
+
+
+def staged_as(
+    job: Job,
+    masked: tuple[str, ...],
+    records: int,
+    settled: Mapping[str, Any],
+    declared: Mapping[str, Column] | None = None,
+    linked: tuple[StagedTable, ...] = (),
+) -> Staged:
+    """Return a reference to what lies in the run's folder now."""
+    data = job.run.path("protected.parquet")
+    secrets = job.run.path("secrets")
+    return Staged(data, plain_file(data), masked, records, dict(settled), secrets, declared or {}, linked)

@@ -1,0 +1,87 @@
+"""`import penstock`: small, typed, light to import, and its examples are true."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import penstock
+from penstock import _front, _trial
+from penstock.cli._demo import SPEC, synthetic_survey
+from penstock.mechanisms.randomness import seeded
+
+ADDED = {"Column", "Fault", "Refusal", "ReleaseSpec", "Trial", "seeded"}
+
+
+@pytest.fixture
+def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder as the demo leaves it, with fewer people, and a home beside it."""
+    (tmp_path / "confidential").mkdir()
+    (tmp_path / "specs").mkdir()
+    pq.write_table(synthetic_survey(2_000, seeded(1)), tmp_path / "confidential" / "survey.parquet")
+    (tmp_path / "specs" / "survey.yaml").write_text(SPEC, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
+def examples(function: object, module: object) -> doctest.TestResults:
+    [test] = [
+        found
+        for found in doctest.DocTestFinder(recurse=False).find(function, module=module)
+        if found.examples  # type: ignore[arg-type]
+    ]
+    return doctest.DocTestRunner().run(test)
+
+
+@pytest.mark.parametrize("name", ["load_spec", "plan", "release", "verify"])
+def test_the_examples_of_the_line_hold(name: str, workshop: Path) -> None:
+    assert examples(getattr(_front, name), _front).failed == 0
+
+
+def test_the_example_of_protect_holds() -> None:
+    assert examples(_trial.protect, _trial).failed == 0
+
+
+def test_what_is_documented_is_there_and_nothing_else() -> None:
+    assert set(penstock.__all__) == {"load_spec", "measure", "plan", "protect", "release", "verify"} | ADDED
+    assert set(penstock.__all__) <= set(dir(penstock))
+    for name in penstock.__all__:
+        assert getattr(penstock, name).__doc__
+    with pytest.raises(AttributeError, match="no attribute 'publish'"):
+        penstock.publish  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_types_and_values_come_from_the_same_places() -> None:
+    tree = ast.parse(Path(penstock.__file__).read_text(encoding="utf-8"))
+    typed = {
+        alias.name: str(node.module).removeprefix("penstock.")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("penstock")
+        for alias in node.names
+    }
+    assert typed == {name: place for place, names in penstock._PLACES.items() for name in names}
+    assert set(typed) == set(penstock.__all__)
+
+
+def test_a_refusal_has_its_code_its_kind_and_its_faults(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("name: Survey\n", encoding="utf-8")
+    with pytest.raises(penstock.Refusal) as refused:
+        penstock.load_spec(str(spec))
+    assert (refused.value.code, refused.value.kind) == ("spec-refused", "spec")
+    assert {"name", "source", "protect"} <= {fault.field for fault in refused.value.faults}
+
+
+def test_python_m_penstock_is_the_command_line() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "penstock", "schema"], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "Penstock release spec" in ended.stdout
