@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.mechanisms.columns import MOST_CATEGORIES, MOST_COLUMNS
-from penstock.mechanisms.dp_microaggregation import MOST_CHOICES
+from penstock.mechanisms.dp_microaggregation._mechanism import MOST_CHOICES
 from penstock.tasks.draft._columns import quoted
 from penstock.tasks.draft._values import MOST_CHARACTERS
 from tests.attacks.measured_command import Measured, measured
