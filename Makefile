@@ -11,10 +11,11 @@ demo: $(INSTALLED)
 	$(BIN)/penstock demo
 
 test: $(INSTALLED) lint
-	$(BIN)/pytest -m "not slow" -n 2 --dist loadfile
+	$(BIN)/pytest -m "not slow" -n 3 --dist loadfile --no-loadscope-reorder
 
+# What takes minutes, and every law once more with all its examples.
 test-slow: $(INSTALLED)
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m "slow or law" -n 2 --dist loadfile --no-loadscope-reorder --hypothesis-profile thorough
 
 # Ten minutes of scheduled releases while server, worker and flow runs are killed at random.
 soak: $(INSTALLED)

@@ -123,7 +123,7 @@ def compare(kind: str, folder: Path, address: str) -> None:
 def two_processes() -> Any:
     from distributed import LocalCluster
 
-    return LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)  # type: ignore[no-untyped-call]
+    return LocalCluster(n_workers=2 if WHOLE else 1, threads_per_worker=1, dashboard_address=None)  # type: ignore[no-untyped-call]
 
 
 def main() -> None:

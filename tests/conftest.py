@@ -13,21 +13,19 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from penstock.flows.prefect_setup import be_quiet
 from penstock.records.home import Home
 from tests.support.homes import HOMES
 from tests.support.lineage_receiver import Receiver, receiving
+from tests.support.order import longest_first, register_profiles
 from tests.support.postgres import PostgresServer, running_server
 from tests.support.prefect_service import Service, named, running_service
 from tests.support.s3_server import Bucket, use_store
 from tests.support.s3_server import running_server as running_store
 from tests.support.workplace import Workplace
 
-# No test is about speed, and a busy machine is no defect.
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+register_profiles()
 
 # Before Prefect is imported, which reads its settings then. A server of the person who runs the tests is not asked.
 _prefect = tempfile.TemporaryDirectory(prefix="prefect")
@@ -42,6 +40,14 @@ tempfile.tempdir = None
 os.environ["PREFECT_LOGGING_TO_API_ENABLED"] = "false"  # no test reads the logs of a flow run there
 
 DATA = Path(os.environ.get("PENSTOCK_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, and what Hypothesis makes up the data of is a law."""
+    items.sort(key=lambda item: longest_first(item.path))
+    for item in items:
+        if hasattr(getattr(item, "obj", None), "hypothesis"):
+            item.add_marker("law")
 
 
 @pytest.fixture(autouse=True)

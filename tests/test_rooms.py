@@ -7,20 +7,24 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from penstock.mechanisms.refusal import Refusal
+from tests.support.order import FIRST
 from tests.support.rooms import MAY_USE, MODULES, NAMES, ROOT, imports, is_internal, name_of, offences, picture, room_of
 
-every_module = pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 LONGEST = 400
 
 
-@every_module
-def test_imports_point_one_way(path: Path) -> None:
-    # The system's generator of chance, and its number of processors.
-    allowed = {"os"} if path.name in ("randomness.py", "parallel.py") else set()
-    assert offences(room_of(name_of(path)), imports(path)) - allowed == set()
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_imports_point_one_way() -> None:
+    found = {}
+    for path in MODULES:
+        # The system's generator of chance, and its number of processors.
+        allowed = {"os"} if path.name in ("randomness.py", "parallel.py") else set()
+        found[shown(path)] = offences(room_of(name_of(path)), imports(path)) - allowed
+    assert {path: names for path, names in found.items() if names} == {}
 
 
 def test_the_direction_test_notices_a_wrong_import() -> None:
@@ -40,29 +44,36 @@ def test_no_room_uses_one_that_uses_it() -> None:
     assert [room for room in MAY_USE if room in below(room)] == []
 
 
-@every_module
-def test_internal_modules_are_used_inside_their_package_only(path: Path) -> None:
-    found = {name for name in imports(path) if name.startswith("penstock") and is_internal(name, name_of(path))}
-    assert found == set()
+def test_internal_modules_are_used_inside_their_package_only() -> None:
+    assert [
+        f"{shown(path)} uses {name}"
+        for path in MODULES
+        for name in sorted(imports(path))
+        if name.startswith("penstock") and is_internal(name, name_of(path))
+    ] == []
 
 
-@every_module
-def test_every_public_name_exists(path: Path) -> None:
-    module = importlib.import_module(name_of(path))
-    for public in getattr(module, "__all__", []):
-        assert hasattr(module, public), f"{module.__name__}.{public}"
+def test_every_public_name_exists() -> None:
+    assert [
+        f"{name}.{public}"
+        for name in map(name_of, MODULES)
+        for public in getattr(importlib.import_module(name), "__all__", [])
+        if not hasattr(importlib.import_module(name), public)
+    ] == []
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if path.name == "__init__.py"], ids=str)
-def test_every_package_has_a_map(path: Path) -> None:
+def test_every_package_has_a_map() -> None:
     """Its docstring names every module of the package."""
-    if "versions" in path.parts:
-        return
-    told = importlib.import_module(name_of(path)).__doc__ or ""
-    inside = {each.stem for each in path.parent.glob("*.py")} | {
-        each.parent.name for each in path.parent.glob("*/__init__.py")
-    }
-    assert [name for name in sorted(inside - {"__init__", "__main__"}) if name not in told] == []
+    missing = []
+    for path in MODULES:
+        if path.name != "__init__.py" or "versions" in path.parts:
+            continue
+        told = importlib.import_module(name_of(path)).__doc__ or ""
+        inside = {each.stem for each in path.parent.glob("*.py")} | {
+            each.parent.name for each in path.parent.glob("*/__init__.py")
+        }
+        missing += [f"{shown(path)}: {name}" for name in sorted(inside - {"__init__", "__main__"}) if name not in told]
+    assert missing == []
 
 
 def test_the_packages_that_are_installed_are_the_folders() -> None:
@@ -70,11 +81,15 @@ def test_the_packages_that_are_installed_are_the_folders() -> None:
     assert sorted(settings["packages"]) == sorted(name for name, path in NAMES.items() if path.name == "__init__.py")
 
 
-@pytest.mark.parametrize(
-    "path", [*MODULES, *(ROOT / "tests").rglob("*.py")], ids=lambda path: str(path.relative_to(ROOT))
-)
-def test_no_file_is_longer_than_a_person_reads(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
+def test_no_file_is_longer_than_a_person_reads() -> None:
+    files = [*MODULES, *(ROOT / "tests").rglob("*.py")]
+    lines = {shown(path): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert {path: count for path, count in lines.items() if count > LONGEST} == {}
+
+
+def test_files_that_begin_first_are_there() -> None:
+    names = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    assert [name for name in FIRST if name not in names] == []
 
 
 def test_refusal_codes_are_unique() -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.living_processes import LONGEST_WAIT
+from tests.support.prefect_service import migrated
 from tests.support.serving import LOOK_AGAIN, ask, free_port
 
 POOL = "penstock"
@@ -37,12 +38,13 @@ def foreign():
 
 @contextlib.contextmanager
 def running_prefect(folder: Path) -> Iterator[str]:
-    """A Prefect server that is not ours; the address of its API."""
+    """A Prefect server that is not ours, whose files lie in folder/prefect; the address of its API."""
+    migrated(folder)
     port = free_port()
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT", "PENSTOCK"))}
-    quiet = {"PREFECT_HOME": str(folder), "PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
+    quiet = {"PREFECT_HOME": str(folder / "prefect"), "PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
     factory = ["--factory", "prefect.server.api.server:create_app", "--log-level", "critical"]
-    with (folder.parent / "foreign-server.txt").open("wb") as output:
+    with (folder / "foreign-server.txt").open("wb") as output:
         server = subprocess.Popen(
             [sys.executable, "-m", "uvicorn", *factory, "--host", "127.0.0.1", "--port", str(port)],
             env={**clean, **quiet},

@@ -15,6 +15,7 @@ import pytest
 
 from tests.attacks.measured_command import measured
 from tests.attacks.typed_line import typed
+from tests.support.order import telling
 from tests.support.workplace import Workplace, make_private, make_units, open_dp_account
 
 COLUMNS, GROUP, GROUPS = 3, 1 << 20, 60
@@ -75,7 +76,7 @@ def repeated(texts: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(places, pa.array([f"{place:0{LONG}d}" for place in range(texts)]))
 
 
-@pytest.mark.parametrize("kind", ["text", "dictionary", "view"])
+@pytest.mark.parametrize("kind", telling(["text", "dictionary", "view"], "view"))
 def test_a_draft_does_not_write_repeated_texts_out(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "data.parquet"
     texts: pa.Array = repeated(2)
@@ -91,6 +92,7 @@ def test_a_draft_does_not_write_repeated_texts_out(tmp_path: Path, kind: str) ->
     assert ended.memory < ENOUGH
 
 
+@pytest.mark.slow
 def test_a_draft_of_many_records_holds_few_of_them(tmp_path: Path) -> None:
     unfolding(tmp_path / "data.parquet")
     ended = measured("init", tmp_path / "data.parquet")
@@ -108,6 +110,7 @@ def test_a_draft_of_what_does_not_fit_is_refused(tmp_path: Path, monkeypatch: py
     assert looked_at.call_count == 0
 
 
+@pytest.mark.slow
 def test_a_release_does_not_write_out_whose_records_are_whose(workplace: Workplace) -> None:
     make_private(workplace)
     make_units(workplace, 2)

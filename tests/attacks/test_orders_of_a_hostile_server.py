@@ -23,6 +23,7 @@ from penstock.records import Home
 from penstock.records.ledger.lock import take_turn
 from tests.attacks.hostile_owner import ORDERS, OURS, HostileOwner, running_prefect
 from tests.support.living_processes import LONGEST_WAIT, MARK, processes
+from tests.support.order import telling
 from tests.support.serving import LOOK_AGAIN, PENSTOCK, Serving
 from tests.support.waiting_release import actions, at_home, events, introduce
 from tests.support.workplace import PASSED, Workplace
@@ -52,7 +53,7 @@ class Served:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
-    with pytest.MonkeyPatch.context() as patch, running_prefect(tmp_path_factory.mktemp("prefect") / "home") as api:
+    with pytest.MonkeyPatch.context() as patch, running_prefect(tmp_path_factory.mktemp("foreign")) as api:
         at_home(folder, patch)
         made = Served(api, folder)
         try:
@@ -93,7 +94,7 @@ def test_an_order_for_something_else_is_refused(served: Served, owner: HostileOw
     assert not owner.marker.exists()
 
 
-@pytest.mark.parametrize("end", ["CANCELLED", "CRASHED"])
+@pytest.mark.parametrize("end", telling(["CANCELLED", "CRASHED"], "CRASHED"))
 def test_the_flow_of_a_changed_deployment_is_not_loaded_when_its_run_is_cancelled_or_dies(
     served: Served, owner: HostileOwner, end: str
 ) -> None:

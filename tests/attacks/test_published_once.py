@@ -17,6 +17,7 @@ from penstock.flows.spec import load_spec
 from penstock.records import open_records
 from penstock.tasks.earlier import PublicationGone
 from tests.support.forked_releases import Zygote
+from tests.support.order import telling
 from tests.support.postgres import PostgresServer
 from tests.support.workplace import Workplace, budget_of, make_private, make_table, open_dp_account
 
@@ -67,7 +68,7 @@ def require_published(place: Workplace, times: int) -> None:
     open_records().ledger.verify()
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", telling(POINTS, "after rename", "after outcome"))
 def test_the_same_command_after_a_kill_gives_the_receipt_and_spends_nothing(
     place: Workplace, zygote: Zygote, point: str
 ) -> None:
@@ -76,6 +77,7 @@ def test_the_same_command_after_a_kill_gives_the_receipt_and_spends_nothing(
     require_published_once(place)
 
 
+@pytest.mark.slow
 def test_at_random_moments_after_publication_too(place: Workplace, zygote: Zygote) -> None:
     """Each pass is a release of its own that is killed once, so that no pass can go by without a kill."""
     for passed in range(1, PASSES + 1):

@@ -65,7 +65,9 @@ def watched(folder: Path, script: str, home: Path, *arguments: object) -> tuple[
     return ended.returncode, [line for line in told.read_text().splitlines() if line != PROBE]
 
 
-@pytest.mark.parametrize("script", [COMMAND, CALL], ids=["command", "call"])
+@pytest.mark.parametrize(
+    "script", [pytest.param(COMMAND, id="command"), pytest.param(CALL, id="call", marks=pytest.mark.slow)]
+)
 def test_a_release_opens_no_port_asks_nobody_and_starts_no_process(
     workplace: Workplace, tmp_path: Path, script: str
 ) -> None:
@@ -74,12 +76,25 @@ def test_a_release_opens_no_port_asks_nobody_and_starts_no_process(
     assert len(workplace.bundles()) == 1
 
 
+@pytest.mark.slow
 def test_nor_does_the_demo(tmp_path: Path) -> None:
     assert watched(tmp_path, COMMAND, tmp_path / "unused", "demo", "--folder", tmp_path / "demo") == (0, [])
 
 
-def test_the_watch_notices_the_server_that_prefect_would_start(tmp_path: Path) -> None:
-    _, told = watched(tmp_path, BEFORE, tmp_path)
+# What Prefect does then, without Prefect.
+LIKE_BEFORE = """
+import socket, subprocess
+with socket.socket() as server, socket.socket() as client:
+    server.bind(("127.0.0.1", 0))
+    server.listen()
+    client.connect(server.getsockname())
+subprocess.run([sys.executable, "-c", ""])
+"""
+
+
+@pytest.mark.parametrize("script", [LIKE_BEFORE, pytest.param(BEFORE, marks=pytest.mark.slow)], ids=["like it", "it"])
+def test_the_watch_notices_the_server_that_prefect_would_start(tmp_path: Path, script: str) -> None:
+    _, told = watched(tmp_path, script, tmp_path)
     assert {line.split()[0] for line in told} >= {"socket.bind", "socket.connect", "subprocess.Popen"}
 
 
@@ -134,6 +149,7 @@ def test_the_attacker_takes_the_port_of_a_command_that_names_one(workplace: Work
     assert len(taker.seen) == 2
 
 
+@pytest.mark.slow
 def test_a_listener_that_was_there_before_is_not_asked(workplace: Workplace, tmp_path: Path) -> None:
     """Not even one that Prefect's own settings name, where the command is told of none."""
     marker = tmp_path / "code-ran"

@@ -18,6 +18,7 @@ import pytest
 from penstock.records import open_records
 from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.forked_releases import Zygote
+from tests.support.order import telling
 from tests.support.workplace import (
     PASSED,
     Workplace,
@@ -96,7 +97,20 @@ def drawn(workplace: Workplace) -> bytes | None:
     return staged[0].read_bytes() if staged else None
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point",
+    telling(
+        POINTS,
+        "after INGESTED",
+        "after PROTECTING",
+        "after PROTECTED",
+        "after csv",
+        "after sealed",
+        "after rename",
+        "before PUBLISHED",
+        "after outcome",
+    ),
+)
 def test_a_killed_run_leaves_nothing_or_a_whole_release_and_a_rerun_finishes(
     workplace: Workplace, zygote: Zygote, point: str
 ) -> None:
@@ -139,7 +153,7 @@ def verified(workplace: Workplace) -> None:
     open_records().ledger.verify()
 
 
-@pytest.mark.parametrize("point", SPENDING)
+@pytest.mark.parametrize("point", telling(SPENDING, "after RESERVED", "before marker", "after marker", "after rename"))
 def test_a_killed_run_that_spends_is_charged_for_every_draw_and_publishes_one(
     workplace: Workplace, zygote: Zygote, point: str
 ) -> None:
@@ -169,7 +183,14 @@ def test_a_killed_run_that_spends_is_charged_for_every_draw_and_publishes_one(
     assert events.count("PUBLISHED") == 1
 
 
-@pytest.mark.parametrize(("point", "charged"), [("before marker", 2), ("after marker", 1), ("after rename", 1)])
+@pytest.mark.parametrize(
+    ("point", "charged"),
+    [
+        ("before marker", 2),
+        pytest.param("after marker", 1, marks=pytest.mark.slow),
+        pytest.param("after rename", 1, marks=pytest.mark.slow),
+    ],
+)
 def test_a_table_whose_run_was_killed_is_charged_for_its_draws_and_not_for_its_repetition(
     workplace: Workplace, zygote: Zygote, point: str, charged: int
 ) -> None:
@@ -189,7 +210,7 @@ def test_a_table_whose_run_was_killed_is_charged_for_its_draws_and_not_for_its_r
     assert workplace.working_files() == []
 
 
-@pytest.mark.parametrize("point", ["before marker", "after marker", "after csv"])
+@pytest.mark.parametrize("point", telling(["before marker", "after marker", "after csv"], "after marker"))
 def test_records_and_their_linked_table_are_published_as_drawn_together(
     workplace: Workplace, zygote: Zygote, point: str
 ) -> None:
@@ -209,7 +230,7 @@ def test_records_and_their_linked_table_are_published_as_drawn_together(
     assert (published == first) == (point != "before marker")
 
 
-@pytest.mark.parametrize("point", ["after SPENT", "before marker"])
+@pytest.mark.parametrize("point", telling(["after SPENT", "before marker"], "before marker"))
 def test_a_draw_that_was_lost_is_not_given_back_when_nothing_is_left(
     workplace: Workplace, zygote: Zygote, point: str
 ) -> None:

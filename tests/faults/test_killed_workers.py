@@ -144,7 +144,7 @@ def test_a_worker_that_dies_while_it_draws_ends_the_run_and_the_next_one_draws_a
 
 
 @pytest.mark.parametrize(
-    "point", [*map(slow, ["nowhere", "before counting", "after counting"]), "before counting again"]
+    "point", [*map(slow, ["nowhere", "before counting", "after counting", "before counting again"])]
 )
 def test_a_table_is_released_whole_and_charged_once_although_a_worker_died(
     workplace: Workplace, cluster: Cluster, point: str
@@ -177,7 +177,7 @@ def test_a_release_whose_workers_are_all_lost_ends_and_publishes_nothing(
     assert [cost.state for book in open_records().ledger.books().values() for cost in book.costs] == costs
 
 
-@pytest.mark.parametrize("as_a_flow_run", [True, False])
+@pytest.mark.parametrize("as_a_flow_run", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_workers_are_sent_references_and_send_back_no_value(
     request: pytest.FixtureRequest,
     workplace: Workplace,
@@ -220,6 +220,7 @@ def test_workers_are_sent_references_and_send_back_no_value(
                 assert not any(form in content for content in (*sent, *stored))
 
 
+@pytest.mark.slow
 def test_workers_read_an_object_store_with_credentials_of_their_own(
     workplace: Workplace, cluster: Cluster, bucket: Bucket, prefect_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,8 +34,8 @@ def test_the_script_prints_the_folder_of_the_bundle(workplace: Workplace) -> Non
     ("section", "value", "code", "told"),
     [
         ("name", "Not A Name", 2, "The spec was refused"),
-        ("validate", {"min_rows": 10_000}, 3, "The data were refused"),
-        ("gates", [{"measure": "il1s", "max": 0}], 4, "A gate refused"),
+        pytest.param("validate", {"min_rows": 10_000}, 3, "The data were refused", marks=pytest.mark.slow),
+        pytest.param("gates", [{"measure": "il1s", "max": 0}], 4, "A gate refused", marks=pytest.mark.slow),
     ],
 )
 def test_the_script_tells_what_to_do_about_a_refusal(

@@ -14,12 +14,13 @@ from penstock.mechanisms.registry import MECHANISMS
 from penstock.mechanisms.stated import is_stated
 from tests.laws.every_mechanism import EVERY, GROUPED, SAMPLES, TABLES
 from tests.measures.judged_columns import rechecked
+from tests.support.order import examples
 
 every_mechanism = pytest.mark.parametrize("name", EVERY)
 releasing_records = pytest.mark.parametrize("name", SAMPLES)
 releasing_groups = pytest.mark.parametrize("name", GROUPED)
 releasing_a_table = pytest.mark.parametrize("name", TABLES)
-law = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+law = settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 costly_law = settings(law, max_examples=25)
 
 

@@ -20,6 +20,7 @@ from penstock.mechanisms.dp_microaggregation.orders import (
     Snake,
     corner_sequence,
 )
+from tests.support.order import examples
 
 
 def number(steps):
@@ -155,7 +156,7 @@ def neighbours(draw):
 
 
 @given(neighbours())
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 def test_random_and_adversarial_neighbours_never_exceed_what_the_order_states(case):
     axes, records, others, k, order = case
     reached = variation(axes, contents(order, axes, records, k), contents(order, axes, others, k))

@@ -26,6 +26,7 @@ from penstock.mechanisms.table import Params, protect
 from penstock.mechanisms.table.noise import cell_noise
 from penstock.mechanisms.table.scales import Scales
 from tests.laws.test_wrong_calibrations_of_the_sources import CONTINGENCY_TABLE, MAGNITUDE_TABLE, Wrong
+from tests.support.order import examples
 from tests.support.plain_tables import DECLARED, Record, cells_of, columns_of, reach, records_of, steps, table, totals
 
 EVERY = [*records_of(x=[-1, 0, 1, 2])]
@@ -122,7 +123,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize(("scale", "adjacency"), OPTIONS)
 @given(data=DATA, count=st.booleans(), empty_cells=st.sampled_from(["noise", "zero"]), bounds=st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_pair_made_of_actual_records_loses_more_than_epsilon(
     scale: str, adjacency: str, data: list[Record], count: bool, empty_cells: str, bounds: bool
 ) -> None:
@@ -182,7 +183,7 @@ def test_a_change_of_an_exact_figure_is_an_infinite_loss() -> None:
 
 
 @given(data=DATA, bounds=st.booleans(), count=st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_record_of_the_domain_in_place_of_an_actual_one_loses_more_than_epsilon(
     data: list[Record], bounds: bool, count: bool
 ) -> None:

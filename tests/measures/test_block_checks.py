@@ -15,6 +15,7 @@ from penstock.mechanisms import dp_microaggregation as dp
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
 from tests.measures.judged_columns import nominal, number, ordinal, promise, rechecked
+from tests.support.order import examples
 
 N, K = 11, 3
 CHECKS = ("block_sizes", "one_value_per_block", "published_values", "epsilon_spent", "identifiers_absent")
@@ -434,7 +435,7 @@ def test_a_check_that_is_promised_and_not_known_refuses():
 REGIONS = {"all": [], "west": ["all"], "east": ["all"], "a": ["west"], "b": ["east"], "c": ["east"]}
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.integers(0, 10**6),
     st.integers(1, 120),

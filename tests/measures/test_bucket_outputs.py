@@ -14,6 +14,7 @@ from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import Refusal
 from tests.measures.bucket_maker import KIND
 from tests.measures.judged_columns import nominal, number
+from tests.support.order import examples
 
 CONFIDENTIAL = {
     "income": number(-5, 100.5),
@@ -58,7 +59,7 @@ def made_by_the_mechanism(params, names, n, seed):
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.integers(0, 2**32),
     st.integers(20, 200),

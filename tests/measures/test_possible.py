@@ -19,6 +19,7 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.possible import Possible, Undefined
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.registry import MECHANISMS
+from tests.support.order import examples
 
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 9))
 PAY = Column(role="confidential", type="integer", domain=(0, 9))
@@ -37,7 +38,7 @@ def close(**chosen: Any) -> closeness.Params:
     return closeness.Params.model_validate({"output": "anatomy", "k": 3, **chosen})
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.integers(2, 5), st.integers(0, 20), st.sampled_from(["ir_swap", "mdav_swap", "mdav_id"]), st.integers(0, 99))
 def test_groups_leave_the_risk_inside_what_is_possible(k: int, more: int, method: str, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -16,6 +16,7 @@ from penstock.mechanisms import probabilistic_k_anonymity as pka
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
 from tests.measures.judged_columns import nominal, number, ordinal, promise, rechecked
+from tests.support.order import examples
 
 N, K = 12, 3
 DECLARED = {
@@ -395,7 +396,7 @@ def test_the_comparison_of_groups_equals_counting(records):
     assert sizes.passed == all((labels == g).sum() >= 2 for g in set(labels))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(st.integers(0, 10**6), st.integers(4, 200), st.integers(2, 4))
 def test_real_outputs_of_every_method_pass(seed, n, k):
     rng = np.random.default_rng(seed)

@@ -16,6 +16,7 @@ from penstock.mechanisms import statistics
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import ScaleZero
+from tests.support.order import examples
 
 DECLARED = {
     "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S", "E")),
@@ -102,7 +103,7 @@ def test_no_correct_release_fails_whatever_the_data_and_whatever_is_drawn(case, 
     assert Release(case, seed).failed() == set()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.integers(3, 9), min_size=12, max_size=40), st.sampled_from(KINDS))
 def test_scales_are_recomputed_as_the_mechanism_has_them_where_values_are_tied(values, kind):
     """Few different values, even in small groups: a scale of 0 is refused, and every other one passes."""

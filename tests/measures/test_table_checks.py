@@ -15,6 +15,7 @@ from penstock.measures.cells.checks import table_checks
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import Figure
 from tests.measures.table_maker import ANY, BOOTSTRAP, BOUNDS, CELLS, EMPTY, FIGURES, NOISY, Made, records
+from tests.support.order import examples
 
 every = pytest.mark.parametrize("chosen", ANY, ids=repr)
 
@@ -39,7 +40,7 @@ def test_correct_individual_and_exact_tables_pass():
     assert Made("k_anon", k=5).failed() == set()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(st.integers(0, 2**32), st.sampled_from(ANY[:-1]))
 def test_a_correct_table_passes_whatever_is_drawn(seed, chosen):
     """No check depends on chance: whether a sound table appears does not either."""

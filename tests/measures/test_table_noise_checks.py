@@ -16,6 +16,7 @@ from penstock.measures.registry import judge
 from penstock.mechanisms.columns import Column
 from tests.measures.judged_columns import nominal
 from tests.measures.table_maker import ANY, BOOTSTRAP, BOUNDS, CELLS, EMPTY, FIGURES, Made, records
+from tests.support.order import examples
 
 noisy = pytest.mark.parametrize("chosen", ANY[:-1], ids=repr)
 every = pytest.mark.parametrize("chosen", ANY, ids=repr)
@@ -179,7 +180,7 @@ def _tables(places, values, cells):
     return np.bincount(places, values, cells)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.data())
 def test_local_sensitivity_is_what_the_worst_replacement_does(data):
     """All replacements by any record of the domain, on small tables: the check asks for exactly that many steps."""
@@ -219,7 +220,7 @@ def test_in_a_single_cell_a_replaced_record_stays():
         assert made.failed() == failed
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.data())
 def test_bootstrap_sensitivity_is_what_the_worst_change_does(data):
     """All data sets made of records of D and all changes of one record, by the definition of each adjacency."""

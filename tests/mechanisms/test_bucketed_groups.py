@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from penstock.mechanisms.microaggregation import bucketed_groups, mdav
 from penstock.mechanisms.refusal import ColumnTypeWrong, ValueMissing
 from tests.mechanisms.bucketed_by_definition import bucketed_by_definition
+from tests.support.order import examples
 
 KINDS = ["grid", "tenths", "constant", "duplicates", "normal"]
 
@@ -40,7 +41,7 @@ def small_cases(draw):
 
 
 @given(small_cases())
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 def test_groups_are_those_of_the_definition(drawn):
     cloud, bucket, counts = drawn
     assert bucketed_groups(cloud, bucket, counts).tolist() == bucketed_by_definition(cloud, bucket, counts).tolist()

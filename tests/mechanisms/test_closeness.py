@@ -18,6 +18,7 @@ from penstock.mechanisms.points import points
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import TooFewRecords
+from tests.support.order import examples
 
 AGE = Column(role="quasi_identifier", type="integer", domain=(0, 120))
 SEX = Column(role="quasi_identifier", type="nominal", categories=("m", "f"))
@@ -39,7 +40,7 @@ CONFIDENTIAL = {
     "cause": CAUSE,
     "kind": Column(role="confidential", type="nominal", taxonomy=KINDS),
 }
-law = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+law = settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 
 
 def params(**chosen: Any) -> Params:

@@ -13,6 +13,7 @@ from penstock.mechanisms.closeness import _allotment as allotment
 from penstock.mechanisms.closeness._allotment import allot, cut_points, group_number, within_limits
 from penstock.mechanisms.closeness._nearest import ClosenessInfeasible, infeasible
 from penstock.mechanisms.closeness.bound import bucket_number
+from tests.support.order import examples
 
 bounds = st.fractions(min_value=Fraction(21, 20), max_value=6, max_denominator=40)
 
@@ -63,7 +64,7 @@ def test_cut_points_are_those_of_the_source(records: int, parts: int) -> None:
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(1, 6), bounds)
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 def test_the_number_of_groups_is_the_largest_and_the_counts_are_the_best(
     buckets: list[int], k: int, t: Fraction
 ) -> None:
@@ -81,7 +82,7 @@ def test_the_number_of_groups_is_the_largest_and_the_counts_are_the_best(
 
 
 @given(st.integers(2, 3000), st.integers(2, 40), bounds)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_equal_buckets_of_any_number_of_records_are_divided_within_t(records: int, k: int, t: Fraction) -> None:
     b = bucket_number(t)
     buckets = np.diff(cut_points(records, b)).tolist()

@@ -10,6 +10,7 @@ from penstock.mechanisms.microaggregation import individual_ranking
 from penstock.mechanisms.microaggregation.ranking import block_starts, ranked_blocks, stable_order
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused, TooFewRecords, ValueMissing
+from tests.support.order import examples
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint64"]
 
@@ -21,7 +22,7 @@ INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint64"]
         st.sampled_from(INTEGERS).flatmap(lambda dtype: arrays(dtype, st.integers(0, 40))),
     )
 )
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 def test_the_fast_order_is_the_stable_order(values):
     assert stable_order(values).tolist() == np.argsort(values, kind="stable").tolist()
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from penstock.mechanisms.microaggregation import mdav
 from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused, TooFewRecords, ValueMissing
 from tests.mechanisms.mdav_by_definition import mdav_by_definition
+from tests.support.order import examples
 
 
 @st.composite
@@ -33,7 +34,7 @@ def clouds(draw):
 
 
 @given(clouds())
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=examples(600))
 def test_labels_are_those_of_the_definition(cloud_and_k):
     cloud, k = cloud_and_k
     assert mdav(cloud, k).tolist() == mdav_by_definition(cloud, k).tolist()

@@ -17,6 +17,7 @@ from penstock.mechanisms.microaggregation._leaves import arranged
 from penstock.mechanisms.microaggregation.kernels import mdav_labels
 from penstock.mechanisms.microaggregation.mdav import mdav_by_trees
 from tests.mechanisms.mdav_by_definition import mdav_by_definition
+from tests.support.order import examples
 
 KINDS = ["grid", "tenths", "constant", "duplicates", "one apart", "skewed", "offset", "tiny", "huge", "normal"]
 
@@ -50,7 +51,7 @@ def by_scans(cloud, k):
 
 
 @given(st.sampled_from(KINDS), st.integers(1, 2500), st.integers(1, 7), st.integers(0, 2**32), st.data())
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 def test_labels_are_those_of_the_scans(kind, n, d, seed, data):
     cloud = cloud_of(np.random.default_rng(seed), kind, n, d)
     k = data.draw(st.one_of(st.integers(1, min(n, 40)), st.integers(1, n)))

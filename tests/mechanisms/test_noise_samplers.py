@@ -33,6 +33,7 @@ from tests.mechanisms.noise_chance import (
     staircase_law,
     staircase_shell,
 )
+from tests.support.order import examples
 
 LARGEST = 2**63 - 1
 SEEDS = st.integers(0, 2**32)
@@ -237,7 +238,7 @@ SAMPLERS = [
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @given(seed=SEEDS, most=st.integers(1, 40), size=st.integers(0, 30))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_portions_in_which_words_arrive_change_nothing(sampler, seed, most, size):
     assert sampler(size, InPortions(seed, most)).tolist() == sampler(size, seeded(seed)).tolist()
 

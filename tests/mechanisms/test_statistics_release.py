@@ -15,6 +15,7 @@ from penstock.mechanisms.noise.laplace import discrete_laplace
 from penstock.mechanisms.randomness import seeded, system
 from penstock.mechanisms.refusal import ColumnMissing, ScaleZero, SettingRefused, TableEmpty, ValueMissing
 from penstock.mechanisms.statistics import Params, layout, promise, protect, settled_facts
+from tests.support.order import examples
 
 DECLARED = {
     "person": Column(role="identifier"),
@@ -236,7 +237,7 @@ def test_text_and_codes_of_groups_give_the_same_table():
     assert all(np.array_equal(one[name], two[name], equal_nan=True) for name in one)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.integers(1, 30),
     st.integers(0, 2**32),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.table.draws import MOST_IN_A_BOX, Kind, Noise, _NoChance, best_kind, noise_of, standard_error
 from tests.mechanisms.noise_chance import assert_law, box_shell, laplace_law, staircase_law
+from tests.support.order import examples
 
 WIDTHS = st.integers(1, 9)
 EPSILONS = st.fractions(Fraction(1, 2), 6, max_denominator=6)
@@ -128,7 +129,7 @@ def size(noise: Noise) -> float:
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=3), EPSILONS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_core_of_box_noise_is_nearly_the_best_one(widths: list[int], epsilon: Fraction) -> None:
     """Within a tenth where half-widths are so small that cores of one proportion are few."""
     chosen = noise_of("box", tuple(widths), epsilon)
@@ -137,7 +138,7 @@ def test_the_core_of_box_noise_is_nearly_the_best_one(widths: list[int], epsilon
 
 
 @given(st.integers(1, 3), st.integers(20, 200), EPSILONS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_the_core_of_large_equal_half_widths_is_the_best_one(measures: int, width: int, epsilon: Fraction) -> None:
     chosen = noise_of("box", (width,) * measures, epsilon)
     every = [Noise("box", (width,) * measures, (core,) * measures, epsilon) for core in range(0, width, 3)]

@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import nnls
 
 from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
+from tests.support.order import examples
 
 SHAPES = [(3,), (2, 3), (3, 4, 2), (2, 2, 2, 3), (1, 4), (5, 1, 2)]
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -166,7 +167,7 @@ def test_rounding_keeps_every_run_of_cells_to_one(values):
         assert abs(rounded[start:].sum() - values[start:].sum()) <= 1 + 1e-9
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(arrays(np.float64, st.integers(1, 60), elements=st.floats(0, 5)))
 def test_rounding_makes_nothing_negative(values):
     assert (whole(values) >= 0).all()

@@ -23,6 +23,7 @@ from penstock.mechanisms.table._relaxed import bootstrap_steps
 from penstock.mechanisms.table.cells import build_cells
 from penstock.mechanisms.table.noise import cell_noise
 from penstock.mechanisms.table.scales import Scales
+from tests.support.order import examples
 from tests.support.plain_tables import AREAS, DECLARED, MODELS, SIZES, Record, cells_of, columns_of, table, totals
 
 # Also values that the domain does not have, which are clamped.
@@ -194,7 +195,7 @@ def test_the_columns_are_those_of_the_layout_in_its_order() -> None:
 
 
 @given(RECORDS)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_values_outside_the_domain_count_as_its_nearest_bound(records: list[Record]) -> None:
     clamped = [{**record, "x": min(max(record["x"], -1), 2), "y": min(max(record["y"], 0), 10)} for record in records]
     params = table(**EVERYTHING, bounds=BOUNDS)

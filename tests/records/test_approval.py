@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,10 +22,9 @@ from penstock.records.approval.approval import (
 from penstock.records.approval.decision import sign_decision, verify_decision
 from penstock.records.log.log import EventRefused
 from penstock.records.signing import signing
+from tests.records.decision_racer import race
 from tests.records.review_house import ONE, RUN, TWO, WEEK, House
 from tests.records.reviewers import CONTENT, OTHER, REASON, private, public
-
-RACER = str(Path(__file__).with_name("decision_racer.py"))
 
 
 def test_one_approval_is_enough_where_one_is_asked_for(house: House, now: datetime) -> None:
@@ -270,17 +266,7 @@ def test_an_altered_record_decides_nothing(house: House) -> None:
 def test_of_eight_processes_with_one_key_exactly_one_approves(home: Home, house: House) -> None:
     house.wait(TWO)
     signature = sign_decision(private("anna"), content=CONTENT, decision="approve", reason="")
-    command = [sys.executable, RACER, str(home.root), signature, house.now.isoformat()]
-    racers = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) for _ in range(8)
-    ]
-    for racer in racers:
-        assert racer.stdout is not None
-        assert racer.stdout.readline() == "ready\n"
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.write("go\n")
-    assert sorted(racer.communicate()[0] for racer in racers) == ["decided-twice\n"] * 7 + ["waiting\n"]
+    assert race(home, signature, house.now, 8) == ["decided-twice"] * 7 + ["waiting"]
     actions = [event.action for event in house.log.events(RUN)]
     assert actions.count(Action.APPROVED) == 1
     assert actions.count(Action.DECISION_REFUSED) == 7

@@ -16,6 +16,7 @@ from penstock.records.approval.approval import DecisionRefused, Rule, approval_r
 from penstock.records.approval.decision import sign_decision
 from penstock.records.people.trusted_keys import people, trust, withdraw
 from tests.records.reviewers import CONTENT, OLD, OTHER, private, public
+from tests.support.order import examples
 
 NAMES = st.sampled_from(["anna", "bert", "carla", "dora", "eve"])
 ALLOWED = ("anna", "bert", "carla", "eve")
@@ -156,4 +157,4 @@ class Approvals(RuleBasedStateMachine):
 
 
 TestApprovals = Approvals.TestCase
-TestApprovals.settings = settings(deadline=None, max_examples=50, stateful_step_count=20)
+TestApprovals.settings = settings(deadline=None, max_examples=examples(50), stateful_step_count=20)

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,6 @@ from numba.core.caching import UserProvidedCacheLocator
 from tests.support.serving import Serving
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("deployments", "flows", "measures", "mechanisms", "records", "tasks")
 ACCOUNTS = ("games", "news", "uucp", "daemon", "nobody")  # of every Linux; none is made, and none owns anything
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
@@ -105,8 +105,8 @@ def _lay_out(layout: Layout) -> None:
     packages = layout.tree / "lib" / VERSION / "site-packages"
     borrowed = [each for each in sys.path if each.endswith("site-packages")]
     (packages / "borrowed.pth").write_text("\n".join(borrowed) + "\n")
-    for name in PACKAGES:
-        shutil.copytree(ROOT / name, packages / name)
+    for name, folder in _package_folders().items():
+        shutil.copytree(ROOT / folder, packages / name.replace(".", "/"), dirs_exist_ok=True)
     for kernels in {each.parent for each in packages.rglob("*.nbi")}:
         name = UserProvidedCacheLocator.get_suitable_cache_subpath(str(kernels.with_name("kernels.py")))
         shutil.copytree(kernels, layout.tree / "kernels" / name, ignore=shutil.ignore_patterns("*.pyc"))
@@ -120,6 +120,12 @@ def _lay_out(layout: Layout) -> None:
         tried = [layout.tree / "bin" / "python", "-c", "import numpy"]
         if subprocess.run(tried, cwd="/", env=layout.environment(), **as_user(user)).returncode != 0:
             pytest.skip("the packages of the tests lie where other users cannot read them")
+
+
+def _package_folders() -> dict[str, str]:
+    """Where the packages of the wheel come from; each with what is below it."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return dict(settings["tool"]["setuptools"]["package-dir"])
 
 
 def _interpreter(layout: Layout) -> str:
@@ -153,6 +159,9 @@ class ServingAs(Serving):
                 stderr=errors,
                 **as_user(self._user),
             )
+
+    def prepare(self) -> None:
+        """Nothing: what is made here would be root's, and one server at least begins from nothing."""
 
     def typed(self, *arguments: object) -> str:
         command = [self._layout.penstock, *map(str, arguments)]

@@ -55,7 +55,7 @@ class Cluster:
         )
 
 
-def until(holds: Callable[[], bool], seconds: float = 180) -> None:
+def until(holds: Callable[[], bool], seconds: float = 600) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -24,10 +24,13 @@ from unittest import mock
 
 from penstock.flows.prefect_setup import quiet_settings
 from penstock.server._child_process import stop_child
+from tests.support import prefect_database
 
-__all__ = ["Service", "named", "running_service"]
+__all__ = ["Service", "migrated", "named", "running_service"]
 
 _START_SECONDS, _STOP_SECONDS = 400, 20
+# What looks every few seconds for work that no test leaves to it.
+_UNUSED = ("CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "DB_VACUUM", "FOREMAN", "LATE_RUNS")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,13 @@ class Service:
 @contextmanager
 def running_service(home: Path) -> Iterator[Service]:
     """A server whose files lie below `home`."""
-    (home / "prefect").mkdir(mode=0o700, parents=True, exist_ok=True)
+    migrated(home)
+    with _started(home) as service:
+        yield service
+
+
+@contextmanager
+def _started(home: Path) -> Iterator[Service]:
     password = f"tests:{secrets.token_urlsafe(24)}"
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
@@ -69,6 +78,7 @@ def running_service(home: Path) -> Iterator[Service]:
                 **quiet_settings(home),
                 "PREFECT_SERVER_API_AUTH_STRING": password,
                 "PREFECT_UI_ENABLED": "0",
+                **{f"PREFECT_SERVER_SERVICES_{name}_ENABLED": "false" for name in _UNUSED},
                 "PYTHONPATH": str(Path(__file__).parents[2]),
             },
         )
@@ -78,6 +88,16 @@ def running_service(home: Path) -> Iterator[Service]:
         yield service
     finally:
         stop_child(server, _STOP_SECONDS)
+
+
+def migrated(home: Path) -> None:
+    """Put the database of a Prefect server below a home, as its first start would make it."""
+    prefect_database.put(home / "prefect", make=_migrate)
+
+
+def _migrate(home: Path) -> None:
+    with _started(home):
+        pass
 
 
 @contextmanager

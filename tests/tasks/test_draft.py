@@ -19,6 +19,7 @@ from penstock.records.files.outside_values import first_unfit
 from penstock.tasks.draft._values import MOST_CATEGORIES, RARE_BELOW
 from penstock.tasks.draft.spec import draft_spec
 from penstock.tasks.files.source import SourceUnreadable
+from tests.support.order import examples
 
 
 def draft(path: Path, **columns: Any) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def test_a_column_with_many_different_values_is_taken_for_an_identifier(file: Pa
 
 
 @given(st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 2 * RARE_BELOW), min_size=1), st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_no_value_that_fewer_than_ten_records_hold_is_listed(counts: dict[str, int], with_missing: bool) -> None:
     names = {letter: f"value-of-{letter}" for letter in counts}
     values: list[str | None] = [names[letter] for letter, count in counts.items() for _ in range(count)]
@@ -125,7 +126,7 @@ _FIT = st.characters(codec="utf-8").filter(lambda sign: first_unfit(sign) is Non
 
 
 @given(st.lists(st.text(_FIT, min_size=1, max_size=8), min_size=1, max_size=4, unique=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_column_names_survive_whatever_they_are(names: list[str]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "data.parquet"
@@ -134,7 +135,7 @@ def test_column_names_survive_whatever_they_are(names: list[str]) -> None:
 
 
 @given(st.lists(st.text(_FIT, min_size=1, max_size=8), min_size=1, max_size=4, unique=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_categories_survive_whatever_they_are(names: list[str]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "data.parquet"

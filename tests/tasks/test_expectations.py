@@ -29,6 +29,7 @@ from penstock.tasks.validation.expectations import (
     user_suite,
     validate,
 )
+from tests.support.order import examples
 
 DECLARED = {
     "person": Column(role="identifier"),
@@ -139,7 +140,7 @@ whole = st.integers(-(2**53), 2**53)
 numbers = st.one_of(whole.map(float), st.floats(-1e6, 1e6), st.sampled_from([np.nan, np.inf, -0.0, 1e-300, 0.5]))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(numbers, min_size=1, max_size=20), st.lists(st.sampled_from(["N", "S", "X", None]), min_size=1))
 def test_counts_agree_with_plain_python(ages: list[float], regions: list[str | None]) -> None:
     rows = min(len(ages), len(regions))

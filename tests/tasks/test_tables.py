@@ -27,6 +27,7 @@ from penstock.tasks.files.columns import (
     write_csv,
     write_release,
 )
+from tests.support.order import examples
 
 WHOLE = Column(role="confidential", type="integer", domain=(-(2**53), 2**53), missing="own_group")
 NUMBER = Column(role="confidential", type="continuous", domain=(-1e150, 1e150), missing="own_group")
@@ -83,7 +84,7 @@ def shown(columns: Table, row: int) -> dict[str, Any]:
 
 
 @given(released())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_release_is_read_again_as_it_was_written_in_the_order_of_the_source(
     given: tuple[Table, np.ndarray[Any, Any], int],
 ) -> None:
@@ -96,7 +97,7 @@ def test_a_release_is_read_again_as_it_was_written_in_the_order_of_the_source(
 
 
 @given(released())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_released_row_i_is_source_row_origin_i_in_parquet_and_in_csv(
     given: tuple[Table, np.ndarray[Any, Any], int],
 ) -> None:
@@ -170,7 +171,7 @@ def test_the_file_carries_the_guarantee_in_its_metadata(tmp_path: Path) -> None:
         max_size=5,
     )
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_working_table_is_loaded_as_it_was_saved_whatever_its_columns_are_called(columns: Table) -> None:
     with TemporaryDirectory() as folder:
         save_columns(Path(folder) / "table", columns)

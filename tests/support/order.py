@@ -1,0 +1,80 @@
+"""Which files begin first, which cases wait for `make test-slow`, and how many examples a law tries.
+
+Files that wait for servers, browsers and killed processes take longest, so they begin first and the short ones fill
+what is left. Laws try few examples in `make test`, and all of theirs in `make test-slow`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+__all__ = ["FIRST", "examples", "longest_first", "register_profiles", "telling"]
+
+FIRST = (
+    "test_forms.py",
+    "test_serve.py",
+    "test_canary.py",
+    "test_killed_workers.py",
+    "test_orders_of_a_hostile_server.py",
+    "test_every_benchmark.py",
+    "test_pages_of_other_sites.py",
+    "test_suspended_runs.py",
+    "test_taking_over_the_private_server.py",
+    "test_other_users_of_the_machine.py",
+    "test_production_layout.py",
+    "test_files_that_unfold.py",
+    "test_killed_runs.py",
+    "test_killed_uploads.py",
+    "test_published_once.py",
+    "test_eight_commands_at_once.py",
+    "test_cli_processes.py",
+    "test_work_is_bounded.py",
+    "test_unfinished_restorations.py",
+    "test_fuzz.py",
+    "test_platform_examples.py",
+    "test_pickles_that_a_server_names.py",
+    "test_declarations_that_take_for_ever.py",
+    "test_ledger_faults.py",
+    "test_laws_of_every_mechanism.py",
+    "test_table_form.py",
+    "test_closeness_line.py",
+)
+# Afterwards, folder by folder.
+FOLDERS = ("faults", "attacks", "api", "flows", "records", "laws", "golden", "tasks")
+
+BRIEF, THOROUGH = "brief", "thorough"
+_FEW = 25
+# No test is about speed, and a busy machine is no defect.
+_UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def longest_first(path: Path) -> tuple[int, int]:
+    """Sort by this: the files that take longest, then folders that wait for processes, then the rest."""
+    by_file = FIRST.index(path.name) if path.name in FIRST else len(FIRST)
+    folder = next((FOLDERS.index(part) for part in path.parts if part in FOLDERS), len(FOLDERS))
+    return by_file, folder
+
+
+def register_profiles() -> None:
+    """The profiles of Hypothesis; brief, unless --hypothesis-profile names the other one."""
+    settings.register_profile(BRIEF, _UNHURRIED, max_examples=_FEW)
+    settings.register_profile(THOROUGH, _UNHURRIED)
+    settings.load_profile(BRIEF)
+
+
+def examples(all_of_them: int) -> int:
+    """How many examples a law tries that has said how many are enough: all of them if the run is thorough."""
+    is_thorough = settings.get_current_profile_name() == THOROUGH
+    return all_of_them if is_thorough else min(all_of_them, max(_FEW, all_of_them // 4))
+
+
+def telling(cases: Iterable[Any], *most: Any) -> list[Any]:
+    """The cases that tell most run in `make test`; the others are slow."""
+    given = list(cases)
+    assert set(most) <= set(given), "a case that is not among them"
+    return [case if case in most else pytest.param(case, marks=pytest.mark.slow) for case in given]
