@@ -152,7 +152,7 @@ def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator
             served = " and ".join(KINDS[kind].parts for kind in each.kinds)
             yield Fault(
                 "publish.formats",
-                f"must not include {each.name} where the output is not {served}",
+                f"must not include {each.name}, which is for {served}",
                 "Remove it.",
                 each.name,
             )

@@ -152,10 +152,10 @@ class Publish(Section):
     @classmethod
     def _no_repetition(cls, formats: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(formats)) < len(formats):
-            raise PydanticCustomError("repeated", "no format twice")
+            raise PydanticCustomError("repeated", "must not list a format twice")
         readable = [each.name for each in READABLE]
         if not set(formats) & set(readable):
-            rule = f"{formats[0]} stands beside {' or '.join(readable)}, which `penstock verify` reads"
+            rule = f"must list {' or '.join(readable)} beside {formats[0]}: `penstock verify` reads those"
             raise PydanticCustomError("alone", rule)
         return formats
 

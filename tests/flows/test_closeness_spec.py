@@ -97,7 +97,7 @@ def test_closeness_protects_rows() -> None:
 
 def test_groups_are_not_published_as_sdmx() -> None:
     [fault] = faults_of(publish={"path": "out", "formats": ["parquet", "sdmx"]})
-    assert (fault.field, fault.rule) == ("publish.formats", "must not include sdmx where the output is not a table")
+    assert (fault.field, fault.rule) == ("publish.formats", "must not include sdmx, which is for tables")
 
 
 def test_every_mechanism_says_how_it_is_judged() -> None:

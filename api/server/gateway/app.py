@@ -51,15 +51,8 @@ BODY_SECONDS = 20.0
 ANSWER_SECONDS = 60.0
 _LOOK_AGAIN = 5.0  # seconds after which whoever listens is looked at again
 _ONCE = (
-    "authorization",
-    "content-length",
-    "content-type",
-    "cookie",
-    "host",
-    "origin",
-    "transfer-encoding",
-    "x-forwarded-user",
-    "x-penstock-proxy",
+    *("authorization", "content-length", "content-type", "cookie", "host", "origin", "transfer-encoding"),
+    *("x-forwarded-user", "x-penstock-proxy"),
 )
 _NOT_OURS = ("/api", "/docs", "/redoc", "/openapi.json", "/v2")
 _SECURE = {
@@ -262,9 +255,11 @@ class _Gateway:
                 raise Turned(422, "The new password must be the same twice.")
             session = await self._visitors.change_password(session, fields.get("old", ""), fields.get("new", ""))
         except (Refusal, Turned) as refused:
-            note = refused.sentence if isinstance(refused, Turned) else " ".join(_said(refused))
+            status, note = 422, " ".join(f"The password {fault.rule}." for fault in getattr(refused, "faults", ()))
+            if isinstance(refused, Turned):
+                status, note = refused.status, refused.sentence
             page = account_page(visitor, request.csrf(), must_choose=session.must_choose, note=note)
-            await request.answer(refused.status if isinstance(refused, Turned) else 422, page, PAGE_HEADERS)
+            await request.answer(status, page, PAGE_HEADERS)
             return
         request.cookie.clear()
         request.cookie[NUMBER] = session.number
@@ -400,7 +395,3 @@ class _Gateway:
         else:
             told = json.dumps({"detail": turned.sentence, "exception_message": turned.sentence})
             await request.answer(turned.status, told.encode(), {"content-type": "application/json"})
-
-
-def _said(refusal: Refusal) -> list[str]:
-    return [f"The password {fault.rule}." for fault in refusal.faults]
