@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -84,4 +85,4 @@ def test_python_m_penstock_is_the_command_line() -> None:
         [sys.executable, "-W", "error", "-m", "penstock", "schema"], capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "Penstock release spec" in ended.stdout
+    assert json.loads(ended.stdout)["title"] == "ReleaseSpec"
