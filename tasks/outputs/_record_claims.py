@@ -45,7 +45,7 @@ class RecordClaims(Claims):
     def broken(self, table: pa.Table) -> Iterator[str]:
         keys = [column for column, role in self.roles.items() if role in ("quasi_identifier", "weight")]
         if self.k and _smallest_class(table, keys) < self.k:
-            yield f"has a combination of quasi-identifiers that fewer than {self.k} records share"
+            yield f"must have at least {self.k} records for every combination of quasi-identifiers"
         for part in self.settled.parts:
             if _smallest_class(table, list(part.columns)) < part.k:
                 yield f"must have at least {part.k} records for every combination of {', '.join(part.columns)}"

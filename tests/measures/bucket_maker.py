@@ -6,7 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from penstock.measures import BucketOutput, recheck
+from penstock.measures import BucketOutput
+from penstock.measures.recheck import recheck
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.protected import Linked
 from tests.measures.judged_columns import nominal, number, ordinal, promise

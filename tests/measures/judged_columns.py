@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from penstock.measures import Check, RecordOutput, recheck
+from penstock.measures import Check, RecordOutput
+from penstock.measures.recheck import recheck
 from penstock.measures.records.comparison import Groups, Settled
 from penstock.mechanisms.columns import Column, Columns, Declared, MissingRule, Role
 from penstock.mechanisms.guarantee import Guarantee

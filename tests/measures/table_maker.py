@@ -8,7 +8,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from penstock.measures import TableOutput, recheck
+from penstock.measures import TableOutput
+from penstock.measures.recheck import recheck
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import Figure, Layout, error_of
 from tests.measures.judged_columns import nominal, ordinal, promise

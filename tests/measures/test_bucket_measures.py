@@ -101,7 +101,7 @@ def test_every_measure_says_what_it_means_and_takes_read_only_columns(name, chos
 
 @pytest.mark.parametrize("name", sorted(set(measure_names()) - set(measure_names("groups"))))
 def test_a_measure_of_records_or_tables_has_no_value_for_groups(name):
-    with pytest.raises(MeasureUndefined, match="of groups with buckets one of average_risk"):
+    with pytest.raises(MeasureUndefined, match="needs tables; the output is groups with buckets"):
         judge(name, Made(("income",)).output())
 
 
@@ -112,7 +112,7 @@ def test_no_measure_makes_up_groups(name):
     if name in ("bucket_width", "narrowest_bucket"):
         assert judge(name, made.output()).n == N  # they do not need them
         return
-    with pytest.raises(MeasureUndefined, match=r"income refused: one (integer )?group"):
+    with pytest.raises(MeasureUndefined, match="income refused: must have one integer group label per record"):
         judge(name, made.output())
 
 
@@ -121,7 +121,7 @@ def test_no_measure_makes_up_buckets(name):
     for broken in ({}, {"income": np.full(N, 3)}):
         made = Made(("income",))
         made.buckets = broken
-        with pytest.raises(MeasureUndefined, match="income refused: one published bucket for every record"):
+        with pytest.raises(MeasureUndefined, match="income refused: must have one published bucket for every record"):
             judge(name, made.output())
     made = Made(("income",))
     made.linked = {}
@@ -143,7 +143,7 @@ def test_the_ratio_is_that_of_the_definition(made):
                 share = Fraction(cells[i, j] * len(group), sizes[i] * totals[j])
                 ratios.append(max(share, 1 / share) if share else None)
     if None in ratios:
-        with pytest.raises(MeasureUndefined, match="a bucket is absent from a group"):
+        with pytest.raises(MeasureUndefined, match="needs every bucket in every group"):
             judge("closeness_ratio", made.output())
         return
     found = judge("closeness_ratio", made.output())
@@ -274,7 +274,7 @@ def test_a_label_that_cannot_be_read_has_no_width():
     made.labels["income"] = ("low", "middle", "high")
     made.publish()
     for name in ("narrowest_bucket", "bucket_width"):
-        with pytest.raises(MeasureUndefined, match="income refused: a label cannot be read"):
+        with pytest.raises(MeasureUndefined, match="income refused: must have labels that can be read"):
             judge(name, made.output())
 
 
@@ -333,7 +333,7 @@ def test_a_loss_beyond_floats_is_refused():
     made = Made(("income",))
     made.source["age"] = Column(role="quasi_identifier", type="continuous", domain=(-1e150, 1e150))
     made.original["age"][0] = 1e308
-    with pytest.raises(MeasureUndefined, match="the value is not a finite number"):
+    with pytest.raises(MeasureUndefined, match="must have a finite value"):
         judge("quasi_identifier_loss", made.output())
 
 

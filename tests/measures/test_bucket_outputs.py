@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from penstock.measures import BucketOutput, MeasureUndefined, judge, measure_names, recheck
+from penstock.measures import BucketOutput, MeasureUndefined, judge, measure_names
+from penstock.measures.recheck import recheck
 from penstock.mechanisms import closeness
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded

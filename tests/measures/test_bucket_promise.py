@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.measures import RecheckImpossible, recheck
+from penstock.measures import RecheckImpossible
+from penstock.measures.recheck import recheck
 from tests.measures.bucket_maker import ANY, Made, N
 from tests.measures.judged_columns import promise
 

@@ -107,8 +107,8 @@ def test_only_released_quasi_identifiers_and_confidential_columns_are_judged():
 @pytest.mark.parametrize(
     ("original", "released", "rule"),
     [
-        (ORIGINAL, {**ORIGINAL, "y": np.ones(4)}, "y refused: every released column must be declared"),
-        ({}, {"x": ORIGINAL["x"]}, "x refused: the original of every judged column is needed"),
+        (ORIGINAL, {**ORIGINAL, "y": np.ones(4)}, "y refused: must be declared, because it is released"),
+        ({}, {"x": ORIGINAL["x"]}, "x refused: must have its original values, because it is judged"),
         (ORIGINAL, {}, "must include a quasi-identifier or confidential column"),
         (ORIGINAL, {"x": np.ones(3)}, "aligned row by row"),
         ({"x": np.ones(0)}, {"x": np.ones(0)}, "at least one record"),

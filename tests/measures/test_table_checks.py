@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures import RecheckImpossible, recheck
+from penstock.measures import RecheckImpossible
 from penstock.measures.cells.checks import table_checks
+from penstock.measures.recheck import recheck
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import Figure
 from tests.measures.table_maker import ANY, BOOTSTRAP, BOUNDS, CELLS, EMPTY, FIGURES, NOISY, Made, records

@@ -156,9 +156,12 @@ LAUGHS = "<!DOCTYPE codeBook [<!ENTITY a 'ha'><!ENTITY b '&a;&a;'>]>"
         (b"<DDIInstance xmlns='ddi:instance:3_3'><codeBook/></DDIInstance>", "must be a codeBook of DDI 2"),
         (b"<codeBook/>", "must describe variables"),
         (b"<codeBook><var name='a'/><var/></codeBook>", "variable 2: must have a name"),
-        (b"<codeBook><var name='a'/><var name='a' wgt='wgt'/></codeBook>", "variable 2: is described before"),
-        (LAUGHS.encode() + b"<codeBook><var name='&b;'/></codeBook>", "line 1: no document type"),
-        (b"\n<!DOCTYPE codeBook SYSTEM 'codebook.dtd'><codeBook/>", "line 2: no document type"),
+        (
+            b"<codeBook><var name='a'/><var name='a' wgt='wgt'/></codeBook>",
+            "variable 2: must be described as it was before",
+        ),
+        (LAUGHS.encode() + b"<codeBook><var name='&b;'/></codeBook>", "line 1: must have no document type"),
+        (b"\n<!DOCTYPE codeBook SYSTEM 'codebook.dtd'><codeBook/>", "line 2: must have no document type"),
         (b"<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><codeBook>&x;</codeBook>", "no document type"),
     ],
 )

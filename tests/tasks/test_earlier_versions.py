@@ -87,7 +87,7 @@ def test_what_was_charged_binds_the_records_to_its_name(
     assert (old["values"], old["formerly"]) == (None, None)
     workplace.raw["budget"]["dataset"] = "other"
     workplace.raw["protect"][0]["means"] = []
-    with pytest.raises(SourceElsewhere, match="counted under survey"):
+    with pytest.raises(SourceElsewhere, match="must be the name under which these records are counted: survey"):
         publish(workplace)
 
 

@@ -347,7 +347,7 @@ def test_a_suite_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
 
 def test_a_suite_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "suite.json").write_bytes(b"\xff\xfe")
-    with pytest.raises(SuiteRefused, match="must have only names in UTF-8 below it"):
+    with pytest.raises(SuiteRefused, match="must be text in UTF-8"):
         user_suite(tmp_path / "suite.json")
 
 

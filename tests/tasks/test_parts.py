@@ -19,7 +19,7 @@ from penstock.mechanisms.refusal import TooFewRecords
 from penstock.tasks.files.columns import load_columns
 from penstock.tasks.parts._drawn_once import DrawnBefore, draw_once
 from penstock.tasks.parts.ingest import ReadOrder, read_part
-from penstock.tasks.parts.swap import DrawDamaged, SwapOrder, swap_columns, swap_one
+from penstock.tasks.parts.swap import Columns, DrawDamaged, SwapOrder, swap_columns, swap_one
 from penstock.tasks.parts.working_copy import (
     Part,
     SourceTooLarge,
@@ -156,9 +156,8 @@ def test_one_column_by_itself_is_drawn_as_among_the_others():
 def swapped(folder: Path, rows: int = 60, k: int = 7):
     parts = parts_of(folder, [rows // 3, rows - rows // 3], **people(rows))
     params = pka.Params(method="ir_swap", k=k)
-    return swap_columns(
-        parts, DECLARED, params, folder / "attempt", folder / "secrets", address=None, randomness=system()
-    )
+    columns = Columns(parts, pka.released_columns(params, DECLARED), pka.group_sizes(params, DECLARED), pka.swap_column)
+    return swap_columns(columns, folder / "attempt", folder / "secrets", address=None, randomness=system())
 
 
 def test_columns_swapped_one_by_one_hold_the_values_of_their_groups(tmp_path):
@@ -196,4 +195,4 @@ def test_a_column_that_is_not_what_its_worker_wrote_is_refused(tmp_path, monkeyp
 def test_a_column_that_is_released_as_it_is_may_be_written_again(tmp_path):
     swapped(tmp_path)
     folders = (tmp_path / "0", tmp_path / "1")
-    swap_one(SwapOrder(folders, "age", AGE, None, 0, tmp_path / "attempt", tmp_path / "secrets"))
+    swap_one(SwapOrder(folders, "age", AGE, None, 0, tmp_path / "attempt", tmp_path / "secrets", pka.swap_column))

@@ -365,7 +365,7 @@ def test_parts_of_a_data_set_spend_beside_each_other(workplace: Workplace) -> No
     release_of_part(workplace, "North")
     release_of_part(workplace, "South")
     assert budget_of() == ("1", "0", ["published", "published"])
-    with pytest.raises(BudgetExceeded, match="has 0 of 1 left"):
+    with pytest.raises(BudgetExceeded, match="must not exceed what the dp account of survey has left, 0 of 1"):
         release_of_part(workplace, "North", epsilon="1/2")
 
 
