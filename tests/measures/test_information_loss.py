@@ -158,9 +158,7 @@ def test_correlations_use_the_complete_records_of_each_pair():
 def test_a_constant_column_counts_zero_while_unchanged_and_refuses_once_changed(name):
     constant = {"x": np.full(7, 0.1)}
     assert measure(name)(constant, constant, MIXED).value == 0
-    with pytest.raises(
-        MeasureUndefined, match="x refused: needs original values that differ: a change has no scale without them"
-    ):
+    with pytest.raises(MeasureUndefined, match="x refused: needs original values that differ"):
         measure(name)(constant, {"x": np.array([0.1] * 6 + [0.2])}, MIXED)
 
 
@@ -175,9 +173,7 @@ def test_a_correlation_with_a_constant_column_refuses(side):
     varied = {"x": np.array([1.0, 2.0, 4.0]), "y": np.array([3.0, 1.0, 2.0])}
     pair = [varied, varied]
     pair[side] = {**varied, "y": np.full(3, 0.1)}
-    with pytest.raises(
-        MeasureUndefined, match="y refused: needs values that vary: a column without variation has no correlation"
-    ):
+    with pytest.raises(MeasureUndefined, match="y refused: needs values that vary"):
         measure("correlation_change")(*pair, MIXED)
 
 

@@ -252,9 +252,9 @@ def test_a_change_to_a_table_that_waits_for_approval_is_refused(workplace: Workp
     with begun(workplace, account=False) as line:
         line.stage()
         spoil(line.job.bundle / name)
-        with pytest.raises(RunDamaged, match=f"{name} refused: altered"):
+        with pytest.raises(RunDamaged, match=f"{name} refused: must have the listed digest; it was altered"):
             publish.staged_content(line.job)
-        with pytest.raises(BundleAltered, match=f"{name} refused: altered"):
+        with pytest.raises(BundleAltered, match=f"{name} refused: must have the listed digest; it was altered"):
             publish.seal.fn(line.job, {"required": 0, "decisions": []})  # type: ignore[attr-defined]
 
 

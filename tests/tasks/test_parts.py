@@ -71,7 +71,7 @@ def test_a_missing_whole_number_in_one_part_makes_the_column_floating_point(tmp_
 def test_a_column_that_is_too_short_or_not_there_is_refused(tmp_path):
     save_whole(tmp_path / "0", {"v": np.arange(5)})
     (tmp_path / "0" / "0.column").write_bytes(b"\0" * 8)
-    with pytest.raises(ValueError, match="must be as it was written; it was altered"):
+    with pytest.raises(ValueError, match="is not as it was written"):
         StoredColumn([tmp_path / "0"], "v")[:]
     with pytest.raises(ValueError, match="every column"):
         StoredColumn([tmp_path / "0"], "w")

@@ -155,9 +155,11 @@ def test_a_change_to_what_waits_for_approval_is_refused(line: Line, name: str) -
     line.stage()
     with open(line.job.bundle / name, "ab") as file:
         file.write(b" ")
-    with pytest.raises(RunDamaged, match=f"{name} refused: altered.*This run ends here"):
+    with pytest.raises(
+        RunDamaged, match=f"{name} refused: must have the listed digest; it was altered.*This run ends here"
+    ):
         staged_content(line.job)
-    with pytest.raises(BundleAltered, match=f"{name} refused: altered"):
+    with pytest.raises(BundleAltered, match=f"{name} refused: must have the listed digest; it was altered"):
         seal(line.job, NOBODY)
     assert line.job.run.committed("sealed") is None
 

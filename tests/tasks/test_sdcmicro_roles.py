@@ -136,7 +136,7 @@ def test_what_cannot_be_taken_for_roles_is_refused_by_its_argument(arguments: st
         ('{"keyVars": ["a"], "keyVars": ["b"]}', "must not hold a key twice"),
         (
             '{"keyVars": ["a"], "w": "b"}',
-            "w refused: must be one argument of createSdcObj, or its beginning and that of no other",
+            "w refused: must be one argument",
         ),
         ('{"keyVars": {"a": 1}}', "not their places"),
         ("{}", "must name columns"),

@@ -198,7 +198,7 @@ def test_a_working_table_that_was_cut_off_is_refused(tmp_path: Path) -> None:
     save_columns(tmp_path / "table", {"n": np.arange(9)})
     with (tmp_path / "table" / "0.column").open("r+b") as file:
         file.truncate(64)
-    with pytest.raises(ValueError, match="must be as it was written; it was altered"):
+    with pytest.raises(ValueError, match="is not as it was written"):
         load_columns(tmp_path / "table")
 
 
