@@ -153,7 +153,7 @@ def test_whole_numbers_are_codes_also_where_categories_are_whole_numbers() -> No
 
 @pytest.mark.parametrize("values", [np.array(["N", "W"]), np.array(["N", 7], dtype=object)])
 def test_a_value_that_is_no_category_is_refused_without_being_quoted(values: np.ndarray[Any, Any]) -> None:
-    with pytest.raises(ValueOutsideDomain, match="declared category") as refused:
+    with pytest.raises(ValueOutsideDomain, match="must hold declared categories only") as refused:
         REGION.codes(values, "region")
     assert refused.value.faults[0].field == "region"
     assert refused.value.faults[0].got == ""

@@ -185,7 +185,7 @@ def test_a_dp_charge_counts_in_the_accounts_of_the_other_models_too() -> None:
 
 def test_a_promise_from_the_actual_data_covers_replacements_within_a_cell_but_not_the_other_way_round() -> None:
     assert total([charge(1, "from_D"), charge(2, "replace_within_cell")], "from_D_within_cell") == 3
-    with pytest.raises(NotCountable, match="says something under idp from_D, got 'idp from_D_within_cell'"):
+    with pytest.raises(NotCountable, match="must be one under which a promise says someth"):
         total([charge(1, "from_D_within_cell")], "from_D")
 
 
@@ -198,7 +198,7 @@ def test_an_individual_may_have_rows_in_every_part_so_parts_add_up() -> None:
 
 
 def test_a_promise_of_the_account_s_model_that_says_nothing_there_is_refused() -> None:
-    with pytest.raises(NotCountable, match="says something under dp add_remove, got 'dp replace'") as refused:
+    with pytest.raises(NotCountable, match="must be one under which a promise says someth") as refused:
         total([charge(1), charge(2)], "add_remove")
     assert (refused.value.code, refused.value.kind) == ("not-countable", "budget")
     assert len(refused.value.faults) == 1
@@ -216,7 +216,7 @@ def test_a_promise_of_the_account_s_model_that_says_nothing_there_is_refused() -
 )
 def test_a_dp_charge_that_another_model_cannot_count_is_refused_there(spent: str, account: str) -> None:
     with pytest.raises(
-        NotCountable, match=f"must be one under which a promise says something about{MODEL_OF[account]} {account}"
+        NotCountable, match=f"must be one under which a promise says something about {MODEL_OF[account]} {account}"
     ):
         total([charge(1, spent)], account)
 
@@ -241,7 +241,7 @@ def test_every_fault_is_named_once() -> None:
 
 @pytest.mark.parametrize(("model", "adjacency"), [("dp", "neighbouring"), ("dp", "from_D"), ("k_anon", "replace")])
 def test_a_word_outside_the_vocabulary_is_refused(model: Model, adjacency: str) -> None:
-    with pytest.raises(NotCountable, match=r"charge\.adjacency refused: one of dp add_remove, .*, got"):
+    with pytest.raises(NotCountable, match=r"charge\.adjacency refused: .*remove, dp replace, dp replace"):
         Charge(model=model, epsilon=Fraction(1), adjacency=adjacency, unit="row")
     with pytest.raises(NotCountable, match=r"charge\.adjacency refused"):
         counts_as(model, adjacency, in_model=model, in_adjacency=adjacency)
@@ -253,7 +253,7 @@ def test_a_word_outside_the_vocabulary_is_refused(model: Model, adjacency: str) 
 
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(-1, 3), 0.5, "1/2", float("nan")])
 def test_an_epsilon_that_is_no_positive_fraction_is_refused(epsilon: Fraction) -> None:
-    with pytest.raises(NotCountable, match=r"charge\.epsilon refused: a fraction above 0, got"):
+    with pytest.raises(NotCountable, match=r"charge\.epsilon refused: must be a fraction above 0"):
         Charge(model="dp", epsilon=epsilon, adjacency="replace", unit="row")
 
 

@@ -85,5 +85,5 @@ def test_anything_but_a_list_of_numbers_is_refused(wrong):
 def test_group_sizes_that_do_not_fit_are_refused():
     with pytest.raises(SettingRefused, match="a whole number, at least 1, got 0"):
         individual_ranking(np.arange(4), 0, seeded(1))
-    with pytest.raises(TooFewRecords, match="values refused: at least k = 5 records"):
+    with pytest.raises(TooFewRecords, match=r"values refused: .*5 records with a value"):
         individual_ranking(np.arange(4), 5, seeded(1))

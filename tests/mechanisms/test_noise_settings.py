@@ -73,7 +73,7 @@ SAMPLERS = [
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("epsilon", WRONG_EPSILONS, ids=repr)
 def test_an_epsilon_that_is_not_exact_and_above_zero_is_refused(sampler, epsilon):
-    with pytest.raises(SettingRefused, match=r"epsilon refused: an exact fraction above 0, got .*Fraction\(1, 2\)"):
+    with pytest.raises(SettingRefused, match="epsilon refused: must be an exact fraction above 0"):
         sampler(epsilon)
 
 
@@ -88,7 +88,7 @@ def test_an_epsilon_that_is_not_exact_and_above_zero_is_refused(sampler, epsilon
     ],
 )
 def test_a_sensitivity_that_is_not_a_count_of_grid_steps_is_refused(sampler, field, sensitivity):
-    with pytest.raises(SettingRefused, match=f"{field} refused: a whole number of grid steps, at least 1") as refused:
+    with pytest.raises(SettingRefused, match=f"{field} refused: must be a whole number of grid steps") as refused:
         sampler(sensitivity)
     assert "got" not in str(refused.value)
 
@@ -107,24 +107,24 @@ def test_a_sensitivity_that_fills_the_machine_integers_is_refused(sampler):
 
 @pytest.mark.parametrize("step", [0, -1, 6, 1.0, True, None], ids=repr)
 def test_a_step_outside_the_sensitivity_is_refused(step):
-    with pytest.raises(SettingRefused, match=r"step refused: a whole number from 1 to the sensitivity\. Use"):
+    with pytest.raises(SettingRefused, match="step refused: must be a whole number from 1 to the sensitiv"):
         staircase(5, step, Fraction(1), 1, seeded(1))
 
 
 @pytest.mark.parametrize("core", [5, -1, 1.0, True, None], ids=repr)
 def test_a_core_that_reaches_the_half_width_is_refused(core):
-    with pytest.raises(SettingRefused, match=r"core refused: a whole number from 0 to the half-width minus 1\. Choose"):
+    with pytest.raises(SettingRefused, match="core refused: must be a whole number from 0 to the half-wid"):
         box([9, 5], [0, core], Fraction(1), 1, seeded(1))
 
 
 def test_an_epsilon_at_which_boxes_cannot_be_counted_is_refused():
     assert len(box([1], [0], Fraction(1, 2**40), 1, seeded(1))) == 1
-    with pytest.raises(SettingRefused, match=r"epsilon refused: at least 2\^-40, got Fraction\(1, 1099511627777\)"):
+    with pytest.raises(SettingRefused, match="epsilon refused: must be at least 2"):
         box([1], [0], Fraction(1, 2**40 + 1), 1, seeded(1))
 
 
 def test_settings_that_reject_nearly_every_attempt_are_refused():
-    with pytest.raises(SettingRefused, match="step refused: not so small that a draw takes over 10,000 attempts"):
+    with pytest.raises(SettingRefused, match="step refused: must not be so small that a draw takes over 1"):
         staircase(10**6, 1, Fraction(20), 1, seeded(1))
     with pytest.raises(SettingRefused, match="core refused: not so small, nor for so many answers"):
         box([10**6], [0], Fraction(20), 1, seeded(1))
@@ -141,7 +141,7 @@ def test_settings_with_few_attempts_are_drawn_at_any_epsilon():
 
 @pytest.mark.parametrize("x", [0.5, Fraction(-1, 2), -1, True, None, Fraction(1, 2**62 + 1), 2**62 + 1], ids=repr)
 def test_an_exponent_that_is_not_an_exact_machine_fraction_is_refused(x):
-    with pytest.raises(SettingRefused, match=r"x refused: an exact fraction from 0 on, .*2\^62, got "):
+    with pytest.raises(SettingRefused, match="x refused: must be an exact fraction from 0 on, numerato"):
         bernoulli_exp(x, 1, seeded(1))
 
 

@@ -215,24 +215,28 @@ def test_fewer_records_than_k_are_refused(method):
 
 def test_ir_swap_counts_only_records_with_a_value():
     declared = {"income": INCOME.model_copy(update={"missing": "own_group"})}
-    with pytest.raises(TooFewRecords, match="income refused: at least k = 4 records with a value"):
+    with pytest.raises(TooFewRecords, match=r"income refused: .*4 records with a value"):
         protect({"income": np.array([1.0, 2.0, 3.0, np.nan])}, declared, Params(method="ir_swap", k=4), seeded(1))
 
 
 @pytest.mark.parametrize(
     ("changes", "refusal", "message"),
     [
-        ({"wages": np.zeros(6)}, SettingRefused, "columns.wages refused: a column must be declared"),
-        ({"age": None, "income": None}, ColumnMissing, r"(?s)age refused: a declared column.*income refused"),
+        ({"wages": np.zeros(6)}, SettingRefused, "columns.wages refused: must be declared before it is used"),
+        ({"age": None, "income": None}, ColumnMissing, r"(?s)age refused: must be passed.*income refused"),
         ({"age": np.zeros(5, dtype=int)}, ColumnTypeWrong, "must have one value per record in every column"),
         ({"age": np.zeros((6, 1), dtype=int)}, ColumnTypeWrong, "must have one value per record in every column"),
-        ({"age": np.array(list("abcdef"))}, ColumnTypeWrong, "age refused: an array of numbers, got '<U1'"),
-        ({"age": np.full(6, 1.5)}, ColumnTypeWrong, "age refused: whole numbers only"),
-        ({"age": np.full(6, 121)}, ValueOutsideDomain, "age refused: every value lies in the declared domain"),
-        ({"income": np.full(6, np.inf)}, ValueOutsideDomain, "income refused: every value lies in the declared domain"),
-        ({"income": np.full(6, np.nan)}, ValueMissing, "income refused: no value may be missing"),
-        ({"weight": np.full(6, np.nan)}, ValueMissing, "weight refused: no value may be missing"),
-        ({"region": np.full(6, -1)}, ValueMissing, "region refused: no value may be missing"),
+        ({"age": np.array(list("abcdef"))}, ColumnTypeWrong, "age refused: must be an array of numbers"),
+        ({"age": np.full(6, 1.5)}, ColumnTypeWrong, "age refused: must hold whole numbers only"),
+        ({"age": np.full(6, 121)}, ValueOutsideDomain, "age refused: must hold only values of the declared domain"),
+        (
+            {"income": np.full(6, np.inf)},
+            ValueOutsideDomain,
+            "income refused: must hold only values of",
+        ),
+        ({"income": np.full(6, np.nan)}, ValueMissing, "income refused: must have a value in every record"),
+        ({"weight": np.full(6, np.nan)}, ValueMissing, "weight refused: must have a value in every record"),
+        ({"region": np.full(6, -1)}, ValueMissing, "region refused: must have a value in every record"),
         ({"region": np.full(6, "W")}, ValueOutsideDomain, "region refused: must hold declared categories only"),
     ],
 )

@@ -46,7 +46,7 @@ def test_the_formulas_in_figures():
 
 @pytest.mark.parametrize("bounds", [(3, 3), (4, 3)])
 def test_bounds_out_of_order_are_refused(bounds):
-    with pytest.raises(SettingRefused, match="lower bound lies below the upper one, got"):
+    with pytest.raises(SettingRefused, match="must have a lower bound below the upper one"):
         worst_case.order_statistic(*bounds)
 
 

@@ -109,7 +109,7 @@ def test_read_only_columns_and_strides_are_welcome():
 
 @pytest.mark.parametrize("code", [-1, 3, 2**31 - 1, 2**40, -(2**63)])
 def test_a_code_outside_the_declared_categories_is_refused(code):
-    with pytest.raises(ValueOutsideDomain, match="d1 refused: every record has a declared category"):
+    with pytest.raises(ValueOutsideDomain, match="d1 refused: must have a declared category in every record"):
         build_cells({"d0": np.array([0, 1]), "d1": np.array([0, code])}, (2, 3), {})
 
 
@@ -120,7 +120,7 @@ def test_an_unsigned_code_beyond_the_signed_range_is_refused():
 
 @pytest.mark.parametrize("values", [[LIMIT], [-LIMIT], [LIMIT - 1, 1], [LIMIT - 1, -1], [-(2**63)], [2**63 - 1]])
 def test_sums_that_reach_two_to_the_62_are_refused(values):
-    with pytest.raises(ValueOutsideDomain, match=r"v0 refused: the values of a cell add up to less than 2\^62") as no:
+    with pytest.raises(ValueOutsideDomain, match="v0 refused: must add up to less than 2") as no:
         built((2,), [(1,)] * len(values), [values])
     assert "4611" not in str(no.value)
 

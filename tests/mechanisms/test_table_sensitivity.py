@@ -189,7 +189,7 @@ WITH_ANY_ADJACENCY = {
 @pytest.mark.parametrize("name", WITH_ANY_ADJACENCY)
 @pytest.mark.parametrize("adjacency", ["replace_within_cell", "from_D", ""])
 def test_an_adjacency_without_a_proven_constant_is_refused(name, adjacency):
-    with pytest.raises(SettingRefused, match=r"adjacency refused: one of .*, got"):
+    with pytest.raises(SettingRefused, match="adjacency refused: must be one of bootstrap"):
         WITH_ANY_ADJACENCY[name](adjacency)
 
 
@@ -212,5 +212,5 @@ def test_an_epsilon_that_is_not_exact_is_refused():
         lambda: public_membership_scales(cells, "v", 0.5),
         lambda: bootstrap_contingency_scales(cells, "bootstrap_replace", 0.5),
     ):
-        with pytest.raises(SettingRefused, match="epsilon refused: an exact fraction above 0"):
+        with pytest.raises(SettingRefused, match="epsilon refused: must be an exact fraction above 0"):
             scales()

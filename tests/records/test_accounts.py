@@ -221,7 +221,9 @@ def test_what_is_given_back_before_the_draw_is_gone() -> None:
 def test_an_event_that_does_not_follow_from_those_before_it_is_refused(
     lines: list[tuple[Action, str, dict[str, Any]]],
 ) -> None:
-    with pytest.raises(LedgerAltered, match=f"event {len(lines)} refused: an event before it is missing") as caught:
+    with pytest.raises(
+        LedgerAltered, match=f"event {len(lines)} refused: must follow the events that it refers to"
+    ) as caught:
         read_book(happened(*lines))
     assert (caught.value.code, caught.value.kind) == ("ledger-altered", "integrity")
 

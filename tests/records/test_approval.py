@@ -103,7 +103,7 @@ def test_the_waiting_is_on_record_with_its_rule(house: House) -> None:
         ({"run": "-"}, "run refused: must be the name of a run, got '-'"),
         ({"run": "a\n"}, "must be the name of a run"),
         ({"content": CONTENT[1:]}, "content refused: must be 64"),
-        ({"started_by": []}, "started_by refused: who started the run must be known"),
+        ({"started_by": []}, "started_by refused: must name who started the run"),
         ({"started_by": ["anna", " "]}, "started_by"),
     ],
 )

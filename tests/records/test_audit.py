@@ -93,7 +93,7 @@ def test_an_older_copy_of_the_database_is_refused_because_a_run_ended_since(chec
     publish(checked, public_folder)
     verify_everything()
     put_back()
-    refused_everywhere(LogAltered, "event 4 refused: is not the one that this home has seen")
+    refused_everywhere(LogAltered, "event 4 refused: must be the one that this home has seen: the")
 
 
 def test_an_older_copy_that_was_written_on_since_is_refused(checked: Home, public_folder: Path) -> None:
@@ -290,7 +290,7 @@ def test_an_outcome_that_saw_another_event_is_found(small: Home, public_folder: 
     content = json.loads(outcome.read_text())
     content["outcome"]["log_head"]["digest"] = "ab" * 32
     outcome.write_text(json.dumps(content))
-    refused_everywhere(LogAltered, "event 2 refused: is not the one that this home has seen")
+    refused_everywhere(LogAltered, "event 2 refused: must be the one that this home has seen: the")
 
 
 @pytest.mark.parametrize(

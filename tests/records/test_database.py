@@ -153,7 +153,7 @@ def test_the_records_of_the_first_version_are_kept_and_go_on(old_home: Home, now
 def test_the_records_of_the_first_version_are_checked_after_the_step_as_before(old_home: Home) -> None:
     tamper(old_home, "DELETE FROM log_head")
     records = open_records(home=old_home)
-    with pytest.raises(LogAltered, match="head refused: removed"):
+    with pytest.raises(LogAltered, match="head refused: must exist; it was removed"):
         records.log.verify()
 
 
@@ -187,7 +187,7 @@ def test_a_kill_at_each_moment_of_the_first_opening_leaves_the_database_as_befor
 def test_a_dropped_table_is_refused_not_made_anew(either_home: Home, table: str) -> None:
     open_records(home=either_home)
     tamper(either_home, f"DROP TABLE {table}")
-    with pytest.raises(SchemaRefused, match=f"{table} was removed") as caught:
+    with pytest.raises(SchemaRefused, match=f"{table}, which was removed") as caught:
         open_records(home=either_home)
     assert (caught.value.code, caught.value.kind) == ("schema-refused", "integrity")
 

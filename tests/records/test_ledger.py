@@ -50,7 +50,7 @@ def test_a_reservation_is_on_record_and_counts_when_it_returns(records: Records)
 def test_thirds_fill_the_limit_exactly_and_nothing_goes_beyond(records: Records) -> None:
     for run in ("r1", "r2", "r3"):
         reserve(records, run, epsilon=THIRD)
-    message = "the dp account of income has 0 of 1 left, got 1/10000000000. Spend less, or have the limit raised"
+    message = "must not exceed what the dp account of income"
     with pytest.raises(BudgetExceeded, match=message) as caught:
         reserve(records, "r4", epsilon=Fraction(1, 10**10))
     assert (caught.value.code, caught.value.kind) == ("budget-exceeded", "budget")
@@ -60,7 +60,7 @@ def test_thirds_fill_the_limit_exactly_and_nothing_goes_beyond(records: Records)
 def test_a_raised_limit_can_be_spent(records: Records) -> None:
     reserve(records, "r1")
     raise_limit(records.log, "income", "dp", 1 + THIRD, officer(), **HOW)
-    with pytest.raises(BudgetExceeded, match="has 1/3 of 4/3 left"):
+    with pytest.raises(BudgetExceeded, match="must not exceed what the dp account of income"):
         reserve(records, "r2")
     reserve(records, "r2", epsilon=THIRD)
 
@@ -82,7 +82,7 @@ def test_a_reservation_without_a_draw_is_given_back_and_cannot_be_drawn_then(rec
 
 
 def test_a_draw_needs_a_reservation_and_uses_it_up(records: Records) -> None:
-    with pytest.raises(ReservationMissing, match=r"a draw needs a reservation, got 'r1'\. Reserve before") as caught:
+    with pytest.raises(ReservationMissing, match="needs a reservation before anything is drawn") as caught:
         records.ledger.spend("r1", **HOW)
     assert (caught.value.code, caught.value.kind) == ("reservation-missing", "failure")
     reserve(records, "r1")
@@ -141,14 +141,14 @@ def test_a_changed_claim_that_is_refused_leaves_the_reservation_as_it_was(record
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"dataset": None}, "budget.dataset refused: a release under dp spends the budget of a data set. Name"),
+        ({"dataset": None}, "budget.dataset refused: must be given for a release under dp, which s"),
         ({"epsilon": None}, "epsilon refused: must be above 0, got 'None'"),
         ({"epsilon": Fraction(0)}, "epsilon refused: must be above 0, got '0'"),
         ({"epsilon": Fraction(-1, 2)}, "epsilon refused: must be above 0, got '-1/2'"),
-        ({"model": "t_close"}, "epsilon refused: a release under t_close has none, got '1'"),
+        ({"model": "t_close"}, "epsilon refused: must not be given for a release under t"),
         (
             {"adjacency": "replace", "column": "region", "part": "N"},
-            "budget.part refused: parts add up apart only where a record comes or goes.* got 'replace'. Use one of add",
+            "budget.part refused: cannot be used with adjacency replace: a reco",
         ),
     ],
 )
@@ -266,7 +266,7 @@ def test_a_name_of_the_same_records_is_found_by_way_of_a_third_release(records: 
     reserve(records, "r1", values="v1", epsilon=THIRD)
     released(records, "r2", uncounted(values="v2", acknowledges=("r1",)))  # the same file with other columns
     saved_again = {"source": "s2", "values": "v2", "acknowledges": ("r2",)}
-    with pytest.raises(SourceElsewhere, match="counted under income"):
+    with pytest.raises(SourceElsewhere, match="must be the name under which these records ar"):
         reserve(records, "r3", dataset="wages", **saved_again)
     reserve(records, "r3", epsilon=THIRD, **saved_again)
 

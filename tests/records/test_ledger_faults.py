@@ -24,7 +24,7 @@ def records(either_home: Home) -> Records:
 
 
 def fails_without_a_word(act: Callable[[], object]) -> None:
-    with pytest.raises(LogAppendFailed, match="on record") as caught:
+    with pytest.raises(LogAppendFailed, match="must hold every step before the next one begi") as caught:
         act()
     assert "canary" not in str(caught.value)
     assert caught.value.__suppress_context__

@@ -36,7 +36,7 @@ def test_a_second_name_is_refused_and_a_second_release_is_found(
     records: Records, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
     reserve(records, "r1", claim(**first))
-    with pytest.raises(SourceElsewhere, match="counted under income"):
+    with pytest.raises(SourceElsewhere, match="must be the name under which these records ar"):
         reserve(records, "r2", claim(dataset="copy", **second))
     with pytest.raises(SecondRelease, match="r1"):
         reserve(records, "r3", uncounted(dataset=None, **second))
@@ -45,7 +45,7 @@ def test_a_second_name_is_refused_and_a_second_release_is_found(
 
 def test_partitions_that_share_their_former_digest_are_counted_under_one_name(records: Records) -> None:
     reserve(records, "r1", claim(source="one", values="a", formerly="former"))
-    with pytest.raises(SourceElsewhere, match="counted under income"):
+    with pytest.raises(SourceElsewhere, match="must be the name under which these records ar"):
         reserve(records, "r2", claim(dataset="copy", source="two", values="b", formerly="former"))
 
 

@@ -209,7 +209,7 @@ def test_an_event_that_cannot_be_read_is_named(records: Records, either_home: Ho
     for change in ("facts = '{'", "action = 'MADE_UP'", "facts = 12"):
         with (
             tampered(either_home, f"UPDATE log_events SET {change} WHERE seq = 3"),
-            pytest.raises(LogAltered, match="event 3 refused: altered"),
+            pytest.raises(LogAltered, match="event 3 refused: must be as it was written; it was altered: it"),
         ):
             records.log.events()
 
@@ -260,9 +260,15 @@ def test_a_transaction_that_is_left_by_an_error_leaves_nothing(records: Records,
 
 def test_a_transaction_does_not_build_on_an_altered_event(records: Records, either_home: Home) -> None:
     tamper(either_home, "UPDATE log_events SET actor = 'x' WHERE seq = 2")
-    with pytest.raises(LogAltered, match="event 2 refused: altered"), records.log.transaction() as pen:
+    with (
+        pytest.raises(LogAltered, match="event 2 refused: must be as it was written; it was altered: it"),
+        records.log.transaction() as pen,
+    ):
         pen.events("run-1")
-    with pytest.raises(LogAltered, match="event 2 refused: altered"), records.log.transaction() as pen:
+    with (
+        pytest.raises(LogAltered, match="event 2 refused: must be as it was written; it was altered: it"),
+        records.log.transaction() as pen,
+    ):
         pen.numbered([1, 2])
 
 

@@ -39,7 +39,7 @@ def records(either_home: Home, now: datetime) -> Records:
 
 
 def refuses_without_a_word_of_the_facts(records: Records, now: datetime) -> None:
-    with pytest.raises(LogAppendFailed, match="on record") as caught:
+    with pytest.raises(LogAppendFailed, match="must hold every step before the next one begi") as caught:
         add(records, now)
     assert (caught.value.code, caught.value.kind) == ("log-append-failed", "failure")
     assert "canary" not in str(caught.value)

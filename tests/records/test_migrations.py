@@ -128,7 +128,9 @@ def test_a_step_that_was_taken_already_is_not_taken_again(either_home: Home) -> 
 def test_half_of_what_the_first_version_made_is_refused(either_home: Home, now: datetime, table: str) -> None:
     written_by_the_first_version(either_home, now)
     tamper(either_home, f"DROP TABLE {table}")
-    with pytest.raises(SchemaRefused, match=f"database refused: {table} was removed. Find out who") as caught:
+    with pytest.raises(
+        SchemaRefused, match=f"database refused: must hold {table}, which was removed. Find out who"
+    ) as caught:
         open_records(home=either_home)
     assert (caught.value.code, caught.value.kind) == ("schema-refused", "integrity")
 

@@ -46,7 +46,7 @@ def test_a_file_is_read_without_the_mark_of_editors(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "rule"),
     [
-        (b"\xff", "must have only names in UTF-8 below it"),
+        (b"\xff", "must be text in UTF-8"),
         (b"a\nb\0", "line 2: must not hold control characters"),
         (b"a\n\nb\x1b", "line 3: must not hold control characters"),
         (b"a" * (2 << 20), "at most 1 MB"),

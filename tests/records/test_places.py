@@ -159,7 +159,7 @@ def test_what_an_abandoned_upload_left_is_no_release_and_the_next_attempt_finish
         bucket.put(f"{place.key}/{name}", content)
     assert places.manifest_at(place) is None
     assert places.bundles_below(place) == []
-    with pytest.raises(BundleAltered, match=r"manifest\.json refused: missing"), places.at_hand(place):
+    with pytest.raises(BundleAltered, match=r"manifest\.json refused: must exist"), places.at_hand(place):
         pytest.fail("it was fetched")
     places.install(staged, place, PUBLIC)
     fetched(place)
@@ -181,7 +181,7 @@ def test_a_staged_file_that_was_changed_since_the_seal_does_not_leave(
     staged: Path, place: ObjectPath, bucket: Bucket
 ) -> None:
     (staged / "data.parquet").write_bytes(b"other")
-    with pytest.raises(BundleAltered, match=r"data\.parquet refused: altered"):
+    with pytest.raises(BundleAltered, match=r"data\.parquet refused: must have the listed digest; it was altered"):
         places.install(staged, place, PUBLIC)
     assert bucket.keys() == []
 

@@ -121,7 +121,7 @@ def test_a_step_is_committed_once(home: Home, now: datetime) -> None:
     with Run.begin(home, KEY, now=now) as run:
         run.commit("protect", {"draw": 1})
         run.commit("protect", {"draw": 1})
-        with pytest.raises(RunRefused, match="step protect refused: was committed with other facts"):
+        with pytest.raises(RunRefused, match="step protect refused: must be committed with the same facts as befo"):
             run.commit("protect", {"draw": 2})
         assert run.committed("protect") == {"draw": 1}
 

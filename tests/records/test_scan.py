@@ -67,8 +67,11 @@ def test_one_transaction_reads_the_log_once(log: Log) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("DELETE FROM log_events WHERE seq = 1", "event 1 refused: altered"),
-        ("UPDATE log_events SET facts = '{}', actor = 'b' WHERE seq = 3", "event 3 refused: altered"),
+        ("DELETE FROM log_events WHERE seq = 1", "event 1 refused: must be as it was written; it was altered"),
+        (
+            "UPDATE log_events SET facts = '{}', actor = 'b' WHERE seq = 3",
+            "event 3 refused: must be as it was written; it was altered",
+        ),
     ],
 )
 def test_an_event_that_changes_after_it_was_scanned_is_refused(
@@ -109,5 +112,5 @@ def test_an_event_of_another_history_is_not_the_one_that_was_scanned(either_home
     assert numbers(later, "r1") == [1, 2]
     text = '{"history":"first"}'
     tamper(either_home, f"UPDATE log_events SET facts = '{text}', digest = '{first.digest}' WHERE seq = 2")
-    with pytest.raises(LogAltered, match="event 2 refused: altered"):
+    with pytest.raises(LogAltered, match="event 2 refused: must be as it was written; it was altered"):
         later.events("r1")
