@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 
 def race(home: Home, count: int, what: str) -> Counter[int]:
     """Run this script; how many children ended with which status."""
-    command = [sys.executable, __file__, str(home.root), str(count), what]
+    command = [sys.executable, "-m", "tests.records.ledger_worker", str(home.root), str(count), what]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_WAIT + 60, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     found = Counter(int(line) for line in done.stdout.split())

@@ -21,6 +21,7 @@ from penstock.records.files.digest import NotCanonical, canonical
 from penstock.records.signing import signing
 from penstock.records.signing.envelope import sealed as sealed_envelope
 from tests.records.kill_points import kill_points
+from tests.support.damage import became
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = PRIVATE.public_key()
@@ -57,7 +58,7 @@ def sealed(tmp_path: Path) -> Path:
 
 def found(refusal: BundleAltered) -> list[tuple[str, str]]:
     assert (refusal.code, refusal.kind) == ("bundle-altered", "integrity")
-    return [(fault.field, fault.rule.split(":")[0]) for fault in refusal.faults]
+    return [became(fault) for fault in refusal.faults]
 
 
 def faults(folder: Path, key: Ed25519PrivateKey = PRIVATE) -> list[tuple[str, str]]:
@@ -115,10 +116,10 @@ def test_what_was_changed_after_it_was_staged_is_not_sealed(sealed: Path, name: 
     (sealed / name).write_bytes(content + b"x")
     assert not_sealed(sealed) == [(name, "altered")]
     (sealed / name).unlink()
-    assert not_sealed(sealed) == [(name, "missing")]
+    assert not_sealed(sealed) == [(name, "must exist")]
     (sealed / name).write_bytes(content)
     (sealed / "more.csv").write_bytes(b"x")
-    assert not_sealed(sealed) == [("more.csv", "additional")]
+    assert not_sealed(sealed) == [("more.csv", "added")]
 
 
 def test_a_symbolic_link_to_the_same_content_is_not_sealed(sealed: Path) -> None:
@@ -149,7 +150,7 @@ def test_only_plain_files_are_staged_installed_or_checked(
     make(sealed / "tables" / "odd")
     with pytest.raises(BundleRefused, match="tables/odd refused: must be a plain file"):
         bundle.install(sealed, tmp_path / "public")
-    assert faults(sealed) == [("tables/odd", "must be a plain file"), ("tables/odd", "additional")]
+    assert faults(sealed) == [("tables/odd", "must be a plain file"), ("tables/odd", "added")]
     with pytest.raises(BundleRefused, match="must be a plain file"):
         bundle.subjects(sealed)
 
@@ -163,14 +164,14 @@ def test_each_altered_cut_or_missing_file_is_found(sealed: Path, name: str) -> N
     path.write_bytes(content[:-1])
     assert faults(sealed) == [(name, "altered")]
     path.unlink()
-    assert faults(sealed) == [(name, "missing")]
+    assert faults(sealed) == [(name, "must exist")]
 
 
 @pytest.mark.parametrize("name", ["extra.csv", "tables/extra.csv", ".hidden", "manifest.sig", os.fsdecode(b"\xff")])
 def test_an_additional_file_is_found(sealed: Path, name: str) -> None:
     (sealed / name).write_bytes(b"")
     printable = name.encode(errors="backslashreplace").decode()
-    assert faults(sealed) == [(printable, "additional")]
+    assert faults(sealed) == [(printable, "added")]
 
 
 def test_all_faults_are_listed(sealed: Path) -> None:
@@ -179,19 +180,19 @@ def test_all_faults_are_listed(sealed: Path) -> None:
     (sealed / "report.html").write_bytes(b"other")
     os.mkfifo(sealed / "pipe")
     assert sorted(faults(sealed)) == [
-        ("data.parquet", "missing"),
-        ("extra", "additional"),
-        ("pipe", "additional"),
+        ("data.parquet", "must exist"),
+        ("extra", "added"),
+        ("pipe", "added"),
         ("pipe", "must be a plain file"),
         ("report.html", "altered"),
     ]
 
 
 def test_a_missing_manifest_or_folder_is_found(sealed: Path, tmp_path: Path) -> None:
-    assert faults(tmp_path / "nothing") == [("manifest.json", "missing")]
+    assert faults(tmp_path / "nothing") == [("manifest.json", "must exist")]
     (sealed / "manifest.json").unlink()
     os.mkfifo(sealed / "pipe")
-    assert faults(sealed) == [("pipe", "must be a plain file"), ("manifest.json", "missing")]
+    assert faults(sealed) == [("pipe", "must be a plain file"), ("manifest.json", "must exist")]
 
 
 WRONG = (
@@ -246,7 +247,7 @@ def test_a_file_listed_twice_is_found_whether_the_digests_agree_or_not(sealed: P
 
 def test_a_folder_that_is_listed_as_a_file_is_found(sealed: Path) -> None:
     sign_again(sealed, {"name": "tables", "digest": {"sha256": "0" * 64}})
-    assert faults(sealed) == [("tables", "missing")]
+    assert faults(sealed) == [("tables", "must exist")]
 
 
 @pytest.mark.parametrize("name", ["data.parquet", "tables", "manifest.json"])

