@@ -428,7 +428,7 @@ def test_facts_that_are_missing_or_stated_twice_refuse(spoil):
 def test_a_check_that_is_promised_and_not_known_refuses():
     output = Blocks()
     output.guarantee = output.guarantee.model_copy(update={"audit": (*CHECKS, "noise_drawn")})
-    with pytest.raises(RecheckImpossible, match=r"must be run, got \['noise_drawn'\]"):
+    with pytest.raises(RecheckImpossible, match="must name only checks that are run"):
         output.failed()
 
 

@@ -26,19 +26,19 @@ def bucket_promise(**changes):
     ("changes", "rule"),
     [
         ({"mechanism": "table"}, "must be closeness for groups to be re-checked, got 'table'"),
-        ({"method": "ranked"}, "method and output must be those of the model of closeness, got 'ranked'"),
+        ({"method": "ranked"}, "must be a method of the model of closeness, w"),
         ({"method": ["buckets"]}, "must be a method of the model of closeness, with its output"),
         ({"output": "generalised"}, "must be a method of the model of closeness, with its output"),
-        ({"k": 1}, "k refused: a whole number of at least 2, got 1"),
-        ({"k": "4"}, "k refused: a whole number of at least 2, got '4'"),
-        ({"k": True}, "k refused: a whole number of at least 2, got True"),
-        ({"t": 2}, "t refused: a fraction as text, got 2"),
-        ({"t": "1e999999999"}, "t refused: a fraction as text"),
-        ({"t": "1/0"}, "t refused: a fraction as text"),
-        ({"epsilon": 0.5}, "epsilon refused: a fraction as text, or None where t was given, got 0.5"),
+        ({"k": 1}, "k refused: must be a whole number of at least 2"),
+        ({"k": "4"}, "k refused: must be a whole number of at least 2"),
+        ({"k": True}, "k refused: must be a whole number of at least 2"),
+        ({"t": 2}, "t refused: must be a fraction as text"),
+        ({"t": "1e999999999"}, "t refused: must be a fraction as text"),
+        ({"t": "1/0"}, "t refused: must be a fraction as text"),
+        ({"epsilon": 0.5}, "epsilon refused: must be a fraction as text, or None where t w"),
         ({"epsilon": "-1"}, "epsilon refused"),
-        ({"buckets": None}, "buckets refused: a whole number of at least 2, got None"),
-        ({"several": "joint"}, "several refused: joint or each for several confidential columns, None for one"),
+        ({"buckets": None}, "buckets refused: must be a whole number of at least 2"),
+        ({"several": "joint"}, "several refused: must be joint or each for several confidentia"),
     ],
 )
 def test_a_promise_that_does_not_say_enough_refuses(changes, rule):
@@ -84,14 +84,14 @@ def test_every_fault_of_a_promise_is_told():
 def test_a_check_that_is_named_and_does_not_exist_refuses(chosen):
     made = Made(**chosen)
     made.guarantee = made.guarantee.model_copy(update={"audit": (*made.guarantee.audit, "entropy")})
-    with pytest.raises(RecheckImpossible, match=r"must be run, got \['entropy'\]"):
+    with pytest.raises(RecheckImpossible, match="must name only checks that are run"):
         made.checks()
 
 
 def test_a_check_of_another_output_refuses():
     made = Made(("income",))
     made.guarantee = made.guarantee.model_copy(update={"audit": ("permutation_within_groups",)})
-    with pytest.raises(RecheckImpossible, match=r"must be run, got \['permutation_within_groups'\]"):
+    with pytest.raises(RecheckImpossible, match="must name only checks that are run"):
         made.checks()
 
 
@@ -101,7 +101,7 @@ def test_records_that_are_not_aligned_refuse():
     with pytest.raises(RecheckImpossible, match="aligned row by row"):
         made.checks()
     made = Made(("income",))
-    with pytest.raises(RecheckImpossible, match="the number of records is that of the columns"):
+    with pytest.raises(RecheckImpossible, match="must be as many as the columns have"):
         recheck(replace(made.output(), records=N - 1))
 
 

@@ -126,9 +126,9 @@ def test_an_epsilon_at_which_boxes_cannot_be_counted_is_refused():
 def test_settings_that_reject_nearly_every_attempt_are_refused():
     with pytest.raises(SettingRefused, match="step refused: must not be so small that a draw takes over 1"):
         staircase(10**6, 1, Fraction(20), 1, seeded(1))
-    with pytest.raises(SettingRefused, match="core refused: not so small, nor for so many answers"):
+    with pytest.raises(SettingRefused, match="core refused: must not be so small, for this many answers,"):
         box([10**6], [0], Fraction(20), 1, seeded(1))
-    with pytest.raises(SettingRefused, match="core refused: not so small, nor for so many answers"):
+    with pytest.raises(SettingRefused, match="core refused: must not be so small, for this many answers,"):
         box([10] * 40, [5] * 40, Fraction(1), 1, seeded(1))
 
 
