@@ -42,7 +42,7 @@ FROM_A_SEED = "Drawn from a seed: whoever knows it can undo the protection, so t
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Trial(Generic[T]):
-    """What a mechanism made of a table, beside its promise.
+    """A table as a mechanism protected it, beside its promise.
 
     data: the protected table, of the same kind as was given: records in random order without identifiers, or cells.
     guarantee: what the mechanism promises of it by itself; other trials and releases of the same data add to it.
@@ -127,11 +127,13 @@ def protect(
         kept = bounded(arrays.pop(individual), promise.parameters["rows_per_unit"], chance)
         arrays = {name: values[kept] for name, values in arrays.items()}
     protected = mechanism.protect(arrays, used, settings, chance)
+    notice = NOT_A_RELEASE if chance.from_system else f"{NOT_A_RELEASE} {FROM_A_SEED}"
     return Trial(
-        data=_like(table, _released(protected, mechanism.released_columns(settings, columns), layout, chance)),
+        data=_like(table, _released(protected, mechanism.released_columns(settings, columns), layout, chance), notice),
         guarantee=of_unit(protected.guarantee, individual),
         linked={
-            name: _like(table, arrow_columns(each.columns, each.declared)) for name, each in protected.linked.items()
+            name: _like(table, arrow_columns(each.columns, each.declared), notice)
+            for name, each in protected.linked.items()
         },
         chosen=dict(protected.settled),
         is_seeded=not chance.from_system,
@@ -186,12 +188,12 @@ def _as_arrow(table: object, wanted: Mapping[str, Column], unit: str | None) -> 
     return fitting_columns(pa.table(arrays, names=names), wanted, unit=unit)
 
 
-def _like(given: T, made: pa.Table) -> T:
-    """Return a table of the kind that was given, marked as no release."""
+def _like(given: T, made: pa.Table, notice: str) -> T:
+    """Return a table of the kind that was given, marked as no release, and as drawn from a seed if it was."""
     marked: Any
     if isinstance(given, pa.Table):
-        marked = made.replace_schema_metadata({"penstock.trial": NOT_A_RELEASE})
+        marked = made.replace_schema_metadata({"penstock.trial": notice})
     else:
         marked = made.to_pandas()
-        marked.attrs["penstock.trial"] = NOT_A_RELEASE
+        marked.attrs["penstock.trial"] = notice
     return cast(T, marked)

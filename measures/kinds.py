@@ -1,4 +1,4 @@
-"""What measures call each kind of output, in faults and refusals."""
+"""The words for each kind of output, in faults and refusals."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ in `registry`.
                                  published as Anatomy
     columns                      what is declared about a column before any row is read
     composition                  what all releases from one data set cost together
-    contributions                at most so many records of each unit, chosen uniformly at random
+    contributions                bound how many records of each unit are used, chosen uniformly at random
     dp_microaggregation/         differentially private microdata by insensitive microaggregation
     guarantee                    the promise that travels with every protected output, and how promises add up
     layout                       what a released table looks like

@@ -1,4 +1,4 @@
-"""What people fill in in the browser.
+"""The forms that people fill in, in the browser.
 
 review               the form of a reviewer: a decision that was signed elsewhere is taken, and the waiting run
                      goes on

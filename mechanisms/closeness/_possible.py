@@ -1,4 +1,4 @@
-"""What measures can come to for groups that are close to the whole.
+"""The values that measures can take for groups that are close to the whole.
 
 k is the size of the smallest group, n the number of records where it is known, b the number of buckets.
 

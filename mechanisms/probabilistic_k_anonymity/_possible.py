@@ -1,4 +1,4 @@
-"""What measures can come to under probabilistic k-anonymity.
+"""The values that measures can take under probabilistic k-anonymity.
 
 k is the size of the smallest group; groups have k to 2k - 1 records.
 

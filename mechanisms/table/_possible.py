@@ -1,4 +1,4 @@
-"""What measures can come to for a table of n records, where n is known.
+"""The values that measures can take for a table of n records, where n is known.
 
 smallest_frequency      k to n                   fewer are refused by the mechanism
 largest_share           1 / n to 1;  two_largest_share 2 / n to 1

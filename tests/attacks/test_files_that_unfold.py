@@ -92,7 +92,6 @@ def test_a_draft_does_not_write_repeated_texts_out(tmp_path: Path, kind: str) ->
     assert ended.memory < ENOUGH
 
 
-@pytest.mark.slow
 def test_a_draft_of_many_records_holds_few_of_them(tmp_path: Path) -> None:
     unfolding(tmp_path / "data.parquet")
     ended = measured("init", tmp_path / "data.parquet")
@@ -110,7 +109,6 @@ def test_a_draft_of_what_does_not_fit_is_refused(tmp_path: Path, monkeypatch: py
     assert looked_at.call_count == 0
 
 
-@pytest.mark.slow
 def test_a_release_does_not_write_out_whose_records_are_whose(workplace: Workplace) -> None:
     make_private(workplace)
     make_units(workplace, 2)

@@ -20,7 +20,6 @@ from tests.support.browser_office import Office, Window
 from tests.support.other_user import REPLAY, as_nobody, require_other_user
 
 # The gateway's own tests refuse origins, hosts and sockets without a browser.
-pytestmark = pytest.mark.slow
 
 # Everything that a page can try at an address that is not its own; what it can see of the answers.
 TRY = """async ([address, deployment, flowRun]) => {

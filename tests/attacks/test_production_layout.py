@@ -99,7 +99,6 @@ def run(layout: Layout, user: pwd.struct_passwd, spec: Path) -> subprocess.Popen
     )
 
 
-@pytest.mark.slow
 def test_two_accounts_release_and_serve_and_write_nothing_outside_their_homes(layout: Layout) -> None:
     specs = {user: make_workplace(layout, user) for user in layout.users}
     attacker = layout.users[1]
@@ -146,7 +145,6 @@ def test_two_accounts_release_and_serve_and_write_nothing_outside_their_homes(la
         assert [path for path in (home, *home.iterdir()) if path.stat().st_mode & 0o077] == []
 
 
-@pytest.mark.slow
 def test_settings_that_another_user_left_where_a_command_is_called_are_refused(layout: Layout) -> None:
     victim, attacker = layout.users
     spec = layout.place / f"data-of-{victim.pw_name}" / "specs" / "survey.yaml"

@@ -77,7 +77,6 @@ def test_the_same_command_after_a_kill_gives_the_receipt_and_spends_nothing(
     require_published_once(place)
 
 
-@pytest.mark.slow
 def test_at_random_moments_after_publication_too(place: Workplace, zygote: Zygote) -> None:
     """Each pass is a release of its own that is killed once, so that no pass can go by without a kill."""
     for passed in range(1, PASSES + 1):

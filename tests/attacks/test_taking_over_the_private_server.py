@@ -76,7 +76,6 @@ def test_a_release_opens_no_port_asks_nobody_and_starts_no_process(
     assert len(workplace.bundles()) == 1
 
 
-@pytest.mark.slow
 def test_nor_does_the_demo(tmp_path: Path) -> None:
     assert watched(tmp_path, COMMAND, tmp_path / "unused", "demo", "--folder", tmp_path / "demo") == (0, [])
 
@@ -149,7 +148,6 @@ def test_the_attacker_takes_the_port_of_a_command_that_names_one(workplace: Work
     assert len(taker.seen) == 2
 
 
-@pytest.mark.slow
 def test_a_listener_that_was_there_before_is_not_asked(workplace: Workplace, tmp_path: Path) -> None:
     """Not even one that Prefect's own settings name, where the command is told of none."""
     marker = tmp_path / "code-ran"

@@ -163,7 +163,6 @@ def test_a_restoration_that_is_shown_no_bundles_is_refused(
     assert not home.exists()
 
 
-@pytest.mark.slow
 def test_the_command_says_so_too(backup: Path, fresh: Callable[[str], Path], tmp_path: Path) -> None:
     fresh("elsewhere")
     penstock = str(Path(sys.executable).with_name("penstock"))

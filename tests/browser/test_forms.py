@@ -155,7 +155,6 @@ def test_a_table_waits_is_reviewed_and_published_without_leaving_the_browser(
     assert window.outside | asking.outside | window.in_vain | asking.in_vain == set()
 
 
-@pytest.mark.slow
 def test_a_decision_that_does_not_count_is_refused_in_the_browser_with_its_code(office: Office, enter: Enter) -> None:
     window = enter("anna")
     site = Site(window.page, office.serving.address)
@@ -186,7 +185,6 @@ def test_each_role_starts_what_is_its_own_and_nothing_else(
     assert window.outside == set()
 
 
-@pytest.mark.slow
 def test_prefects_pages_work_behind_the_gateway_and_those_that_are_off_are_empty(office: Office, enter: Enter) -> None:
     window = enter("rolf")
     violations: list[str] = []

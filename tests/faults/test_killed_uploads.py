@@ -71,7 +71,6 @@ def test_a_killed_publication_is_finished_by_the_next_run_with_the_same_bytes_an
     assert workplace.working_files() == []
 
 
-@pytest.mark.slow
 def test_an_upload_killed_between_two_parts_of_a_file_is_finished_by_the_next(tmp_path: Path, bucket: Bucket) -> None:
     content = os.urandom(12 << 20)
     place = ObjectPath(bucket.name, "public/release-1")

@@ -220,7 +220,6 @@ def test_workers_are_sent_references_and_send_back_no_value(
                 assert not any(form in content for content in (*sent, *stored))
 
 
-@pytest.mark.slow
 def test_workers_read_an_object_store_with_credentials_of_their_own(
     workplace: Workplace, cluster: Cluster, bucket: Bucket, prefect_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

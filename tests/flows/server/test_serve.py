@@ -303,7 +303,6 @@ def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
         serving.clear_away()
 
 
-@pytest.mark.slow
 def test_its_server_can_use_postgresql(postgres: PostgresServer, tmp_path: Path) -> None:
     url = postgres.new_database()
     address = url.replace("postgresql+psycopg", "postgresql+asyncpg")
