@@ -47,7 +47,7 @@ class Trial(Generic[T]):
     data: the protected table, of the same kind as was given: records in random order without identifiers, or cells.
     guarantee: what the mechanism promises of it by itself; other trials and releases of the same data add to it.
     linked: tables beside the records, by name, where the mechanism makes any.
-    chosen: public facts that the mechanism settled from settings and declared columns.
+    chosen: public facts that the mechanism chose from settings and declared columns.
     is_seeded: whether it was drawn from a seed; then the promise does not hold.
     """
 
@@ -135,7 +135,7 @@ def protect(
             name: _like(table, arrow_columns(each.columns, each.declared), notice)
             for name, each in protected.linked.items()
         },
-        chosen=dict(protected.settled),
+        chosen=dict(protected.chosen),
         is_seeded=not chance.from_system,
     )
 

@@ -129,7 +129,7 @@ def memory(columns: Columns, declared: dict[str, Column], params: Params) -> Non
 
 
 def simulated_error(records: int, columns: int, order: str) -> dict[str, Any]:
-    """Root mean square error over columns, records and releases of evenly spread records, beside what was foreseen."""
+    """Root mean square error over columns, records and releases of evenly spread records, beside what was expected."""
     data, declared = numbers(records, columns)
     params = Params(epsilon=1, adjacency="replace", k="auto", order=order)
     (part,) = settle(params, declared, records)

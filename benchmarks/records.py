@@ -27,7 +27,7 @@ from sqlalchemy import Column, Integer, MetaData, Table, insert
 
 from benchmarks.sizes import SHARE, sized
 from penstock.records import Action, Home, LogAppendFailed, Records, open_records
-from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Account, Claim
 from penstock.records.ledger.limits import Officer, open_account
 from penstock.records.people.trusted_keys import trust
@@ -85,8 +85,8 @@ def charge(records: Records) -> None:
     Those of one source in one transaction: PostgreSQL keeps every head of the log until the transaction ends.
     """
     for start in range(0, CHARGES, CHARGES_OF_ONE_SOURCE):
-        with records.log.transaction() as pen:
-            sheet = WritingSheet(pen, actor="bench", now=NOW)
+        with records.log.transaction() as writer:
+            sheet = LedgerWriter(writer, actor="bench", now=NOW)
             for number in range(start, min(start + CHARGES_OF_ONE_SOURCE, CHARGES)):
                 wanted = claim(number)
                 for action, facts in (

@@ -8,9 +8,9 @@ from typing import Any
 
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import ReleaseSpec
-from penstock.measures.foreseen import foretold
 from penstock.measures.gates import GateRefused
-from penstock.measures.possible import foreseen_faults, impossible
+from penstock.measures.possible import faults_known_before, impossible
+from penstock.measures.public_facts import known_before
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from penstock.mechanisms.registry import mechanism_of
@@ -31,7 +31,7 @@ def examine(spec: ReleaseSpec) -> Plan:
     plan = draw_up_plan(spec)
     require_outside(plan.publish / plan.name, Home.located())
     whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)  # one that cannot run
-    GateRefused.raise_for(_refused(plan, None, _settled(plan, None)))
+    GateRefused.raise_for(_refused(plan, None, _chosen(plan, None)))
     return plan
 
 
@@ -57,25 +57,25 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
         source += f" Its {rows:,} records were counted; that number is confidential and no part of the release."
     if rows == 0:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
-    settled = _settled(plan, rows)
-    GateRefused.raise_for(_refused(plan, rows, settled))
+    chosen = _chosen(plan, rows)
+    GateRefused.raise_for(_refused(plan, rows, chosen))
     return {
         "name": plan.name,
         "spec_digest": plan.spec_digest,
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "records": rows,
         "records_are_public": public,
-        "settled": settled,
+        "settled": chosen,
         "expect": [*_used(plan, rows), *mechanism_of(plan.params).expect(plan.params, plan.declared, rows)],
         "validation": list(described(expectations)),
-        "gates": list(_gates(plan, settled)),
+        "gates": list(_gates(plan, chosen)),
         "cost": [*_cost(plan), source],
         "review": list(_review(plan)),
         "publishes_to": str(plan.publish / plan.name),
     }
 
 
-def _settled(plan: Plan, rows: int | None) -> dict[str, Any] | None:
+def _chosen(plan: Plan, rows: int | None) -> dict[str, Any] | None:
     """What the mechanism would choose from public facts, where it leaves anything open and the facts are known."""
     if rows is None and plan.output.needs_records:
         return None
@@ -95,9 +95,9 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
     yield f"Epsilon is the loss of whoever has one value of {plan.unit}: an account takes only releases by one column."
 
 
-def _gates(plan: Plan, settled: Mapping[str, Any] | None) -> Iterator[str]:
+def _gates(plan: Plan, chosen: Mapping[str, Any] | None) -> Iterator[str]:
     """The limits; where a value follows from public facts, also the value."""
-    known = {} if settled is None else foretold(settled)
+    known = {} if chosen is None else known_before(chosen)
     for gate in plan.gates:
         if gate.measure in known:
             what, value = known[gate.measure]
@@ -106,12 +106,12 @@ def _gates(plan: Plan, settled: Mapping[str, Any] | None) -> Iterator[str]:
             yield gate.rule
 
 
-def _refused(plan: Plan, rows: int | None, settled: Mapping[str, Any] | None) -> Iterator[Fault]:
+def _refused(plan: Plan, rows: int | None, chosen: Mapping[str, Any] | None) -> Iterator[Fault]:
     """Gates that a run would refuse whatever the records say, as far as it can be seen from here."""
     if rows is not None:
         yield from impossible(dict(enumerate(plan.gates)), plan.params, plan.declared, rows)
-    if settled is not None:
-        yield from foreseen_faults(plan.gates, settled)
+    if chosen is not None:
+        yield from faults_known_before(plan.gates, chosen)
 
 
 def _cost(plan: Plan) -> Iterator[str]:

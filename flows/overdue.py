@@ -8,7 +8,7 @@ from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import parse_spec
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.records import Home, open_records
-from penstock.records.approval.approval import standing
+from penstock.records.approval.approval import approval_state
 from penstock.records.run import RunDamaged, RunRefused, key_of, unfinished
 from penstock.tasks.approve import ApprovalExpired, ask_reviewers
 from penstock.tasks.run.job import begin
@@ -22,7 +22,7 @@ def end_overdue() -> list[str]:
     log = open_records(home=home).log
     ended = []
     for run, spec in unfinished(home).items():
-        if standing(log, run, datetime.now(UTC)).state == "expired":
+        if approval_state(log, run, datetime.now(UTC)).state == "expired":
             try:
                 with begin(draw_up_plan(parse_spec(spec), begun_as=key_of(home, run)), run=run) as job:
                     ask_reviewers(job)

@@ -14,7 +14,7 @@ from penstock.flows.prefect_setup import set_up_prefect
 from penstock.flows.server_optional import server_in_our_words
 from penstock.flows.spec import ReleaseSpec, parse_spec
 from penstock.records import Home, open_records
-from penstock.records.approval.approval import NothingWaits, decide, standing
+from penstock.records.approval.approval import NothingWaits, approval_state, decide
 from penstock.records.approval.decision import sign_decision
 from penstock.records.home import login
 from penstock.records.run import RunDamaged, key_of, unfinished
@@ -62,7 +62,7 @@ def hand_in(run: str, signed: Callable[[str], dict[str, str]]) -> Receipt | Wait
     if about is None:
         now = datetime.now(UTC)
         log = open_records(home=home).log
-        stood = standing(log, run, now)
+        stood = approval_state(log, run, now)
         if stood.content and stood.state != "waiting":  # it has ended: the decision is refused, on record
             decide(log, run=run, content=stood.content, **signed(stood.content), actor=login(), now=now)
         raise _nothing_waits(run)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from penstock.measures.foreseen import foretold
 from penstock.measures.gates import Gate
+from penstock.measures.public_facts import known_before
 from penstock.measures.registry import MEASURES
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.numbers.rounding import not_below
@@ -21,7 +21,7 @@ from penstock.mechanisms.possible import ABOVE_0, ANY, Possible, Undefined
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.registry import AnyParams, mechanism_of
 
-__all__ = ["foreseen_faults", "impossible", "possible"]
+__all__ = ["faults_known_before", "impossible", "possible"]
 
 
 def impossible(
@@ -44,9 +44,9 @@ def impossible(
             yield Fault(f"gates.{place}.min", rule, "Lower it, or change the settings.", repr(gate.min))
 
 
-def foreseen_faults(gates: Iterable[Gate], settled: Mapping[str, Any]) -> Iterator[Fault]:
+def faults_known_before(gates: Iterable[Gate], chosen: Mapping[str, Any]) -> Iterator[Fault]:
     """Gates on public measures that these facts decide, and which they do not keep."""
-    known = foretold(settled)
+    known = known_before(chosen)
     for gate in gates:
         if gate.measure in known and not gate.holds(known[gate.measure][1]):
             what, value = known[gate.measure]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from penstock.measures import foreseen
+from penstock.measures import public_facts
 from penstock.measures.cells import errors, rules
 from penstock.measures.cells import measures as cells
 from penstock.measures.cells.output import TableOutput
@@ -18,7 +18,7 @@ from penstock.measures.groups.output import BucketOutput
 from penstock.measures.kinds import KINDS
 from penstock.measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
 from penstock.measures.records import anonymity, information_loss, linkage
-from penstock.measures.records.comparison import Comparison, Groups, Settled, compare
+from penstock.measures.records.comparison import Chosen, Comparison, Groups, compare
 from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.possible import ABOVE_0, ANY, Possible
@@ -61,7 +61,7 @@ _TABLE = (
     Measure(
         "correlation_change", {"records": information_loss.correlation_change}, Possible(0, 2), over_all_columns=True
     ),
-    Measure("expected_error", {"records": foreseen.expected_error, "cells": cells.expected_error}, public=True),
+    Measure("expected_error", {"records": public_facts.expected_error, "cells": cells.expected_error}, public=True),
     Measure("il1s", {"records": information_loss.il1s}, by_record=True),
     Measure("l_diversity", {"groups": groups.l_diversity}, Possible(1, ANY)),
     Measure("largest_cell_error", {"cells": errors.largest_cell_error}),
@@ -72,7 +72,7 @@ _TABLE = (
     Measure("noise_chance", {"cells": cells.noise_chance}),
     Measure("own_value_probability", {"records": anonymity.own_value_probability}),
     Measure("p_percent", {"cells": rules.p_percent}),
-    Measure("privacy_loss", {"records": foreseen.privacy_loss, "cells": cells.privacy_loss}, public=True),
+    Measure("privacy_loss", {"records": public_facts.privacy_loss, "cells": cells.privacy_loss}, public=True),
     Measure("quasi_identifier_loss", {"groups": groups.quasi_identifier_loss}, _SHARE),
     Measure("record_linkage", {"records": linkage.record_linkage}, _SHARE, by_record=True, costly=True),
     Measure("smallest_frequency", {"cells": rules.smallest_frequency}),
@@ -126,14 +126,14 @@ class MeasureOfRecords(Protocol):
         declared: Declared,
         *,
         groups: Groups | None = None,
-        settled: Settled | None = None,
+        chosen: Chosen | None = None,
         permuted: bool = False,
     ) -> Measurement:
         """Judge the released quasi-identifiers and confidential columns against their originals.
 
         original, released: columns aligned row by row; what is judged is what is in `released`.
         groups: for each masked column the group label of every record; only some measures need it.
-        settled: the public facts that the mechanism chose; only `public_measures` need them.
+        chosen: the public facts that the mechanism chose; only `public_measures` need them.
         permuted: whether values were swapped inside groups by a uniform permutation; only own_value_probability asks.
         """
         ...
@@ -152,10 +152,10 @@ def measure(name: str) -> MeasureOfRecords:
         declared: Declared,
         *,
         groups: Groups | None = None,
-        settled: Settled | None = None,
+        chosen: Chosen | None = None,
         permuted: bool = False,
     ) -> Measurement:
-        return judge(name, compare(original, released, declared, groups, settled=settled, permuted=permuted))
+        return judge(name, compare(original, released, declared, groups, chosen=chosen, permuted=permuted))
 
     apply.__doc__ = next(functions[kind] for kind in KINDS if kind in functions).__doc__
     return apply

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from penstock.mechanisms.columns import Declared
 
-__all__ = ["advised", "foreseen", "may_be_clamped", "not_promised"]
+__all__ = ["advised", "expected", "may_be_clamped", "not_promised"]
 
 
 def may_be_clamped(declared: Declared, used: Iterable[str], tighter: Iterable[str] = ()) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def advised(columns: tuple[str, ...], declared: Declared, pulled: str, *, errors
     )
 
 
-def foreseen(columns: tuple[str, ...], declared: Declared, pulled: str) -> tuple[str, ...]:
+def expected(columns: tuple[str, ...], declared: Declared, pulled: str) -> tuple[str, ...]:
     """For a person who decides about the settings."""
     if not columns:
         return ()

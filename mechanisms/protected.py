@@ -39,7 +39,7 @@ class Protected:
     masked: the columns that the mechanism changed, in declared order.
     groups: secret; for each masked column the group label of every source row.
     origin: secret; the source row of each row, where rows are not aligned with the source.
-    settled: public; what the mechanism chose from public facts (number of records, declared columns, settings).
+    chosen: public; what the mechanism chose from public facts (number of records, declared columns, settings).
     hidden: secret; what the re-check needs besides. Of a table its noisy figures before they were made to fit each
     other, and their scales; of buckets the one that each source row is in.
     made: published; columns of the output that could not be declared before the data were seen.
@@ -51,7 +51,7 @@ class Protected:
     masked: tuple[str, ...] = ()
     groups: Mapping[str, NDArray[np.integer[Any]]] = field(default_factory=dict)
     origin: NDArray[np.int64] | None = None
-    settled: Mapping[str, Any] = field(default_factory=dict)
+    chosen: Mapping[str, Any] = field(default_factory=dict)
     hidden: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     made: Mapping[str, Column] = field(default_factory=dict)
     linked: Mapping[str, Linked] = field(default_factory=dict)

@@ -61,8 +61,8 @@ def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, res
     # What speaks of the log is read before the log: a run that ends meanwhile contradicts nothing.
     bundles = list(bundles)
     listed, unlisted = _bundles_in(bundles)
-    with records.log.page() as page:
-        verified, ledger_events, events = page.verify(), records.ledger.verify(page), page.events()
+    with records.log.reader() as reader:
+        verified, ledger_events, events = reader.verify(), records.ledger.verify(reader), reader.events()
     digests = {0: GENESIS, **{event.seq: event.digest for event in events}}
     known = frozenset(digests.values())
     published = [event for event in events if event.action is Action.PUBLISHED]

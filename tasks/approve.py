@@ -24,16 +24,16 @@ from pydantic import Field
 from penstock.measures.gates import Verdict
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.approval.approval import (
+    ApprovalState,
     DecisionRefused,
     NothingWaits,
-    Standing,
     approval_record,
+    approval_state,
     decide,
-    standing,
     wait,
 )
 from penstock.records.approval.decision import reason_faults
-from penstock.records.log.log import Action, Page
+from penstock.records.log.log import Action, LogReader
 from penstock.tasks.publish import staged_content
 from penstock.tasks.report import looks_before
 from penstock.tasks.run.job import Job, end_refused
@@ -153,7 +153,7 @@ class ReviewForm(RunInput):
 def awaits_review(job: Job) -> bool:
     """Whether reviewers were asked about what this run has staged; then nothing before that is done again."""
     settled = staged_content(job)
-    return settled is not None and _standing(job).content == settled["content"]
+    return settled is not None and _approval_state(job).content == settled["content"]
 
 
 def reviewers_left(allowed: Iterable[str], barred: Iterable[str]) -> list[str]:
@@ -182,7 +182,7 @@ def require_reviewers(job: Job, started_by: str | None) -> None:
 def end_withdrawn(job: Job, reason: str) -> None:
     """End a waiting run because whoever started it says so; what was drawn stays spent."""
     DecisionRefused.raise_for(reason_faults(reason, needed=True))
-    stands = _standing(job)
+    stands = _approval_state(job)
     if stands.state != "waiting":
         raise NothingWaits.at("RUN", rule="must wait for approval", got=job.run.id, remedy="See `penstock audit show`.")
     if job.actor.casefold() not in {name.casefold() for name in stands.started_by}:
@@ -203,7 +203,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
         return NOBODY_ASKED
     settled = staged_content(job) or {"content": "", "release": {}}  # nobody can be asked about nothing
     content = settled["content"]
-    asked_before = _standing(job).content == content
+    asked_before = _approval_state(job).content == content
     wait(
         job.log,
         run=job.run.id,
@@ -219,11 +219,11 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
     for name in _NOT_NEEDED_ANY_MORE:
         shutil.rmtree(job.run.path(name), ignore_errors=not job.run.path(name).exists())
     while True:
-        with job.log.page() as page:
-            page.verify()  # a refusal that was taken out of the log would show here, and nothing is published
-            stands = standing(page, job.run.id, datetime.now(UTC))
+        with job.log.reader() as reader:
+            reader.verify()  # a refusal that was taken out of the log would show here, and nothing is published
+            stands = approval_state(reader, job.run.id, datetime.now(UTC))
             _require_no_refusal(stands)
-            require_no_end(job, page)
+            require_no_end(job, reader)
         if stands.state == "approved":
             return approval_record(stands)
         if not _can_be_suspended():
@@ -231,7 +231,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
         _take_from_form(job, content, stands)
 
 
-def take_decision(job: Job, *, reviewer: str, decision: str, reason: str, signature: str) -> Standing:
+def take_decision(job: Job, *, reviewer: str, decision: str, reason: str, signature: str) -> ApprovalState:
     """Put a decision about what is staged now on record; refused if it does not count, or if that was changed."""
     settled = staged_content(job) or {"content": ""}
     return decide(
@@ -259,7 +259,7 @@ def waiting_state(job: Job) -> Waiting:
 
 def describe_waiting(job: Job) -> Waiting:
     """What to tell whoever started the run."""
-    stands = _standing(job)
+    stands = _approval_state(job)
     return Waiting(
         name=job.plan.name,
         run=job.run.id,
@@ -277,8 +277,8 @@ def _looks(job: Job) -> str:
     return looks_before(job, (job.run.committed("source") or {"digest": ""})["digest"]).in_words
 
 
-def _standing(job: Job) -> Standing:
-    return standing(job.log, job.run.id, datetime.now(UTC))
+def _approval_state(job: Job) -> ApprovalState:
+    return approval_state(job.log, job.run.id, datetime.now(UTC))
 
 
 def _starters(job: Job) -> list[str]:
@@ -288,7 +288,7 @@ def _starters(job: Job) -> list[str]:
     return sorted({name.strip() for name in names} - {""})
 
 
-def _require_no_refusal(stands: Standing) -> None:
+def _require_no_refusal(stands: ApprovalState) -> None:
     if stands.state == "declined":
         names = [given.reviewer for given in stands.decisions if given.decision == "refuse"]
         raise ReviewerDeclined.at(
@@ -302,9 +302,9 @@ def _require_no_refusal(stands: Standing) -> None:
         )
 
 
-def require_no_end(job: Job, page: Page | None = None) -> None:
+def require_no_end(job: Job, reader: LogReader | None = None) -> None:
     """Once the ledger or the log calls a run refused, it is; the ledger would not count what it published."""
-    for event in (job.log if page is None else page).events(job.run.id):
+    for event in (job.log if reader is None else reader).events(job.run.id):
         if event.action is Action.REFUSED or (event.action is Action.SETTLED and event.facts["outcome"] == "refused"):
             raise RefusedBefore.at(
                 "run",
@@ -320,7 +320,7 @@ def _can_be_suspended() -> bool:
     return context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
 
 
-def _take_from_form(job: Job, content: str, stands: Standing) -> None:
+def _take_from_form(job: Job, content: str, stands: ApprovalState) -> None:
     """Suspend the flow run until the form is sent; then take what it says. A decision that does not count is on
     record, and the form is shown again."""
     answered = [event for event in job.log.events(job.run.id) if event.action in _DECISIONS]
@@ -345,7 +345,7 @@ def _bound(release: Mapping[str, Any]) -> str:
     return "every file to be published" + (f", and {', '.join(pages)} as you read them" if pages else "")
 
 
-def _question(job: Job, content: str, stands: Standing, note: str) -> str:
+def _question(job: Job, content: str, stands: ApprovalState, note: str) -> str:
     release = (staged_content(job) or {})["release"]
     decided = [given.reviewer for given in stands.decisions]
     open_to = reviewers_left(stands.allowed, (*decided, *stands.started_by))

@@ -93,7 +93,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         "records": staged.records,
         **({} if plan.edition is None else {"edition": plan.edition}),
         "guarantee": plan.guarantee.model_dump(mode="json"),
-        "settled": dict(staged.settled),
+        "settled": dict(staged.chosen),
         "columns": columns,
         **plan.output.stated,
         **({"linked": linked} if linked else {}),
@@ -256,7 +256,7 @@ def _page(
             records=staged.records,
             guarantee=job.plan.guarantee,
             columns=columns,
-            noise=list(_noise(staged.settled, job.plan.released)),
+            noise=list(_noise(staged.chosen, job.plan.released)),
             gates=decision.public()["results"],
             files=[
                 {

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from penstock.measures.gates import GateRefused
-from penstock.measures.possible import foreseen_faults
+from penstock.measures.possible import faults_known_before
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.log.log import Action
@@ -46,8 +46,8 @@ def _require_foreseen(job: Job, source: Ingested) -> None:
     plan = job.plan
     if plan.guarantee.model not in ADDS_UP:
         return  # their gates are judged on the output
-    settled = mechanism_of(plan.params).chosen(plan.params, plan.declared, _records_used(job, source))
-    GateRefused.raise_for(foreseen_faults(plan.gates, settled))
+    chosen = mechanism_of(plan.params).chosen(plan.params, plan.declared, _records_used(job, source))
+    GateRefused.raise_for(faults_known_before(plan.gates, chosen))
 
 
 def _records_used(job: Job, source: Ingested) -> int:

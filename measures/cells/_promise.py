@@ -1,6 +1,6 @@
 """The promise of a table and the public facts about its noise, read as what they must be, or refused.
 
-Nothing here looks at data: what is read is the guarantee, the layout and what the mechanism states as settled.
+Nothing here looks at data: what is read is the guarantee, the layout and what the mechanism states as chosen.
 """
 
 from __future__ import annotations
@@ -107,12 +107,12 @@ def read_promise(output: TableOutput) -> Promise:
             scale=parameters["scale"] if guarantee.model == "bdp" else "",
             empty_cells=parameters["empty_cells"] if guarantee.model == "bdp" else "noise",
             margins=parameters["margins"],
-            noise=output.settled["noise"],
-            entries=() if exact else tuple(_entry(entry, output) for entry in output.settled["measured"]),
+            noise=output.chosen["noise"],
+            entries=() if exact else tuple(_entry(entry, output) for entry in output.chosen["measured"]),
         )
         understood = (
             is_stated(TableParameters, parameters)
-            and is_stated(TableChosen, output.settled)
+            and is_stated(TableChosen, output.chosen)
             and tuple(parameters["dimensions"]) == tuple(layout.dimensions)
             and _levels_as_promised(promise, output)
             and _settings_fit(promise)
@@ -164,7 +164,7 @@ def _settings_fit(promise: Promise) -> bool:
 
 
 def _entry(facts: Mapping[str, Any], output: TableOutput) -> Entry:
-    measures, noise = tuple(facts["measures"]), output.settled["noise"]
+    measures, noise = tuple(facts["measures"]), output.chosen["noise"]
     classes = facts["classes"] if output.guarantee.model == "dp" else ()
     read = tuple(
         NoiseClass(

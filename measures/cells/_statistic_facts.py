@@ -67,7 +67,7 @@ def read_promised(output: TableOutput) -> Promised:
         fits = guarantee.adjacency in _ADJACENCIES[guarantee.model] and (
             guarantee.model == "dp" or several == (guarantee.adjacency == "from_D_within_cell")
         )
-        asked, measured = parameters["figures"], output.settled["measured"]
+        asked, measured = parameters["figures"], output.chosen["measured"]
         figures = tuple(
             _stated(figure, question, facts, output)
             for figure, question, facts in zip(layout.figures, asked, measured, strict=True)
@@ -82,10 +82,10 @@ def read_promised(output: TableOutput) -> Promised:
         understood = (
             fits
             and is_stated(StatisticsParameters, parameters)
-            and is_stated(StatisticsChosen, output.settled)
+            and is_stated(StatisticsChosen, output.chosen)
             and list(parameters["groups"]) == list(layout.dimensions)
             and layout.levels == (tuple(layout.dimensions),)
-            and output.settled["groups"] == layout.rows
+            and output.chosen["groups"] == layout.rows
             and (guarantee.model == "dp" or promised.rows_per_unit == 1)
         )
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):

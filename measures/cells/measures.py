@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.measures import foreseen
+from penstock.measures import public_facts
 from penstock.measures.cells import _noise as table_noise
 from penstock.measures.cells._promise import read_promise
 from penstock.measures.cells.output import TableOutput
@@ -14,9 +14,9 @@ __all__ = ["expected_error", "noise_chance", "privacy_loss"]
 
 
 def expected_error(output: TableOutput) -> Measurement:
-    """See penstock.measures.foreseen.expected_error; figures without a stated error are left out."""
-    _, error = foreseen.worst_error(output.settled)
-    stated = foreseen.stated_errors(output.settled)
+    """See penstock.measures.public_facts.expected_error; figures without a stated error are left out."""
+    _, error = public_facts.worst_error(output.chosen)
+    stated = public_facts.stated_errors(output.chosen)
     return Measurement(
         name="expected_error",
         value=error,
@@ -24,14 +24,14 @@ def expected_error(output: TableOutput) -> Measurement:
         n=_records(output),
         columns=tuple(stated),
         by_column=stated,
-        missing=foreseen.NO_VALUE,
+        missing=public_facts.NO_VALUE,
     )
 
 
 def privacy_loss(output: TableOutput) -> Measurement:
-    """See penstock.measures.foreseen.privacy_loss; epsilon is that of the guarantee."""
+    """See penstock.measures.public_facts.privacy_loss; epsilon is that of the guarantee."""
     columns = tuple(figure.name for figure in output.layout.figures)
-    return foreseen.promised_loss(output.guarantee.parameters.get("epsilon"), columns, _records(output))
+    return public_facts.promised_loss(output.guarantee.parameters.get("epsilon"), columns, _records(output))
 
 
 def noise_chance(output: TableOutput) -> Measurement:

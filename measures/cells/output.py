@@ -21,7 +21,7 @@ class TableOutput:
 
     original: the columns as the mechanism got them. declared: these columns.
     released: read back from the file; dimensions as codes into the labels of the layout.
-    settled, hidden: the mechanism's own account, public and secret; see penstock.mechanisms.protected.
+    chosen, hidden: the mechanism's own account, public and secret; see penstock.mechanisms.protected.
     counted: the records counted again part by part, where they are too many to be held together; then `original` has
     none.
     """
@@ -34,6 +34,6 @@ class TableOutput:
     layout: Layout
     released: Columns
     guarantee: Guarantee
-    settled: Mapping[str, Any]
+    chosen: Mapping[str, Any]
     hidden: Columns
     counted: Counted | None = None

@@ -174,7 +174,7 @@ def folded(layout: Layout, level: tuple[str, ...], by_cell: NDArray[Any], fold: 
 def _exponent(output: TableOutput, measure: str, column: Column) -> int:
     """The binary logarithm of eta."""
     try:
-        eta = Fraction(output.settled["steps"][measure])
+        eta = Fraction(output.chosen["steps"][measure])
         exponent = eta.numerator.bit_length() - eta.denominator.bit_length()
         understood = eta == Fraction(2) ** exponent
     except (KeyError, TypeError, ValueError, ZeroDivisionError):

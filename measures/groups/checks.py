@@ -77,7 +77,7 @@ def _divided(output: BucketOutput, promise: Promise, part: Part, name: str) -> b
 def _closeness(output: BucketOutput, promise: Promise) -> Check:
     rule = f"in every group every bucket has its share of all records up to a factor of t = {promise.t}"
     stated = {"t": str(promise.t), "buckets": promise.buckets}
-    if dict(output.settled) != stated:
+    if dict(output.chosen) != stated:
         return Check("closeness", False, rule, "the public facts are others than the promised ones")
     if promise.t is None or (promise.epsilon is not None and not at_most_exponential(promise.t, promise.epsilon)):
         return Check("closeness", False, rule, "t is above the exponential of epsilon")

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.measures.records.comparison import Groups, Settled
+from penstock.measures.records.comparison import Chosen, Groups
 from penstock.mechanisms.columns import Column, Columns, Declared
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.mechanism import Kind
@@ -27,7 +27,7 @@ class BucketOutput:
     linked: the tables beside the records, as they were read back.
     groups, buckets: for each confidential column the group of every source row, and the place of its bucket among the
     published labels; no buckets where values are published by group.
-    groups, buckets, settled: the mechanism's own account, to be compared with the rest; see mechanisms.protected.
+    groups, buckets, chosen: the mechanism's own account, to be compared with the rest; see mechanisms.protected.
     """
 
     kind: ClassVar[Kind] = "groups"
@@ -41,7 +41,7 @@ class BucketOutput:
     guarantee: Guarantee
     groups: Groups
     buckets: Groups
-    settled: Settled
+    chosen: Chosen
     records: int
 
     def group_of(self, name: str) -> NDArray[np.int64] | None:

@@ -99,7 +99,7 @@ def _blocks(output: RecordOutput) -> _Blocks:
         epsilon=epsilon,
         rows_per_unit=rows_per_unit,
         k=None if k == "auto" else k,
-        parts=tuple(tuple(part["columns"]) for part in output.settled["parts"]),
+        parts=tuple(tuple(part["columns"]) for part in output.chosen["parts"]),
         stated=stated,
     )
 
@@ -109,7 +109,7 @@ def _stated(output: RecordOutput, promised: tuple[str, ...]) -> dict[str, _State
     try:
         found = [
             (name, _read(part["k"], part["blocks"], facts, output.declared[name]))
-            for part in output.settled["parts"]
+            for part in output.chosen["parts"]
             for name, facts in part["columns"].items()
         ]
         complete = sorted(name for name, _ in found) == sorted(promised) and all(fact for _, fact in found)
@@ -153,7 +153,7 @@ def _block_sizes(blocks: _Blocks) -> Check:
     apart = all(len(part) == 1 for part in blocks.parts)
     if (
         not (apart if blocks.rows_mean_nothing else len(blocks.parts) == 1)
-        or output.settled.get("records") != output.records
+        or output.chosen.get("records") != output.records
     ):
         return Check("block_sizes", False, rule, "the public facts are about other records or other parts")
     return verdict(

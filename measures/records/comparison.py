@@ -15,11 +15,11 @@ from penstock.mechanisms.columns import Columns, ColumnType, Declared
 from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.refusal import Fault
 
-__all__ = ["Comparison", "Groups", "Settled", "compare"]
+__all__ = ["Chosen", "Comparison", "Groups", "compare"]
 
 Groups = Mapping[str, NDArray[np.integer[Any]]]
-# The public facts of a mechanism that chooses some: penstock.mechanisms.protected.Protected.settled.
-Settled = Mapping[str, Any]
+# The public facts of a mechanism that chooses some: penstock.mechanisms.protected.Protected.chosen.
+Chosen = Mapping[str, Any]
 
 # Blocks of rows that stay in the processor's cache, so that no measure of information loss copies whole
 # columns; below 10,000 the linear algebra library does not start threads, which cost more than they save.
@@ -30,7 +30,7 @@ _BLOCK = 1 << 13
 class Comparison:
     """Columns aligned row by row, and the names of those that are judged.
 
-    settled: public facts that the mechanism chose; empty where it chooses none.
+    chosen: public facts that the mechanism chose; empty where it chooses none.
     aligned: whether rows mean anything; if not, only single columns can be compared.
     permuted: whether values were dealt out inside groups by a uniform permutation.
     known: what one measure has computed and another may use.
@@ -44,7 +44,7 @@ class Comparison:
     groups: Groups | None
     names: tuple[str, ...]
     records: int
-    settled: Settled
+    chosen: Chosen
     aligned: bool
     permuted: bool
     known: dict[tuple[str, str], Any] = field(default_factory=dict)
@@ -76,7 +76,7 @@ def compare(
     declared: Declared,
     groups: Groups | None,
     *,
-    settled: Settled | None = None,
+    chosen: Chosen | None = None,
     aligned: bool = True,
     permuted: bool = False,
 ) -> Comparison:
@@ -105,4 +105,4 @@ def compare(
     elif lengths == {0}:
         faults.append(Fault("columns", "must have at least one record", "Pass the records."))
     MeasureUndefined.raise_for(faults)
-    return Comparison(original, released, declared, groups, names, lengths.pop(), settled or {}, aligned, permuted)
+    return Comparison(original, released, declared, groups, names, lengths.pop(), chosen or {}, aligned, permuted)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.measures.records.comparison import Groups, Settled
+from penstock.measures.records.comparison import Chosen, Groups
 from penstock.measures.rows import keys
 from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.guarantee import Guarantee
@@ -21,7 +21,7 @@ __all__ = ["RecordOutput"]
 class RecordOutput:
     """Original and released columns in the order of the source rows, and the promise about them.
 
-    masked, groups, settled: the mechanism's own account, to be compared with the rest; see mechanisms.protected.
+    masked, groups, chosen: the mechanism's own account, to be compared with the rest; see mechanisms.protected.
     """
 
     kind: ClassVar[Kind] = "records"
@@ -32,7 +32,7 @@ class RecordOutput:
     guarantee: Guarantee
     masked: frozenset[str]
     groups: Groups
-    settled: Settled
+    chosen: Chosen
     records: int
 
     def keys(self, side: Columns, name: str) -> NDArray[np.int64]:

@@ -21,18 +21,18 @@ from penstock.mechanisms.closeness._expect import expect
 from penstock.mechanisms.closeness._explain import advice, treatments
 from penstock.mechanisms.closeness._mechanism import (
     Params,
+    chosen_facts,
     faults,
     from_both_ends,
     promise,
     protect,
     released_columns,
-    settled_facts,
 )
 from penstock.mechanisms.closeness._possible import possible
 from penstock.mechanisms.mechanism import Mechanism, never
 from penstock.mechanisms.stated import ClosenessChosen, ClosenessParameters, NothingChosen, RankedParameters
 
-__all__ = ["MECHANISM", "Params", "faults", "from_both_ends", "promise", "protect", "released_columns", "settled_facts"]
+__all__ = ["MECHANISM", "Params", "chosen_facts", "faults", "from_both_ends", "promise", "protect", "released_columns"]
 
 # Its epsilon is a bound that adds up with nothing, so nothing is spent.
 MECHANISM = Mechanism(
@@ -50,6 +50,6 @@ MECHANISM = Mechanism(
     stated=ClosenessParameters | RankedParameters,
     possible=possible,
     released_columns=released_columns,
-    chosen=settled_facts,
+    chosen=chosen_facts,
     chosen_facts=ClosenessChosen | NothingChosen,
 )

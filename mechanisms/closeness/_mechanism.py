@@ -52,7 +52,7 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import SettingRefused
 from penstock.mechanisms.sound import require_sound
 
-__all__ = ["Params", "faults", "from_both_ends", "promise", "protect", "released_columns", "settled_facts"]
+__all__ = ["Params", "chosen_facts", "faults", "from_both_ends", "promise", "protect", "released_columns"]
 
 
 def promise(params: Params, declared: Declared) -> Guarantee:
@@ -87,7 +87,7 @@ def released_columns(params: Params, declared: Declared) -> dict[str, Column]:
     return {name: declared[name] for name in named(declared, "quasi_identifier", "weight")}
 
 
-def settled_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
+def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
     """The exact bound and the number of buckets that it leads to."""
     return {} if params.method == "ranked" else {"t": str(params.bound), "buckets": bucket_number(params.bound)}
 
@@ -129,7 +129,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
         guarantee,
         masked=named(declared, "confidential"),
         groups={name: groups[name] for name in named(declared, "confidential")},
-        settled=settled_facts(params, declared, records),
+        chosen=chosen_facts(params, declared, records),
         hidden=hidden,
         made=made,
         linked=linked,

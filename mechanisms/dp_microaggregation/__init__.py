@@ -15,14 +15,14 @@ from penstock.mechanisms.dp_microaggregation._expect import expect
 from penstock.mechanisms.dp_microaggregation._explain import advice, treatments
 from penstock.mechanisms.dp_microaggregation._mechanism import (
     OUTPUT_ROLES,
+    ChosenPart,
     Params,
-    Settled,
+    chosen_facts,
     faults,
     promise,
     protect,
     released_columns,
     settle,
-    settled_facts,
 )
 from penstock.mechanisms.mechanism import Mechanism, always, unbounded
 from penstock.mechanisms.stated import BlocksChosen, BlocksParameters
@@ -30,14 +30,14 @@ from penstock.mechanisms.stated import BlocksChosen, BlocksParameters
 __all__ = [
     "MECHANISM",
     "OUTPUT_ROLES",
+    "ChosenPart",
     "Params",
-    "Settled",
+    "chosen_facts",
     "faults",
     "promise",
     "protect",
     "released_columns",
     "settle",
-    "settled_facts",
 ]
 
 MECHANISM = Mechanism(
@@ -55,6 +55,6 @@ MECHANISM = Mechanism(
     stated=BlocksParameters,
     possible=unbounded,
     released_columns=released_columns,
-    chosen=settled_facts,
+    chosen=chosen_facts,
     chosen_facts=BlocksChosen,
 )

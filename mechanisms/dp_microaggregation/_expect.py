@@ -15,7 +15,7 @@ from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared, named
 from penstock.mechanisms.dp_microaggregation._attributes import Number
 from penstock.mechanisms.dp_microaggregation._choice import judged
-from penstock.mechanisms.dp_microaggregation._mechanism import OUTPUT_ROLES, Params, Settled, settle
+from penstock.mechanisms.dp_microaggregation._mechanism import OUTPUT_ROLES, ChosenPart, Params, settle
 
 __all__ = ["expect"]
 
@@ -27,7 +27,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     """Sentences for a person who decides about the settings; errors need the number of records."""
     sentences = ["Every protected value is noisy; the noise is drawn once, and its size is public."]
     may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))
-    sentences += clamping.foreseen(may_be, declared, "values and means")
+    sentences += clamping.expected(may_be, declared, "values and means")
     if params.k != "auto" and records is not None and records < params.k:
         return (*sentences, f"The release will be refused: {records:,} records are fewer than k = {params.k:,}.")
     if records is None:
@@ -41,7 +41,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     return (*sentences, "Work grows like a sort: n log n.")
 
 
-def _part(part: Settled, declared: Declared, records: int) -> list[str]:
+def _part(part: ChosenPart, declared: Declared, records: int) -> list[str]:
     choice = part.choice
     last = choice.k + records % choice.k
     longer = f" (the last one {last:,})" if last > choice.k else ""

@@ -51,7 +51,7 @@ from penstock.mechanisms.refusal import Fault, SettingRefused, TooFewRecords
 from penstock.mechanisms.sound import require_sound
 from penstock.mechanisms.taxonomy import candidates
 
-__all__ = ["Params", "Settled", "faults", "promise", "protect", "released_columns", "settle", "settled_facts"]
+__all__ = ["ChosenPart", "Params", "chosen_facts", "faults", "promise", "protect", "released_columns", "settle"]
 
 OUTPUT_ROLES: tuple[Role, ...] = ("quasi_identifier", "confidential")
 # The cost of comparing grows with the cube: seconds here, minutes at ten times as many.
@@ -153,7 +153,7 @@ def released_columns(params: Params, declared: Declared) -> dict[str, Column]:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ChosenPart:
     """Columns that are cut into blocks together: how, and what each of them may spend."""
 
     attributes: dict[str, Attribute]
@@ -185,7 +185,7 @@ class Settled:
         }
 
 
-def settle(params: Params, declared: Declared, records: int) -> tuple[Settled, ...]:
+def settle(params: Params, declared: Declared, records: int) -> tuple[ChosenPart, ...]:
     """What the settings leave open, decided by the number of records and the declared columns alone.
 
     Records mode settles all columns together, marginals mode each by itself.
@@ -203,20 +203,20 @@ def settle(params: Params, declared: Declared, records: int) -> tuple[Settled, .
     return tuple(_settle({name: epsilons[name] for name in part}, params, declared, records) for part in together)
 
 
-def settled_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
+def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
     """What `protect` will state as settled, before any record is looked at."""
     return _facts(params, settle(params, declared, records), records)
 
 
-def _facts(params: Params, settled: Sequence[Settled], records: int) -> dict[str, Any]:
-    return {"records": records, "epsilon": str(params.epsilon), "parts": [part.facts() for part in settled]}
+def _facts(params: Params, chosen: Sequence[ChosenPart], records: int) -> dict[str, Any]:
+    return {"records": records, "epsilon": str(params.epsilon), "parts": [part.facts() for part in chosen]}
 
 
-def _settle(epsilons: Mapping[str, Fraction], params: Params, declared: Declared, records: int) -> Settled:
+def _settle(epsilons: Mapping[str, Fraction], params: Params, declared: Declared, records: int) -> ChosenPart:
     attributes = {name: attribute_of(declared[name], name) for name in epsilons}
     each = tuple(epsilons.values())
     choice = choose_order(list(attributes.values()), each, records, params.order, params.k)
-    return Settled(attributes, each, choice)
+    return ChosenPart(attributes, each, choice)
 
 
 _STATEMENT = "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. "
@@ -290,11 +290,11 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
     """Protected records in random order under `promise(params, declared)`; codes refer to `released_columns`."""
     guarantee = promise(params, declared)
     records = require_sound(columns, declared, clamped=True)
-    settled = settle(params, declared, records)
+    chosen = settle(params, declared, records)
     origin = permutation(records, randomness)
     released: dict[str, NDArray[Any]] = {}
     groups: dict[str, NDArray[np.integer[Any]]] = {}
-    for part in settled:
+    for part in chosen:
         levels = [attribute.levels(columns[name], name) for name, attribute in part.attributes.items()]
         blocks = part.choice.order.cut(levels, [a.axis for a in part.attributes.values()], part.choice.k)
         labels = np.empty(records, np.int64)
@@ -307,8 +307,8 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
             )
             released[name] = _as_given(values, columns[name], declared[name])[places]
             groups[name] = labels
-    facts = _facts(params, settled, records)
-    return Protected(released, guarantee, masked=tuple(released), groups=groups, origin=origin, settled=facts)
+    facts = _facts(params, chosen, records)
+    return Protected(released, guarantee, masked=tuple(released), groups=groups, origin=origin, chosen=facts)
 
 
 def _as_given(values: NDArray[Any], source: NDArray[Any], column: Column) -> NDArray[Any]:

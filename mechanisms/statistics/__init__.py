@@ -28,15 +28,15 @@ from penstock.mechanisms.statistics._explain import advice, treatments
 from penstock.mechanisms.statistics._mechanism import (
     Params,
     Statistic,
+    chosen_facts,
     faults,
     layout,
     promise,
     protect,
-    settled_facts,
     takes_units,
 )
 
-__all__ = ["MECHANISM", "Params", "Statistic", "faults", "layout", "promise", "protect", "settled_facts"]
+__all__ = ["MECHANISM", "Params", "Statistic", "chosen_facts", "faults", "layout", "promise", "protect"]
 
 MECHANISM = Mechanism(
     name="statistics",
@@ -53,6 +53,6 @@ MECHANISM = Mechanism(
     stated=StatisticsParameters,
     possible=unbounded,
     layout=layout,
-    chosen=settled_facts,
+    chosen=chosen_facts,
     chosen_facts=StatisticsChosen,
 )

@@ -50,7 +50,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
             "The release is refused if a group has too few records for a figure, or if no single record moves a figure "
             "of a group, as where many values are equal."
         )
-    sentences += clamping.foreseen(clamped(params, declared), declared, "figures")
+    sentences += clamping.expected(clamped(params, declared), declared, "figures")
     return (*sentences, "Work grows like a sort: n log n for each column.")
 
 

@@ -64,11 +64,11 @@ from penstock.mechanisms.statistics._settings import (
 __all__ = [
     "Params",
     "Statistic",
+    "chosen_facts",
     "faults",
     "layout",
     "promise",
     "protect",
-    "settled_facts",
     "takes_units",
 ]
 
@@ -90,7 +90,7 @@ def layout(params: Params, declared: Declared) -> Layout:
     return settings.layout(params, declared)
 
 
-def settled_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
+def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
     """What `protect` will state as settled. It does not depend on the number of records, which may be secret.
 
     measured: of each figure its kind of noise, and the epsilon that it spends in every group that a change touches.
@@ -123,7 +123,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
     groups = _groups(columns, records, declared, params, table)
     figures, hidden = (_private if params.model == "dp" else _individual)(groups, declared, params, randomness)
     return Protected(
-        {**table.codes(), **figures}, guarantee, settled=settled_facts(params, declared, records), hidden=hidden
+        {**table.codes(), **figures}, guarantee, chosen=chosen_facts(params, declared, records), hidden=hidden
     )
 
 

@@ -30,6 +30,7 @@ from penstock.mechanisms.table._explain import advice, treatments
 from penstock.mechanisms.table._mechanism import (
     Params,
     cells_from_columns,
+    chosen_facts,
     count_cells,
     faults,
     layout,
@@ -37,7 +38,6 @@ from penstock.mechanisms.table._mechanism import (
     promise,
     protect,
     protect_cells,
-    settled_facts,
     spends,
     takes_units,
 )
@@ -47,13 +47,13 @@ from penstock.mechanisms.table.merging import as_columns, merged
 __all__ = [
     "MECHANISM",
     "Params",
+    "chosen_facts",
     "count_cells",
     "faults",
     "layout",
     "promise",
     "protect",
     "protect_cells",
-    "settled_facts",
 ]
 
 MECHANISM = Mechanism(
@@ -71,7 +71,7 @@ MECHANISM = Mechanism(
     stated=TableParameters,
     possible=possible,
     layout=layout,
-    chosen=settled_facts,
+    chosen=chosen_facts,
     chosen_facts=TableChosen,
     in_parts=ByCell(
         memory=memory_of_cells,

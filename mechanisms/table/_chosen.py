@@ -28,11 +28,11 @@ from penstock.mechanisms.table.settings import COUNT, Params, layout, levels, me
 
 __all__ = [
     "Entry",
+    "chosen_facts",
     "is_too_wide",
     "limits_by_measure",
     "noise_kind",
     "settle",
-    "settled_facts",
     "touched",
     "variances_by_measure",
 ]
@@ -135,7 +135,7 @@ def _spent(params: Params, epsilon: Fraction, kind: Kind) -> list[Entry]:
     return entries
 
 
-def settled_facts(params: Params, declared: Declared, records: int | None = None) -> dict[str, Any]:
+def chosen_facts(params: Params, declared: Declared, records: int | None = None) -> dict[str, Any]:
     """What `protect` will state as settled; it does not depend on the number of records."""
     drawn, entries = layout(params, declared), settle(params, declared)
     told: dict[str, Any] = {

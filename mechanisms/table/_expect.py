@@ -51,7 +51,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         sentences += _alternatives(params, declared)
     else:
         sentences += _at_most(params, declared)
-    sentences += clamping.foreseen(clamped(params, declared), declared, "totals and means")
+    sentences += clamping.expected(clamped(params, declared), declared, "totals and means")
     return (*sentences, "Work: one pass over the records for counts and one for each summed column.")
 
 

@@ -62,7 +62,7 @@ def fitted(
 
 
 def _margins(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[int]]) -> NDArray[Any]:
-    """The cells and all margins, row after row; bounds and epsilon are such that no sum overflows (tables.settled)."""
+    """The cells and all margins, row after row; bounds and epsilon are such that no sum overflows (tables.chosen)."""
     return np.concatenate(summed(cells, shape, kept))
 
 

@@ -10,7 +10,7 @@
 Every declared cell exists before a record is read. What is published is made from (2) and public facts alone
 (_figures), so margins and means cost nothing and reveal nothing more.
 
-Settings: tables.settings. Who spends what: tables.settled. Promise: tables.promises. Sources: named there.
+Settings: tables.settings. Who spends what: tables.chosen. Promise: tables.promises. Sources: named there.
 Limits: a mean of a cell whose noisy count is near 0 means little; its standard error says so.
 """
 
@@ -33,11 +33,11 @@ from penstock.mechanisms.table import settings
 from penstock.mechanisms.table._bounds import Limits, table_grid
 from penstock.mechanisms.table._chosen import (
     Entry,
+    chosen_facts,
     is_too_wide,
     limits_by_measure,
     noise_kind,
     settle,
-    settled_facts,
     touched,
     variances_by_measure,
 )
@@ -54,6 +54,7 @@ from penstock.mechanisms.table.settings import COUNT, Params, clamped, layout, m
 __all__ = [
     "Params",
     "cells_from_columns",
+    "chosen_facts",
     "count_cells",
     "faults",
     "layout",
@@ -61,7 +62,6 @@ __all__ = [
     "promise",
     "protect",
     "protect_cells",
-    "settled_facts",
     "spends",
     "takes_units",
 ]
@@ -149,8 +149,8 @@ def protect_cells(cells: Cells, declared: Declared, params: Params, randomness: 
         for name in measures(params)
     }
     released = {**drawn.codes(), **figures(totals, drawn, declared)}
-    facts = settled_facts(params, declared)
-    return Protected({name: released[name] for name in drawn.columns}, guarantee, settled=facts, hidden=hidden)
+    facts = chosen_facts(params, declared)
+    return Protected({name: released[name] for name in drawn.columns}, guarantee, chosen=facts, hidden=hidden)
 
 
 def _build(columns: Columns, declared: Declared, params: Params, limits: Mapping[str, Limits]) -> Cells:

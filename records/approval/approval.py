@@ -28,14 +28,15 @@ from penstock.records.approval.decision import (
     verify_decision,
 )
 from penstock.records.approval.rule import Rule, RuleRefused
-from penstock.records.approval.state import Decided, NotApproved, Standing, approval_record, standing
+from penstock.records.approval.state import ApprovalState, Decided, NotApproved, approval_record, approval_state
 from penstock.records.ledger.ledger import unacknowledged
-from penstock.records.log.log import Action, Log, Pen
+from penstock.records.log.log import Action, Log, LogWriter
 from penstock.records.people.names import is_name
 from penstock.records.people.trusted_keys import REGISTER, Person, people
 
 __all__ = [
     "ApprovalClosed",
+    "ApprovalState",
     "ContentChanged",
     "DeadlinePassed",
     "Decided",
@@ -50,11 +51,10 @@ __all__ = [
     "Rule",
     "RuleRefused",
     "SecondApproval",
-    "Standing",
     "WaitRefused",
     "approval_record",
+    "approval_state",
     "decide",
-    "standing",
     "wait",
 ]
 
@@ -142,7 +142,7 @@ def wait(
     actor: str,
     now: datetime,
     confidential: Mapping[str, str] | None = None,
-) -> Standing:
+) -> ApprovalState:
     """Ask for approval of this content. Asking again is silent; another content voids all earlier decisions.
 
     Asked again, the first rule and deadline stay, also after the approval was given or refused. confidential: keyed
@@ -156,8 +156,8 @@ def wait(
     if not started_by or not all(name.strip() for name in started_by):
         faults.append(Fault("started_by", "must name who started the run", "Pass their names."))
     WaitRefused.raise_for(faults)
-    with log.transaction() as pen:
-        if standing(pen, run, now).content != content:
+    with log.transaction() as writer:
+        if approval_state(writer, run, now).content != content:
             facts = {
                 "content": content,
                 "reviewers": rule.reviewers,
@@ -166,8 +166,8 @@ def wait(
                 "started_by": list(started_by),
                 **({"confidential": dict(confidential)} if confidential else {}),
             }
-            pen.append(Action.WAITING, run=run, actor=actor, facts=facts, occurred=now)
-        return standing(pen, run, now)
+            writer.append(Action.WAITING, run=run, actor=actor, facts=facts, occurred=now)
+        return approval_state(writer, run, now)
 
 
 def decide(
@@ -181,19 +181,19 @@ def decide(
     reason: str,
     actor: str,
     now: datetime,
-) -> Standing:
+) -> ApprovalState:
     """Put a reviewer's decision on record if it counts, else put on record that it was refused, and refuse."""
     refused: DecisionRefused | None = None
     place = run if _RUN.fullmatch(run) else REGISTER  # where nothing ever waits
-    with log.transaction() as pen:
-        pen.verify()  # or a withdrawal or a refusal that was taken out of the log would go unseen
-        stood = standing(pen, place, now)
+    with log.transaction() as writer:
+        writer.verify()  # or a withdrawal or a refusal that was taken out of the log would go unseen
+        stood = approval_state(writer, place, now)
         try:
-            person = _trusted(pen, reviewer)
+            person = _trusted(writer, reviewer)
             verify_decision(person.public_key, content=content, decision=decision, reason=reason, signature=signature)
             _require_open(stood, content=content, reviewer=reviewer)
             if decision == APPROVE:
-                _require_only_one(unacknowledged(pen, place, now))
+                _require_only_one(unacknowledged(writer, place, now))
         except DecisionRefused as refusal:
             refused = refusal
             action = Action.DECISION_REFUSED
@@ -213,15 +213,15 @@ def decide(
                 "signature": signature,
                 "reason": reason,
             }
-        pen.append(action, run=place, actor=actor, facts=facts, occurred=now)
-        stands = standing(pen, place, now)
+        writer.append(action, run=place, actor=actor, facts=facts, occurred=now)
+        stands = approval_state(writer, place, now)
     if refused is not None:
         raise refused
     return stands
 
 
-def _trusted(pen: Pen, reviewer: str) -> Person:
-    person = people(pen).get(reviewer)
+def _trusted(writer: LogWriter, reviewer: str) -> Person:
+    person = people(writer).get(reviewer)
     if person is None:
         raise ReviewerNotTrusted.at(
             "reviewer",
@@ -242,7 +242,7 @@ def _require_only_one(others: Sequence[str]) -> None:
         )
 
 
-def _require_open(stood: Standing, *, content: str, reviewer: str) -> None:
+def _require_open(stood: ApprovalState, *, content: str, reviewer: str) -> None:
     """2, 3 and 4."""
     if not stood.content:
         raise NothingWaits.at("run", rule="must wait for approval", remedy="Check the name of the run.")

@@ -26,9 +26,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.approval.decision import APPROVE, REFUSE, verify_decision
-from penstock.records.log.log import Action, Event, EventRefused, Log, Page
+from penstock.records.log.log import Action, Event, EventRefused, Log, LogReader
 
-__all__ = ["Decided", "NotApproved", "Standing", "State", "approval_record", "standing"]
+__all__ = ["ApprovalState", "Decided", "NotApproved", "State", "approval_record", "approval_state"]
 
 State = Literal["none", "waiting", "approved", "declined", "expired"]
 
@@ -57,7 +57,7 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ApprovalState:
     """Where an approval stands. `missing` is how many approvals it still needs; without any WAITING all is empty."""
 
     state: State
@@ -70,19 +70,19 @@ class Standing:
     started_by: tuple[str, ...] = ()
 
 
-def standing(log: Log | Page, run: str, now: datetime) -> Standing:
+def approval_state(log: Log | LogReader, run: str, now: datetime) -> ApprovalState:
     """Where the approval of `run` stands at the moment `now`."""
     if now.tzinfo is None:
         raise EventRefused.at("now", rule="must carry its time zone", remedy="Pass datetime.now(UTC).")
     events = log.events(run)
     starts = [index for index, event in enumerate(events) if event.action is Action.WAITING]
     if not starts:
-        return Standing("none")
+        return ApprovalState("none")
     waiting, later = events[starts[-1]].facts, events[starts[-1] + 1 :]
     decisions = tuple(_decided(event) for event in later if event.action in _WORDS)
     missing = max(0, waiting["reviewers"] - sum(each.decision == APPROVE for each in decisions))
     until = datetime.fromisoformat(waiting["until"])
-    return Standing(
+    return ApprovalState(
         state=_state(decisions, missing, until, _end(later), now.astimezone(UTC)),
         content=waiting["content"],
         until=until,
@@ -94,7 +94,7 @@ def standing(log: Log | Page, run: str, now: datetime) -> Standing:
     )
 
 
-def approval_record(approved: Standing) -> dict[str, Any]:
+def approval_record(approved: ApprovalState) -> dict[str, Any]:
     """What the manifest says of an approval, once every signature was checked again as its readers will."""
     if approved.state != "approved":
         raise NotApproved.at(

@@ -20,10 +20,10 @@ from sqlalchemy import Column, Integer, Table, Text, delete, insert, select
 
 from penstock.records.files.digest import NotCanonical, canonical, keyed
 from penstock.records.ledger.accounts import Book, Cost, LedgerAltered, read_book, source_subject
-from penstock.records.log.log import Action, Event, Page, Pen
+from penstock.records.log.log import Action, Event, LogReader, LogWriter
 from penstock.records.store.database import SCHEMA
 
-__all__ = ["Sheet", "WritingSheet"]
+__all__ = ["LedgerReader", "LedgerWriter"]
 
 _ENTRIES = Table(
     "ledger_entries",
@@ -39,16 +39,16 @@ _TAILS = Table(
 )
 
 
-class Sheet:
+class LedgerReader:
     """The ledger as one transaction sees it; its tails were checked against the head of the log."""
 
-    def __init__(self, page: Page) -> None:
-        self._page = page
+    def __init__(self, reader: LogReader) -> None:
+        self._reader = reader
         self._read: dict[int, Event] = {}
-        page.require_seen()
-        self.tails = {row.subject: row.seq for row in page.connection.execute(select(_TAILS))}
+        reader.require_seen()
+        self.tails = {row.subject: row.seq for row in reader.connection.execute(select(_TAILS))}
         try:
-            holds = page.head().ledger == _standing(page.key, self.tails)
+            holds = reader.head().ledger == _seal_of_tails(reader.key, self.tails)
         except NotCanonical:  # SQLite keeps any type in any column
             holds = False
         if not holds:
@@ -57,11 +57,11 @@ class Sheet:
     def events(self, subject: str) -> list[Event]:
         """The events of one subject; refused if any of them is missing or was altered."""
         query = select(_ENTRIES.c.seq).where(_ENTRIES.c.subject == subject).order_by(_ENTRIES.c.seq)
-        numbers = self._page.connection.execute(query).scalars().all()
+        numbers = self._reader.connection.execute(query).scalars().all()
         # Most events stand under two subjects, and checking one costs more than finding it.
         # SQLite keeps any type in any column; what is no number is no event.
         unread = [number for number in numbers if isinstance(number, int) and number not in self._read]
-        self._read.update({event.seq: event for event in self._page.numbered(unread)})
+        self._read.update({event.seq: event for event in self._reader.numbered(unread)})
         events = [self._read[number] for number in numbers if number in self._read]
         before = 0
         for event in events:
@@ -82,42 +82,42 @@ class Sheet:
 
     def costs_of(self, run: str) -> tuple[Cost, ...]:
         """What one run was charged, read under its sources: there an event that was taken out is noticed."""
-        named = {subject for event in self._page.events(run) for subject in event.facts.get("subjects", {})}
+        named = {subject for event in self._reader.events(run) for subject in event.facts.get("subjects", {})}
         sources = [subject for subject in named if subject.startswith(source_subject(""))]
         found = {event.seq: event for subject in sources for event in self.events(subject) if event.run == run}
         return read_book(found[seq] for seq in sorted(found)).costs
 
     def histories(self) -> dict[str, list[Event]]:
         """The events of every subject; refused if the tables know a subject that the ledger does not."""
-        if set(self._page.connection.execute(select(_ENTRIES.c.subject).distinct()).scalars()) - set(self.tails):
+        if set(self._reader.connection.execute(select(_ENTRIES.c.subject).distinct()).scalars()) - set(self.tails):
             raise LedgerAltered.where("ledger_entries", "must hold only data sets of the ledger")
         return {subject: self.events(subject) for subject in self.tails}
 
 
-class WritingSheet(Sheet):
+class LedgerWriter(LedgerReader):
     """A sheet that can be written on."""
 
-    def __init__(self, pen: Pen, *, actor: str, now: datetime) -> None:
-        super().__init__(pen)
-        self._pen, self._actor, self._now = pen, actor, now
+    def __init__(self, writer: LogWriter, *, actor: str, now: datetime) -> None:
+        super().__init__(writer)
+        self._writer, self._actor, self._now = writer, actor, now
 
     def write(self, action: Action, *, run: str, facts: Mapping[str, Any], subjects: Iterable[str]) -> Event:
         """Append a ledger event under its subjects."""
         linked = {subject: self.tails.get(subject, 0) for subject in subjects}
 
-        def standing(seq: int) -> str:
+        def tails_at(seq: int) -> str:
             self.tails.update(dict.fromkeys(linked, seq))
-            return _standing(self._pen.key, self.tails)
+            return _seal_of_tails(self._writer.key, self.tails)
 
-        event = self._pen.append(
+        event = self._writer.append(
             action,
             run=run,
             actor=self._actor,
             facts={**facts, "subjects": linked},
             occurred=self._now,
-            ledger=standing,
+            ledger=tails_at,
         )
-        connection = self._pen.connection
+        connection = self._writer.connection
         connection.execute(delete(_TAILS).where(_TAILS.c.subject.in_(list(linked))))
         rows = [{"subject": subject, "seq": event.seq} for subject in linked]
         connection.execute(insert(_TAILS), rows)
@@ -125,6 +125,6 @@ class WritingSheet(Sheet):
         return event
 
 
-def _standing(key: bytes, tails: Mapping[str, int]) -> str:
+def _seal_of_tails(key: bytes, tails: Mapping[str, int]) -> str:
     """(2); empty while nothing is in the ledger."""
     return keyed(key, "ledger", canonical(dict(tails))) if tails else ""

@@ -14,12 +14,12 @@ from typing import Literal
 
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, Refusal
-from penstock.records.approval.state import standing
-from penstock.records.ledger._transactions import Sheet, WritingSheet
+from penstock.records.approval.state import approval_state
+from penstock.records.ledger._transactions import LedgerReader, LedgerWriter
 from penstock.records.ledger.accounts import Book, Claim, Cost, LedgerAltered, dataset_subject, source_subject
 from penstock.records.ledger.countable import ClaimRefused, require_countable
 from penstock.records.ledger.limits import limit_faults
-from penstock.records.log.log import Action, Log, Page
+from penstock.records.log.log import Action, Log, LogReader
 from penstock.records.people.trusted_keys import REGISTER
 
 __all__ = [
@@ -110,8 +110,8 @@ class Ledger:
         reserves anew: what was drawn is spent.
         """
         require_countable(claim)
-        with self._log.transaction() as pen:
-            sheet = WritingSheet(pen, actor=actor, now=now)
+        with self._log.transaction() as writer:
+            sheet = LedgerWriter(writer, actor=actor, now=now)
             mine = sheet.costs_of(run)
             waiting = next((cost for cost in mine if cost.state == "reserved"), None)
             if waiting is not None and waiting.claim == claim:
@@ -121,7 +121,7 @@ class Ledger:
                 sheet.write(Action.RETURNED, run=run, facts=facts, subjects=waiting.claim.subjects)
             related, records = _related(sheet, claim)
             _require_one_dataset(claim, [cost for cost in related if not records.isdisjoint(cost.claim.known_by)])
-            _require_acknowledged(claim, _not_acknowledged(pen, run, claim, related, records, now))
+            _require_acknowledged(claim, _not_acknowledged(writer, run, claim, related, records, now))
             attempt = 1 + max((cost.attempt for cost in mine), default=0)
             cost = Cost(
                 run=run, attempt=attempt, claim=claim, state="reserved", occurred=now.astimezone(UTC).isoformat()
@@ -137,8 +137,8 @@ class Ledger:
 
     def spend(self, run: str, *, actor: str, now: datetime, draws: bool = True) -> None:
         """Say that the draw begins, or that what another run drew comes out; from here on nothing is given back."""
-        with self._log.transaction() as pen:
-            sheet = WritingSheet(pen, actor=actor, now=now)
+        with self._log.transaction() as writer:
+            sheet = LedgerWriter(writer, actor=actor, now=now)
             reserved = [cost for cost in sheet.costs_of(run) if cost.state == "reserved"]
             # A repeat costs nothing, so nothing may be drawn for it.
             if not reserved or (draws and reserved[-1].claim.repeats is not None):
@@ -150,8 +150,8 @@ class Ledger:
 
     def settle(self, run: str, outcome: Literal["published", "refused"], *, actor: str, now: datetime) -> None:
         """Say how the run ended. What was drawn stays spent; a reservation without a draw is given back."""
-        with self._log.transaction() as pen:
-            sheet = WritingSheet(pen, actor=actor, now=now)
+        with self._log.transaction() as writer:
+            sheet = LedgerWriter(writer, actor=actor, now=now)
             costs = sheet.costs_of(run)
             drawn = [cost for cost in costs if cost.state == "spent"]
             for cost in costs:
@@ -166,8 +166,8 @@ class Ledger:
     def overlapping(self, claim: Claim, *, run: str) -> tuple[Cost, ...]:
         """Other releases of the same data set or records, out or under way, that share a column with this one, where
         one of the two is a table. The table that this one repeats is no other."""
-        with self._log.page() as page:
-            related, records = _related(Sheet(page), claim)
+        with self._log.reader() as reader:
+            related, records = _related(LedgerReader(reader), claim)
         return tuple(
             cost
             for cost in related
@@ -186,15 +186,15 @@ class Ledger:
 
     def book(self, dataset: str) -> Book:
         """Accounts and costs of one data set."""
-        with self._log.page() as page:
-            return Sheet(page).book(dataset_subject(dataset))
+        with self._log.reader() as reader:
+            return LedgerReader(reader).book(dataset_subject(dataset))
 
     def books(self) -> dict[str, Book]:
         """Every data set by name, and under "" what was released without one."""
         named, unnamed = dataset_subject(""), dict[tuple[str, int], Cost]()
         found: dict[str, Book] = {}
-        with self._log.page() as page:
-            sheet = Sheet(page)
+        with self._log.reader() as reader:
+            sheet = LedgerReader(reader)
             for subject in sorted(sheet.tails):
                 book = sheet.book(subject)
                 if subject.startswith(named):
@@ -204,31 +204,31 @@ class Ledger:
         costs = tuple(sorted(unnamed.values(), key=lambda cost: cost.occurred))
         return {**found, "": Book({}, costs)} if costs else found
 
-    def verify(self, page: Page | None = None) -> int:
+    def verify(self, reader: LogReader | None = None) -> int:
         """Check every event of the ledger, its signatures, and that no limit is exceeded; return how many events."""
-        if page is None:
-            with self._log.page() as page:
-                return self.verify(page)
-        histories, register = Sheet(page).histories(), page.events(REGISTER)
+        if reader is None:
+            with self._log.reader() as reader:
+                return self.verify(reader)
+        histories, register = LedgerReader(reader).histories(), reader.events(REGISTER)
         faults = [fault for events in histories.values() for fault in limit_faults(events, register)]
         LedgerAltered.raise_for(dict.fromkeys(faults))
         return len({event.seq for events in histories.values() for event in events})
 
 
-def unacknowledged(page: Page, run: str, now: datetime) -> list[str]:
+def unacknowledged(reader: LogReader, run: str, now: datetime) -> list[str]:
     """Which other releases of the same records are out, or may be, and are not acknowledged by what this run drew.
 
     A release that only waits is not among them, so several may wait; whoever approves one asks this, and the approval
     of the next is refused.
     """
-    sheet = Sheet(page)
+    sheet = LedgerReader(reader)
     missing = set[str]()
     for claim in [cost.claim for cost in sheet.costs_of(run) if cost.blocks]:
-        missing.update(_not_acknowledged(page, run, claim, *_related(sheet, claim), now))
+        missing.update(_not_acknowledged(reader, run, claim, *_related(sheet, claim), now))
     return sorted(missing)
 
 
-def _related(sheet: Sheet, claim: Claim) -> tuple[list[Cost], frozenset[str]]:
+def _related(sheet: LedgerReader, claim: Claim) -> tuple[list[Cost], frozenset[str]]:
     """What was charged to the data set of a claim or for its records, and by what those records are known.
 
     A release of the same content with other columns knows the records by other values, and leads further.
@@ -262,7 +262,7 @@ def _require_one_dataset(claim: Claim, of_its_records: Iterable[Cost]) -> None:
 
 
 def _not_acknowledged(
-    page: Page, run: str, claim: Claim, related: Iterable[Cost], records: frozenset[str], now: datetime
+    reader: LogReader, run: str, claim: Claim, related: Iterable[Cost], records: frozenset[str], now: datetime
 ) -> list[str]:
     """Every other release out or under way that no theorem covers together with this one, and that it does not
     acknowledge; once for each table: a repeat shows what the run that drew it shows, so neither needs the other, and
@@ -277,7 +277,7 @@ def _not_acknowledged(
             and not (other.drawn_by == run and other.claim.source == claim.source)
             and not {claim.model, other.claim.model} <= ADDS_UP
             and not _are_apart(claim, other.claim, records)
-            and not (other.state == "spent" and standing(page, other.run, now).state in _HELD_BACK)
+            and not (other.state == "spent" and approval_state(reader, other.run, now).state in _HELD_BACK)
         }
     )
 

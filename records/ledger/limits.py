@@ -24,9 +24,9 @@ from penstock.mechanisms.composition import Charge
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.decision import reason_faults
 from penstock.records.files.digest import canonical
-from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Account, dataset_subject, read_book
-from penstock.records.log.log import Action, Event, Log, Pen
+from penstock.records.log.log import Action, Event, Log, LogWriter
 from penstock.records.people.trusted_keys import REGISTER, people, with_keys
 from penstock.records.signing.envelope import opened, sealed
 from penstock.records.signing.signing import SignatureWrong, key_id
@@ -73,9 +73,9 @@ class Officer:
 def open_account(log: Log, account: Account, officer: Officer, *, actor: str, now: datetime) -> None:
     """Open an account; earlier dp releases count in it at once."""
     AccountRefused.raise_for([*_account_faults(account), *reason_faults(officer.reason, needed=True)])
-    with log.transaction() as pen:
-        pen.verify()  # or a withdrawal that was taken out of the log would go unseen
-        sheet = WritingSheet(pen, actor=actor, now=now)
+    with log.transaction() as writer:
+        writer.verify()  # or a withdrawal that was taken out of the log would go unseen
+        sheet = LedgerWriter(writer, actor=actor, now=now)
         book = sheet.book(dataset_subject(account.dataset))
         if account.model in book.accounts:
             raise _refused("model", "must not have an account already", account.model, "Raise its limit instead.")
@@ -86,7 +86,7 @@ def open_account(log: Log, account: Account, officer: Officer, *, actor: str, no
                 str(account.limit),
                 "Open it with more.",
             )
-        _write(sheet, pen, Action.BUDGET_OPENED, account, officer)
+        _write(sheet, writer, Action.BUDGET_OPENED, account, officer)
 
 
 def raise_limit(
@@ -94,9 +94,9 @@ def raise_limit(
 ) -> Account:
     """Raise the limit of an account; return it as it is then."""
     AccountRefused.raise_for(reason_faults(officer.reason, needed=True))
-    with log.transaction() as pen:
-        pen.verify()
-        sheet = WritingSheet(pen, actor=actor, now=now)
+    with log.transaction() as writer:
+        writer.verify()
+        sheet = LedgerWriter(writer, actor=actor, now=now)
         accounts = {str(found.model): found for found in sheet.book(dataset_subject(dataset)).accounts.values()}
         account = accounts.get(model)
         if account is None:
@@ -106,7 +106,7 @@ def raise_limit(
                 "epsilon", f"must be above {account.limit}", str(limit), "Give a higher limit; it is only ever raised."
             )
         raised = replace(account, limit=limit)
-        _write(sheet, pen, Action.BUDGET_RAISED, raised, officer)
+        _write(sheet, writer, Action.BUDGET_RAISED, raised, officer)
     return raised
 
 
@@ -131,7 +131,7 @@ def limit_faults(history: Sequence[Event], register: Iterable[Event]) -> Iterato
             yield Fault(f"{account.model} account of {account.dataset}", rule, remedy)
 
 
-def _write(sheet: WritingSheet, pen: Pen, action: Action, account: Account, officer: Officer) -> None:
+def _write(sheet: LedgerWriter, writer: LogWriter, action: Action, account: Account, officer: Officer) -> None:
     facts = {
         "model": account.model,
         "limit": str(account.limit),
@@ -139,14 +139,14 @@ def _write(sheet: WritingSheet, pen: Pen, action: Action, account: Account, offi
         "unit": account.unit,
         "partition": account.partition,
     }
-    write_signed(sheet, pen, action, account.dataset, facts, officer)
+    write_signed(sheet, writer, action, account.dataset, facts, officer)
 
 
 def write_signed(
-    sheet: WritingSheet, pen: Pen, action: Action, dataset: str, setting: Mapping[str, Any], officer: Officer
+    sheet: LedgerWriter, writer: LogWriter, action: Action, dataset: str, setting: Mapping[str, Any], officer: Officer
 ) -> None:
     """Append what the officer sets for a data set, signed; refused if the key is not the one trusted now."""
-    person = people(pen).get(officer.name)
+    person = people(writer).get(officer.name)
     public_key = officer.key.public_key()
     if person is None or person.key_id != key_id(public_key):
         raise OfficerNotTrusted.at(

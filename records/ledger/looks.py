@@ -28,10 +28,10 @@ from fractions import Fraction
 
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.approval.decision import reason_faults
-from penstock.records.ledger._transactions import Sheet, WritingSheet
+from penstock.records.ledger._transactions import LedgerReader, LedgerWriter
 from penstock.records.ledger.accounts import dataset_subject, source_subject
 from penstock.records.ledger.limits import AccountRefused, Officer, write_signed
-from penstock.records.log.log import Action, Event, Log, Page
+from penstock.records.log.log import Action, Event, Log, LogReader
 
 __all__ = ["ALLOWED", "Looks", "LooksExhausted", "allow_looks", "look", "looks", "looks_of"]
 
@@ -79,12 +79,12 @@ def look(
     digests of all that the data are declared to be.
     """
     subjects = _subjects(dataset, source, known_by)
-    with log.transaction() as pen:
-        sheet = WritingSheet(pen, actor=actor, now=now)
+    with log.transaction() as writer:
+        sheet = LedgerWriter(writer, actor=actor, now=now)
         before = _events(sheet, subjects)
         if any(e.action is Action.LOOKED and e.run == run and e.facts["source"] == source for e in before):
             return  # it was killed since, and goes on
-        found = _counted(sheet, pen, before, dataset, run)
+        found = _counted(sheet, writer, before, dataset, run)
         if len(found.runs) >= found.allowed:
             raise LooksExhausted.at(
                 "budget.dataset",
@@ -104,16 +104,16 @@ def looks(log: Log, *, dataset: str | None, source: str, known_by: Iterable[str]
 
     but: a run that is left out, the one that asks.
     """
-    with log.page() as page:
-        sheet = Sheet(page)
-        return _counted(sheet, page, _events(sheet, _subjects(dataset, source, known_by)), dataset, but)
+    with log.reader() as reader:
+        sheet = LedgerReader(reader)
+        return _counted(sheet, reader, _events(sheet, _subjects(dataset, source, known_by)), dataset, but)
 
 
 def looks_of(log: Log, dataset: str) -> Looks:
     """What counts for a data set, whatever files its runs read."""
-    with log.page() as page:
-        sheet = Sheet(page)
-        return _counted(sheet, page, sheet.events(dataset_subject(dataset)), dataset, None)
+    with log.reader() as reader:
+        sheet = LedgerReader(reader)
+        return _counted(sheet, reader, sheet.events(dataset_subject(dataset)), dataset, None)
 
 
 def allow_looks(log: Log, dataset: str, most: int, officer: Officer, *, actor: str, now: datetime) -> None:
@@ -125,10 +125,10 @@ def allow_looks(log: Log, dataset: str, most: int, officer: Officer, *, actor: s
         raise AccountRefused.at(
             "most", rule="must be at least 1", got=most, remedy="Allow at least one look, or withdraw keys."
         )
-    with log.transaction() as pen:
-        pen.verify()  # or a withdrawal that was taken out of the log would go unseen
-        sheet = WritingSheet(pen, actor=actor, now=now)
-        write_signed(sheet, pen, Action.LOOKS_LIMITED, dataset, {"looks": most}, officer)
+    with log.transaction() as writer:
+        writer.verify()  # or a withdrawal that was taken out of the log would go unseen
+        sheet = LedgerWriter(writer, actor=actor, now=now)
+        write_signed(sheet, writer, Action.LOOKS_LIMITED, dataset, {"looks": most}, officer)
 
 
 def _subjects(dataset: str | None, source: str, known_by: Iterable[str]) -> tuple[str, ...]:
@@ -136,12 +136,14 @@ def _subjects(dataset: str | None, source: str, known_by: Iterable[str]) -> tupl
     return tuple(dict.fromkeys((*named, source_subject(source), *known_by)))
 
 
-def _events(sheet: Sheet, subjects: Iterable[str]) -> list[Event]:
+def _events(sheet: LedgerReader, subjects: Iterable[str]) -> list[Event]:
     found = {event.seq: event for subject in subjects for event in sheet.events(subject)}
     return [found[seq] for seq in sorted(found)]
 
 
-def _counted(sheet: Sheet, page: Page, events: list[Event], dataset: str | None, but: str | None) -> Looks:
+def _counted(
+    sheet: LedgerReader, reader: LogReader, events: list[Event], dataset: str | None, but: str | None
+) -> Looks:
     """(2) and the limit of (3), from the events of all subjects of a run."""
     looked: dict[str, None] = {}
     names = {dataset}
@@ -169,7 +171,7 @@ def _counted(sheet: Sheet, page: Page, events: list[Event], dataset: str | None,
             if place not in repeats:
                 (paid if place in costs else bounded).add(event.run)
     bounded |= paid - anew
-    left = [run for run in looked if run not in bounded and not _gave_receipt(page, run)]
+    left = [run for run in looked if run not in bounded and not _gave_receipt(reader, run)]
     known = sorted(name for name in names if name is not None)
     return Looks(
         tuple(left),
@@ -178,11 +180,11 @@ def _counted(sheet: Sheet, page: Page, events: list[Event], dataset: str | None,
     )
 
 
-def _limit(sheet: Sheet, dataset: str) -> int:
+def _limit(sheet: LedgerReader, dataset: str) -> int:
     set_to = [e.facts["looks"] for e in sheet.events(dataset_subject(dataset)) if e.action is Action.LOOKS_LIMITED]
     return int(set_to[-1]) if set_to else ALLOWED
 
 
-def _gave_receipt(page: Page, run: str) -> bool:
+def _gave_receipt(reader: LogReader, run: str) -> bool:
     """The same spec was published from the same source before, so it passed every check that it passed again."""
-    return any(event.action is Action.FOUND_PUBLISHED for event in page.events(run))
+    return any(event.action is Action.FOUND_PUBLISHED for event in reader.events(run))

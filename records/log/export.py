@@ -39,9 +39,9 @@ class ExportAltered(Refusal):
 
 def write_export(log: Log, stream: BinaryIO) -> int:
     """Write all events and the signed last line; return how many events. Refused if the log is not sound."""
-    with log.page() as page:
-        head = page.verify().head  # or the signature would make a log whole that was cut short
-        events = page.events()
+    with log.reader() as reader:
+        head = reader.verify().head  # or the signature would make a log whole that was cut short
+        events = reader.events()
     whole = hashlib.sha256()
     for event in events:
         line = canonical({name: getattr(event, name) for name in Entry._fields}) + b"\n"

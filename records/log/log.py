@@ -37,8 +37,8 @@ __all__ = [
     "Log",
     "LogAltered",
     "LogAppendFailed",
-    "Page",
-    "Pen",
+    "LogReader",
+    "LogWriter",
     "Verified",
     "first_rows",
 ]
@@ -145,16 +145,16 @@ class Log:
         self._known = Known()
 
     @contextmanager
-    def transaction(self) -> Iterator[Pen]:
+    def transaction(self) -> Iterator[LogWriter]:
         """Read and append alone among all writers of all processes; on leaving all of it is on disk, or none."""
         try:
             with writing(self._engine) as connection:
                 # Read when nobody else writes any more, so that nothing can have been added to it.
                 seen = self._seen()
-                pen = Pen(connection, self._key, self._known, self._signing_key, self._code, seen)
-                yield pen
-                if pen.noted is not None and seen:
-                    pen.require_seen()  # else what was seen would be forgotten for an event of another log
+                writer = LogWriter(connection, self._key, self._known, self._signing_key, self._code, seen)
+                yield writer
+                if writer.noted is not None and seen:
+                    writer.require_seen()  # else what was seen would be forgotten for an event of another log
         except SQLAlchemyError:
             # The database's message can quote the facts, so it is left out.
             raise LogAppendFailed.at(
@@ -162,40 +162,40 @@ class Log:
                 rule="must hold every step before the next one begins",
                 remedy="Check the database, its permissions and the free space; then run again, it resumes.",
             ) from None
-        if pen.noted is not None and self._memory is not None:
-            self._memory.note(pen.noted, seen)  # after the commit: what is noted is in the log for certain
+        if writer.noted is not None and self._memory is not None:
+            self._memory.note(writer.noted, seen)  # after the commit: what is noted is in the log for certain
 
     @contextmanager
-    def page(self) -> Iterator[Page]:
+    def reader(self) -> Iterator[LogReader]:
         """Read, while others may write."""
         seen = self._seen()  # before the snapshot: what is written down later is not in it
         with reading(self._engine) as connection:
-            yield Page(connection, self._key, self._known, self._signing_key.public_key(), seen)
+            yield LogReader(connection, self._key, self._known, self._signing_key.public_key(), seen)
 
     def append(self, action: Action, *, run: str, actor: str, facts: Mapping[str, Any], occurred: datetime) -> Event:
         """Write one event. When this returns, the event is on disk."""
-        with self.transaction() as pen:
-            return pen.append(action, run=run, actor=actor, facts=facts, occurred=occurred)
+        with self.transaction() as writer:
+            return writer.append(action, run=run, actor=actor, facts=facts, occurred=occurred)
 
     def events(self, run: str | None = None, only: Collection[Action] | None = None) -> list[Event]:
         """All events, or those of one run, or those with one of some actions; in order, each as it was written."""
-        with self.page() as page:
-            return page.events(run, only)
+        with self.reader() as reader:
+            return reader.events(run, only)
 
     def head(self) -> Head:
         """Where the log stands; public manifests carry it, so that a later rewrite can be noticed."""
-        with self.page() as page:
-            return page.head()
+        with self.reader() as reader:
+            return reader.head()
 
     def require_seen(self) -> None:
         """Refuse a log that does not hold every event that its home has seen."""
-        with self.page() as page:
-            page.require_seen()
+        with self.reader() as reader:
+            reader.require_seen()
 
     def verify(self) -> Verified:
         """Check every event and the head; raise LogAltered with all that is wrong."""
-        with self.page() as page:
-            return page.verify()
+        with self.reader() as reader:
+            return reader.verify()
 
     def sealed(self, payload: bytes, kind: str) -> dict[str, Any]:
         """What is said of this log to others, signed with its signing key."""
@@ -205,7 +205,7 @@ class Log:
         return frozenset() if self._memory is None else self._memory.sightings()
 
 
-class Page:
+class LogReader:
     """The log as one transaction sees it; every event it gives out was checked, and none is left out (scan.py).
 
     seen: what the home remembers of it, read when nothing of that could be missing in this transaction.
@@ -235,7 +235,7 @@ class Page:
     def verify(self) -> Verified:
         """Check every event, the head and every checkpoint; raise LogAltered with all that is wrong.
 
-        Whatever is asked of this page afterwards is answered from what was checked.
+        Whatever is asked of this reader afterwards is answered from what was checked.
         """
         entries, faults = scan(self.connection, self.key)
         signed = log_rows.checkpoints(self.connection)
@@ -302,8 +302,8 @@ class Page:
         self._whole = entries
 
 
-class Pen(Page):
-    """A page that can be written on: alone among all writers of all processes."""
+class LogWriter(LogReader):
+    """A reader that can also append: alone among all writers of all processes."""
 
     def __init__(
         self,

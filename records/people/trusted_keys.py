@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.approval.decision import reason_faults
-from penstock.records.log.log import Action, Event, Log, Page
+from penstock.records.log.log import Action, Event, Log, LogReader
 from penstock.records.people.names import is_name
 from penstock.records.signing.curve import is_sound_key
 from penstock.records.signing.signing import key_id
@@ -102,9 +102,9 @@ def trust(log: Log, name: str, public_key: Ed25519PublicKey, *, actor: str, reas
             got=identity,
             remedy="Make a key pair: penstock keys new FILE",
         )
-    with log.transaction() as pen:
-        pen.verify()  # or a key that was trusted before could be hidden
-        events = pen.events(REGISTER)
+    with log.transaction() as writer:
+        writer.verify()  # or a key that was trusted before could be hidden
+        events = writer.events(REGISTER)
         if name.casefold() in {known.casefold() for known in _folded(events)}:
             raise NameTaken.at(
                 "name", rule="must have no trusted key", got=name, remedy="Withdraw the key that it has first."
@@ -122,7 +122,7 @@ def trust(log: Log, name: str, public_key: Ed25519PublicKey, *, actor: str, reas
             "public_key": public_key.public_bytes_raw().hex(),
             "reason": reason,
         }
-        event = pen.append(Action.KEY_TRUSTED, run=REGISTER, actor=actor, facts=facts, occurred=now)
+        event = writer.append(Action.KEY_TRUSTED, run=REGISTER, actor=actor, facts=facts, occurred=now)
     return _person(event)
 
 
@@ -130,17 +130,17 @@ def withdraw(log: Log, name: str, *, actor: str, reason: str, now: datetime) -> 
     """Put on record that the key of `name` signs no further decision. Those on record still count."""
     _require_name(name)
     PersonRefused.raise_for(reason_faults(reason, needed=True))
-    with log.transaction() as pen:
-        person = people(pen).get(name)
+    with log.transaction() as writer:
+        person = people(writer).get(name)
         if person is None:
             raise PersonUnknown.at(
                 "name", rule="must have a trusted key", got=name, remedy="Write it as it was trusted."
             )
         facts = {"name": name, "key_id": person.key_id, "reason": reason}
-        pen.append(Action.KEY_WITHDRAWN, run=REGISTER, actor=actor, facts=facts, occurred=now)
+        writer.append(Action.KEY_WITHDRAWN, run=REGISTER, actor=actor, facts=facts, occurred=now)
 
 
-def people(log: Log | Page) -> dict[str, Person]:
+def people(log: Log | LogReader) -> dict[str, Person]:
     """Everyone who has a trusted key now, by name."""
     return _folded(log.events(REGISTER, (Action.KEY_TRUSTED, Action.KEY_WITHDRAWN)))
 

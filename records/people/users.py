@@ -29,7 +29,7 @@ from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.decision import reason_faults
 from penstock.records.home import Home, login
 from penstock.records.ledger.lock import take_turn
-from penstock.records.log.log import Action, Event, Log, Page, Pen
+from penstock.records.log.log import Action, Event, Log, LogReader, LogWriter
 from penstock.records.people._secrets import (
     SecretAltered,
     digest_of,
@@ -145,8 +145,8 @@ def add_user(
     given = frozenset(roles)
     UserRefused.raise_for([*_name_faults(name), *_role_faults(given), *reason_faults(reason, needed=True)])
     secret, text = _made(is_program)
-    with _changed(records_log, home) as (pen, settle):
-        known = _found(users(pen), name)
+    with _changed(records_log, home) as (writer, settle):
+        known = _found(users(writer), name)
         if known is not None:
             raise UserTaken.at(
                 "name",
@@ -154,7 +154,7 @@ def add_user(
                 got=name,
                 remedy="Choose another name; `penstock users renew` gives this user a new password or token.",
             )
-        _add(pen, home, name, given, text, is_program=is_program, actor=actor, reason=reason, now=now)
+        _add(writer, home, name, given, text, is_program=is_program, actor=actor, reason=reason, now=now)
         settle(lambda: keep_secret(home, name))
     return secret
 
@@ -162,10 +162,10 @@ def add_user(
 def remove_user(log: Log, home: Home, name: str, *, actor: str, reason: str, now: datetime) -> None:
     """Put on record that nobody signs in under this name any more."""
     UserRefused.raise_for([*_name_faults(name), *reason_faults(reason, needed=True)])
-    with _changed(log, home) as (pen, settle):
-        user = _required(pen, name)
+    with _changed(log, home) as (writer, settle):
+        user = _required(writer, name)
         facts = {"name": user.name, "reason": reason}
-        pen.append(Action.USER_REMOVED, run=REGISTER, actor=actor, facts=facts, occurred=now)
+        writer.append(Action.USER_REMOVED, run=REGISTER, actor=actor, facts=facts, occurred=now)
         settle(lambda: _forget(home, user.name, forget_secret))
 
 
@@ -179,12 +179,12 @@ def change_password(log: Log, home: Home, name: str, old: str, new: str, *, now:
     if not is_password(home, known, old):
         raise _wrong()
     text = password_text(new, once=False)
-    with _changed(log, home) as (pen, settle):
-        user = _found(users(pen), name)
+    with _changed(log, home) as (writer, settle):
+        user = _found(users(writer), name)
         if user is None or user.digest != known.digest:  # removed or renewed while the old password was checked
             raise _wrong()
         facts = {"name": user.name, "secret": digest_of(text)}
-        _replace(pen, home, user, text, facts, actor=user.name, now=now)
+        _replace(writer, home, user, text, facts, actor=user.name, now=now)
         settle(lambda: _forget(home, user.name, keep_secret))
 
 
@@ -193,12 +193,12 @@ def renew_password(log: Log, home: Home, name: str, *, actor: str, reason: str, 
     UserRefused.raise_for([*_name_faults(name), *reason_faults(reason, needed=True)])
     is_program = _required(log, name).is_program
     secret, text = _made(is_program)
-    with _changed(log, home) as (pen, settle):
-        user = _required(pen, name)
+    with _changed(log, home) as (writer, settle):
+        user = _required(writer, name)
         if user.is_program != is_program:
             secret, text = _made(user.is_program)  # removed and added as the other kind meanwhile
         facts = {"name": user.name, "secret": digest_of(text), "reason": reason}
-        _replace(pen, home, user, text, facts, actor=actor, now=now)
+        _replace(writer, home, user, text, facts, actor=actor, now=now)
         settle(lambda: _forget(home, user.name, keep_secret))
     return secret
 
@@ -208,17 +208,17 @@ def first_officer(log: Log, home: Home, *, now: datetime) -> Path | None:
     if users(log):
         return None
     secret, text = _made(is_program=False)
-    with _changed(log, home) as (pen, settle):
-        if users(pen):
+    with _changed(log, home) as (writer, settle):
+        if users(writer):
             return None
         path = write_first_password(home, secret)
         roles, reason = frozenset({Role.OFFICER}), "the first officer of this home"
-        _add(pen, home, FIRST_OFFICER, roles, text, is_program=False, actor=login(), reason=reason, now=now)
+        _add(writer, home, FIRST_OFFICER, roles, text, is_program=False, actor=login(), reason=reason, now=now)
         settle(lambda: keep_secret(home, FIRST_OFFICER))
     return path
 
 
-def users(log: Log | Page) -> dict[str, User]:
+def users(log: Log | LogReader) -> dict[str, User]:
     """Everyone who may sign in now, by name as it was added."""
     found: dict[str, User] = {}
     for event in log.events(REGISTER, _CHANGES):  # not what users did since, which is much more
@@ -232,7 +232,7 @@ def users(log: Log | Page) -> dict[str, User]:
     return found
 
 
-def find_user(log: Log | Page, name: str) -> User | None:
+def find_user(log: Log | LogReader, name: str) -> User | None:
     """The user of this name, in whatever case it is written."""
     return _found(users(log), name)
 
@@ -260,19 +260,19 @@ def users_turn(home: Home) -> Iterator[None]:
 
 
 @contextmanager
-def _changed(log: Log, home: Home) -> Iterator[tuple[Pen, Callable[[Callable[[], None]], None]]]:
+def _changed(log: Log, home: Home) -> Iterator[tuple[LogWriter, Callable[[Callable[[], None]], None]]]:
     """A turn and, in it, a transaction on a log that was checked; and what takes the work to do after its commit."""
     after: list[Callable[[], None]] = []
     with users_turn(home):
-        with log.transaction() as pen:
-            pen.verify()  # or a removal could be hidden
-            yield pen, after.append
+        with log.transaction() as writer:
+            writer.verify()  # or a removal could be hidden
+            yield writer, after.append
         for work in after:
             work()
 
 
 def _add(
-    pen: Pen,
+    writer: LogWriter,
     home: Home,
     name: str,
     roles: frozenset[Role],
@@ -291,14 +291,14 @@ def _add(
         "reason": reason,
         "secret": digest_of(text),
     }
-    pen.append(Action.USER_ADDED, run=REGISTER, actor=actor, facts=facts, occurred=now)
+    writer.append(Action.USER_ADDED, run=REGISTER, actor=actor, facts=facts, occurred=now)
 
 
 def _replace(
-    pen: Pen, home: Home, user: User, text: bytes, facts: dict[str, str], *, actor: str, now: datetime
+    writer: LogWriter, home: Home, user: User, text: bytes, facts: dict[str, str], *, actor: str, now: datetime
 ) -> None:
     prepare_secret(home, user.name, text, counts=user.digest)
-    pen.append(Action.USER_SECRET_CHANGED, run=REGISTER, actor=actor, facts=facts, occurred=now)
+    writer.append(Action.USER_SECRET_CHANGED, run=REGISTER, actor=actor, facts=facts, occurred=now)
 
 
 def _forget(home: Home, name: str, settle: Callable[[Home, str], None]) -> None:
@@ -329,7 +329,7 @@ def _found(known: dict[str, User], name: str) -> User | None:
     return next((user for user in known.values() if user.name.casefold() == name.casefold()), None)
 
 
-def _required(log: Log | Page, name: str) -> User:
+def _required(log: Log | LogReader, name: str) -> User:
     user = find_user(log, name)
     if user is None:
         raise UserUnknown.at(

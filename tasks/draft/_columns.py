@@ -16,30 +16,33 @@ import pyarrow.dataset as ds
 import yaml
 
 from penstock.tasks.draft._values import frequent_values, has_missing
-from penstock.tasks.importers.imported_column import Told
+from penstock.tasks.importers.imported_column import ImportedColumn
 
 __all__ = ["column_line", "comment", "quoted"]
 
 
-def column_line(dataset: ds.Dataset, field: pa.Field, told: Told) -> str:
+def column_line(dataset: ds.Dataset, field: pa.Field, imported: ImportedColumn) -> str:
     """The line of the column, as it is stored; a comment if it cannot be released."""
     name, stored = quoted(field.name), field.type
     value = stored.value_type if pa.types.is_dictionary(stored) else stored
     whole, broken = pa.types.is_integer(value), pa.types.is_floating(value) or pa.types.is_decimal(value)
     text = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
-    if told.left_out:
-        return f"    {comment(f'{name}: left out ({_joined(told.remarks)})')}"
+    if imported.left_out:
+        return f"    {comment(f'{name}: left out ({_joined(imported.remarks)})')}"
     if not (whole or broken or text):
         return f"    {comment(f'{name}: stored as {stored}, which a release cannot hold; convert it first')}"
-    if told.role in ("identifier", "weight"):
+    if imported.role in ("identifier", "weight"):
         return _line(
-            name, f"role: {told.role}", [*told.remarks, *_misfit(told.role == "weight" and text, stored)], told
+            name,
+            f"role: {imported.role}",
+            [*imported.remarks, *_misfit(imported.role == "weight" and text, stored)],
+            imported,
         )
-    if told.role is None and told.kind in (None, "number") and not text and _LIKE_A_WEIGHT.search(field.name):
-        return _line(name, "role: weight", [*told.remarks, "a sampling weight?"], told)
-    if told.kind == "number" or (told.kind is None and not text):
-        return _number_line(dataset, field, told, whole=whole, text=text)
-    return _category_line(dataset, field, told, whole=whole, text=text)
+    if imported.role is None and imported.kind in (None, "number") and not text and _LIKE_A_WEIGHT.search(field.name):
+        return _line(name, "role: weight", [*imported.remarks, "a sampling weight?"], imported)
+    if imported.kind == "number" or (imported.kind is None and not text):
+        return _number_line(dataset, field, imported, whole=whole, text=text)
+    return _category_line(dataset, field, imported, whole=whole, text=text)
 
 
 def quoted(value: str | Sequence[str | int | float]) -> str:
@@ -51,63 +54,63 @@ def quoted(value: str | Sequence[str | int | float]) -> str:
     return _NOT_IN_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
-def _number_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: bool, text: bool) -> str:
-    role = told.role or ("quasi_identifier" if whole else "confidential")
-    remarks = [*told.remarks, *_misfit(text, field.type)]
+def _number_line(dataset: ds.Dataset, field: pa.Field, imported: ImportedColumn, *, whole: bool, text: bool) -> str:
+    role = imported.role or ("quasi_identifier" if whole else "confidential")
+    remarks = [*imported.remarks, *_misfit(text, field.type)]
     bounds: list[int] | list[float] = [0, 0]
-    if told.domain is not None:
-        bounds = [math.floor(told.domain[0]), math.ceil(told.domain[1])] if whole else list(told.domain)
-        remarks += _undecided(told, f"the range of the code book, {_IF_DECLARED}")
+    if imported.domain is not None:
+        bounds = [math.floor(imported.domain[0]), math.ceil(imported.domain[1])] if whole else list(imported.domain)
+        remarks += _undecided(imported, f"the range of the code book, {_IF_DECLARED}")
     else:
-        remarks += _undecided(told, "lowest and highest possible value")
+        remarks += _undecided(imported, "lowest and highest possible value")
     remarks += _gaps(dataset, field.name)
     kind = "integer" if whole else "continuous"
-    return _line(quoted(field.name), f"role: {role}, type: {kind}, domain: {quoted(bounds)}", remarks, told)
+    return _line(quoted(field.name), f"role: {role}, type: {kind}, domain: {quoted(bounds)}", remarks, imported)
 
 
 def _gaps(dataset: ds.Dataset, name: str) -> list[str]:
     return ["values are missing, so choose a missing rule"] if has_missing(dataset, name) else []
 
 
-def _undecided(told: Told, what: str) -> list[str]:
-    return [what] if told.role else [f"role, and {what}"]
+def _undecided(imported: ImportedColumn, what: str) -> list[str]:
+    return [what] if imported.role else [f"role, and {what}"]
 
 
-def _category_line(dataset: ds.Dataset, field: pa.Field, told: Told, *, whole: bool, text: bool) -> str:
+def _category_line(dataset: ds.Dataset, field: pa.Field, imported: ImportedColumn, *, whole: bool, text: bool) -> str:
     name = quoted(field.name)
-    remarks = [*told.remarks, *_misfit(not (whole or text), field.type)]
+    remarks = [*imported.remarks, *_misfit(not (whole or text), field.type)]
     frequent, complete, few = frequent_values(dataset, field.name) if text else ([], False, True)
     listed: list[str] | list[int] = []
-    if told.codes:
-        listed = _from_code_book(told, frequent) if text else _whole_numbers(told.codes)
+    if imported.codes:
+        listed = _from_code_book(imported, frequent) if text else _whole_numbers(imported.codes)
         remarks.append(
             f"categories of the code book, {_IF_DECLARED}"
             if listed
             else "codes that are no whole numbers: list categories"
         )
-    elif not few and told.role is None and told.kind is None:
-        return _line(name, "role: identifier", [*remarks, "too many or too long values for a category"], told)
+    elif not few and imported.role is None and imported.kind is None:
+        return _line(name, "role: identifier", [*remarks, "too many or too long values for a category"], imported)
     elif text and few:
         listed = frequent
         if not complete:
             remarks.append("complete the list from your code book; rare values are not listed")
     else:
         remarks.append("list every category from your code book")
-    if told.codes or not text:
+    if imported.codes or not text:
         remarks += _gaps(dataset, field.name)
-    if told.kind == "ordinal":
+    if imported.kind == "ordinal":
         remarks.append("from lowest to highest?")
-    if told.role is None and (told.codes or not remarks or told.remarks):
+    if imported.role is None and (imported.codes or not remarks or imported.remarks):
         remarks.append("role")
-    role = told.role or "quasi_identifier"
-    kind = "ordinal" if told.kind == "ordinal" else "nominal"
-    return _line(name, f"role: {role}, type: {kind}, categories: {quoted(listed)}", remarks, told)
+    role = imported.role or "quasi_identifier"
+    kind = "ordinal" if imported.kind == "ordinal" else "nominal"
+    return _line(name, f"role: {role}, type: {kind}, categories: {quoted(listed)}", remarks, imported)
 
 
-def _from_code_book(told: Told, frequent: list[str]) -> list[str]:
+def _from_code_book(imported: ImportedColumn, frequent: list[str]) -> list[str]:
     """Codes, or their labels if the data hold these."""
-    by_code, by_label = set(frequent) & set(told.codes), set(frequent) & set(told.labels)
-    return list(told.labels if len(by_label) > len(by_code) else told.codes)
+    by_code, by_label = set(frequent) & set(imported.codes), set(frequent) & set(imported.labels)
+    return list(imported.labels if len(by_label) > len(by_code) else imported.codes)
 
 
 def _whole_numbers(codes: Sequence[str]) -> list[int]:
@@ -121,8 +124,8 @@ def _misfit(wrong: bool, stored: pa.DataType) -> list[str]:
     return [f"stored as {stored}, so convert it first"] if wrong else []
 
 
-def _line(name: str, facts: str, remarks: Sequence[str], told: Told) -> str:
-    label = f"{quoted(told.label[:_LONGEST_LABEL])} " if told.label else ""
+def _line(name: str, facts: str, remarks: Sequence[str], imported: ImportedColumn) -> str:
+    label = f"{quoted(imported.label[:_LONGEST_LABEL])} " if imported.label else ""
     return f"    {name}: {{{facts}}}  {comment(f'{label}REVIEW: {_joined(remarks)}')}"
 
 

@@ -20,7 +20,7 @@ from penstock.tasks.draft._columns import column_line, comment, quoted
 from penstock.tasks.draft._values import folded
 from penstock.tasks.files.memory_needed import require_room_to_look
 from penstock.tasks.files.source_files import SourceUnreadable, source_files
-from penstock.tasks.importers.imported_column import RolesRefused, Told, ToldRoles
+from penstock.tasks.importers.imported_column import ImportedColumn, ImportedRoles, RolesRefused
 
 __all__ = ["NamesRefused", "draft_spec"]
 
@@ -35,27 +35,27 @@ class NamesRefused(Refusal):
 
 # Beside the spec, so that no editor asks another host for it.
 SCHEMA = "penstock.schema.json"
-_UNTOLD = ToldRoles(origin="", columns={}, whole_file=False)
+_UNTOLD = ImportedRoles(origin="", columns={}, whole_file=False)
 _MOST_NAMES = 10
 
 
-def draft_spec(path: Path, roles: ToldRoles | None = None) -> str:
+def draft_spec(path: Path, roles: ImportedRoles | None = None) -> str:
     """The draft as YAML text. roles: what another tool's file tells about the columns."""
-    told = roles or _UNTOLD
+    imported = roles or _UNTOLD
     source_files(str(path))  # refuses what is no file of data; to open a pipe would be to wait for it
     try:
         partitioning = "hive" if path.is_dir() else None
         dataset = ds.dataset(str(path), format="parquet", partitioning=partitioning)
         names = _names(dataset)
-        comments = _comments(told, names)
+        comments = _comments(imported, names)
         require_room_to_look(dataset)
         looked_at = folded(str(path), dataset, partitioning)
-        lines = [column_line(looked_at, field, _about(field.name, told)) for field in dataset.schema]
+        lines = [column_line(looked_at, field, _about(field.name, imported)) for field in dataset.schema]
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise SourceUnreadable.at(
             "DATA", rule="must be readable, complete Parquet", got=str(path), remedy="Check the path and the files."
         ) from None
-    draft = _draft(path, told, comments, lines)
+    draft = _draft(path, imported, comments, lines)
     _require_the_same(draft, [name for name, line in zip(names, lines, strict=True) if not line.startswith("    #")])
     return draft
 
@@ -86,7 +86,7 @@ def _require_the_same(draft: str, expected: list[str]) -> None:
         raise NamesRefused.at("DATA", rule=rule, remedy="Rename them.")
 
 
-def _draft(path: Path, told: ToldRoles, comments: list[str], lines: list[str]) -> str:
+def _draft(path: Path, imported: ImportedRoles, comments: list[str], lines: list[str]) -> str:
     name = "".join(c if c.isalnum() and c.isascii() else "-" for c in path.stem.lower()).strip("-")[:80]
     return "\n".join(
         [
@@ -97,7 +97,7 @@ def _draft(path: Path, told: ToldRoles, comments: list[str], lines: list[str]) -
             f"name: {quoted(name or 'release')}",
             "source:",
             f"  path: {quoted(os.path.realpath(path))}",
-            _unit_line(told.unit),
+            _unit_line(imported.unit),
             "  columns:  # remove the columns that are not to be released",
             *lines,
             "validate:",
@@ -118,29 +118,29 @@ def _draft(path: Path, told: ToldRoles, comments: list[str], lines: list[str]) -
     )
 
 
-def _about(name: str, told: ToldRoles) -> Told:
-    if name in told.columns:
-        return told.columns[name]
-    return Told(remarks=(f"not in the {told.origin}",)) if told.columns else Told()
+def _about(name: str, imported: ImportedRoles) -> ImportedColumn:
+    if name in imported.columns:
+        return imported.columns[name]
+    return ImportedColumn(remarks=(f"not in the {imported.origin}",)) if imported.columns else ImportedColumn()
 
 
-def _comments(told: ToldRoles, names: list[str]) -> list[str]:
+def _comments(imported: ImportedRoles, names: list[str]) -> list[str]:
     """What the whole file tells; refuses a file about other data."""
-    if not told.columns:
+    if not imported.columns:
         return []
-    absent = [name for name in told.columns if name not in names]
-    if told.whole_file:
+    absent = [name for name in imported.columns if name not in names]
+    if imported.whole_file:
         RolesRefused.raise_for(
             Fault("--roles", "must name columns of the data only", "Correct the name or the file.", repr(name))
             for name in absent
         )
-    if len(absent) == len(told.columns):
+    if len(absent) == len(imported.columns):
         raise RolesRefused.at("--roles", rule="must describe a column of the data", remedy="Check both files.")
-    remarks = list(told.remarks)
+    remarks = list(imported.remarks)
     if absent:
         more = f" and {len(absent) - _MOST_NAMES} more" if len(absent) > _MOST_NAMES else ""
         remarks.append(f"not in the data: {', '.join(map(quoted, absent[:_MOST_NAMES]))}{more}")
-    said = (f"Roles from the {told.origin}.", *(f"{remark[0].upper()}{remark[1:]}." for remark in remarks))
+    said = (f"Roles from the {imported.origin}.", *(f"{remark[0].upper()}{remark[1:]}." for remark in remarks))
     return [comment(each) for each in said]
 
 

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from penstock.mechanisms.columns import Role
-from penstock.tasks.importers.imported_column import Kind, Range, RolesRefused, Told, ToldRoles
+from penstock.tasks.importers.imported_column import ImportedColumn, ImportedRoles, Kind, Range, RolesRefused
 
 __all__ = ["roles_from_codebook"]
 
@@ -25,7 +25,7 @@ _DEEPEST = 100
 _NUMBERS = ("interval", "ratio", "percent")
 
 
-def roles_from_codebook(document: bytes) -> ToldRoles:
+def roles_from_codebook(document: bytes) -> ImportedRoles:
     """Every variable of the code book by its name."""
     root = _parsed(document)
     variables = list(root.iter("var"))
@@ -33,15 +33,15 @@ def roles_from_codebook(document: bytes) -> ToldRoles:
         _refuse("must describe variables", "Give the code book that has a dataDscr with var.")
     identifying = _referred(root.iter("recGrp"), "keyvar")
     weights = _referred(variables, "wgt-var")
-    columns: dict[str, Told] = {}
+    columns: dict[str, ImportedColumn] = {}
     for number, variable in enumerate(variables, start=1):
         name = variable.get("name", "").strip()
         if not name:
             _refuse(f"variable {number}: must have a name", "Add the attribute.")
-        told = _told(variable, identifying, weights)
-        if columns.setdefault(name, told) != told:
+        imported = _imported(variable, identifying, weights)
+        if columns.setdefault(name, imported) != imported:
             _refuse(f"variable {number}: must be described as it was before", "Keep the one of these data.")
-    return ToldRoles(origin="DDI Codebook", columns=columns, whole_file=False)
+    return ImportedRoles(origin="DDI Codebook", columns=columns, whole_file=False)
 
 
 def _parsed(document: bytes) -> Element:
@@ -94,7 +94,7 @@ def _referred(elements: Iterable[Element], attribute: str) -> frozenset[str]:
     return frozenset(identifier for element in elements for identifier in element.get(attribute, "").split())
 
 
-def _told(variable: Element, identifying: frozenset[str], weights: frozenset[str]) -> Told:
+def _imported(variable: Element, identifying: frozenset[str], weights: frozenset[str]) -> ImportedColumn:
     identifier = variable.get("ID", "")
     role: Role | None = None
     remarks: list[str] = []
@@ -122,7 +122,7 @@ def _told(variable: Element, identifying: frozenset[str], weights: frozenset[str
     domain, computed = (None, False) if listed else _domain(variable)
     if computed:
         remarks.append("the range of the code book was computed from the data")
-    return Told(
+    return ImportedColumn(
         role=role,
         kind=kind,
         domain=domain,

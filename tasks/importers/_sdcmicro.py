@@ -18,7 +18,7 @@ from penstock.mechanisms.refusal import Fault
 from penstock.records.files.outside_text import from_json
 from penstock.records.files.outside_values import OutsideWrong
 from penstock.tasks.importers._r_call import Argument, Computed, Value, arguments_of
-from penstock.tasks.importers.imported_column import RolesRefused, Told, ToldRoles
+from penstock.tasks.importers.imported_column import ImportedColumn, ImportedRoles, RolesRefused
 
 __all__ = ["roles_from_call", "roles_from_json"]
 
@@ -29,17 +29,17 @@ _ARGUMENTS = (
 )
 _WITHOUT_ROLES = ("dat", "options", "seed", "randomizeRecords", "alpha")
 _ONE_NAME = ("weightVar", "hhId")
-_TOLD = {
-    "keyVars": Told(role="quasi_identifier", kind="nominal", remarks=("keyVars",)),
-    "numVars": Told(
+_ROLES_OF_ARGUMENTS = {
+    "keyVars": ImportedColumn(role="quasi_identifier", kind="nominal", remarks=("keyVars",)),
+    "numVars": ImportedColumn(
         role="quasi_identifier",
         kind="number",
         remarks=("numVars: a quasi_identifier if an outsider may know it, else confidential",),
     ),
-    "sensibleVar": Told(role="confidential", remarks=("sensibleVar",)),
-    "weightVar": Told(role="weight", remarks=("weightVar",)),
-    "hhId": Told(role="identifier", remarks=("hhId: tells whose record it is",)),
-    "excludeVars": Told(left_out=True, remarks=("excludeVars",)),
+    "sensibleVar": ImportedColumn(role="confidential", remarks=("sensibleVar",)),
+    "weightVar": ImportedColumn(role="weight", remarks=("weightVar",)),
+    "hhId": ImportedColumn(role="identifier", remarks=("hhId: tells whose record it is",)),
+    "excludeVars": ImportedColumn(left_out=True, remarks=("excludeVars",)),
 }
 _REMARKS = {
     "pramVars": "pramVars: there is no PRAM here",
@@ -48,7 +48,7 @@ _REMARKS = {
 }
 
 
-def roles_from_call(text: str) -> ToldRoles:
+def roles_from_call(text: str) -> ImportedRoles:
     """From the text of an R script with one call of createSdcObj."""
     given: dict[str, Value] = {}
     for name, argument in _matched(arguments_of("createSdcObj", text)).items():
@@ -59,7 +59,7 @@ def roles_from_call(text: str) -> ToldRoles:
     return _roles(given)
 
 
-def roles_from_json(text: str) -> ToldRoles:
+def roles_from_json(text: str) -> ImportedRoles:
     """From an object with the arguments as keys."""
     try:
         given = from_json(text)
@@ -96,24 +96,24 @@ def _unknown(name: str) -> Fault:
     )
 
 
-def _roles(given: Mapping[str, Value]) -> ToldRoles:
+def _roles(given: Mapping[str, Value]) -> ImportedRoles:
     named = {argument: _names(argument, value) for argument, value in given.items() if argument not in _WITHOUT_ROLES}
-    columns: dict[str, Told] = {}
+    columns: dict[str, ImportedColumn] = {}
     source: dict[str, str] = {}
-    for argument, told in _TOLD.items():
+    for argument, imported in _ROLES_OF_ARGUMENTS.items():
         for column in named.get(argument, ()):
             if column in columns:
                 rule = f"must not name a column that {source[column]} names too"
                 _refuse(argument, rule, "Remove it from one of them; a column has one role.", column)
-            columns[column], source[column] = told, argument
+            columns[column], source[column] = imported, argument
     for argument, remark in _REMARKS.items():
         for column in named.get(argument, ()):
-            before = columns.get(column, Told(kind="nominal" if argument == "pramVars" else None))
+            before = columns.get(column, ImportedColumn(kind="nominal" if argument == "pramVars" else None))
             columns[column] = replace(before, remarks=tuple(dict.fromkeys((*before.remarks, remark))))
     if not columns:
         _refuse("--roles", "must name columns", "Name at least the key variables.")
     ignored = [argument for argument in ("options", "seed", "randomizeRecords", "alpha") if argument in given]
-    return ToldRoles(
+    return ImportedRoles(
         origin="createSdcObj call",
         columns=columns,
         whole_file=True,

@@ -9,7 +9,7 @@ from typing import Literal
 from penstock.mechanisms.columns import Role
 from penstock.mechanisms.refusal import Refusal
 
-__all__ = ["Kind", "Range", "RolesRefused", "Told", "ToldRoles"]
+__all__ = ["ImportedColumn", "ImportedRoles", "Kind", "Range", "RolesRefused"]
 
 Kind = Literal["number", "nominal", "ordinal"]
 Range = tuple[float, float]
@@ -24,7 +24,7 @@ class RolesRefused(Refusal):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ImportedColumn:
     """One column. Empty fields were not told."""
 
     role: Role | None = None
@@ -38,14 +38,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldRoles:
+class ImportedRoles:
     """All columns that the file names.
 
     whole_file: every named column must be in the data; otherwise the file may describe more than these data.
     """
 
     origin: str
-    columns: Mapping[str, Told]
+    columns: Mapping[str, ImportedColumn]
     whole_file: bool
     unit: str | None = None
     remarks: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from pathlib import Path
 from penstock.records.files.outside_text import OutsideFile
 from penstock.tasks.importers._ddi import roles_from_codebook
 from penstock.tasks.importers._sdcmicro import roles_from_call, roles_from_json
-from penstock.tasks.importers.imported_column import RolesRefused, ToldRoles
+from penstock.tasks.importers.imported_column import ImportedRoles, RolesRefused
 
 __all__ = ["read_roles"]
 
@@ -16,7 +16,7 @@ __all__ = ["read_roles"]
 _LARGEST = 8 * 2**20
 
 
-def read_roles(path: Path) -> ToldRoles:
+def read_roles(path: Path) -> ImportedRoles:
     """What the file tells, by its suffix. Nothing in it is executed, and nothing outside it is read."""
     suffix = path.suffix.lower()
     parsers = {".r": roles_from_call, ".txt": roles_from_call, ".json": roles_from_json}
@@ -29,5 +29,5 @@ def read_roles(path: Path) -> ToldRoles:
             return roles_from_codebook(file.content())
         return parsers[suffix](file.text())
     except RolesRefused as refusal:
-        told = (replace(fault, got=fault.got or file.got) for fault in refusal.faults)
-        raise RolesRefused(*told) from None
+        imported = (replace(fault, got=fault.got or file.got) for fault in refusal.faults)
+        raise RolesRefused(*imported) from None

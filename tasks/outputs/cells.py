@@ -112,7 +112,7 @@ class Cells(Output):
         write_table(job.run.path("protected.parquet"), protected.columns, self.layout, job.plan.guarantee)
         rows = {} if kept is None else {"kept": kept}
         save_columns(job.run.path("secrets"), {**rows, **protected.hidden})
-        return staged_as(job, protected.masked, self.layout.rows, protected.settled)
+        return staged_as(job, protected.masked, self.layout.rows, protected.chosen)
 
     def take_back(self, job: Job, answer: Answer) -> Staged:
         columns = read_table(answer.data, self.layout)
@@ -120,8 +120,8 @@ class Cells(Output):
         secrets = job.run.path("secrets")
         shutil.rmtree(secrets, ignore_errors=not secrets.exists())
         shutil.copytree(answer.secrets, secrets)
-        settled = {**answer.facts["settled"], "table": self.layout.name}
-        return staged_as(job, (), answer.facts["records"], settled)
+        chosen = {**answer.facts["settled"], "table": self.layout.name}
+        return staged_as(job, (), answer.facts["records"], chosen)
 
     def judge(self, job: Job, source: Ingested, staged: Staged) -> Judgement:
         plan = job.plan
@@ -133,7 +133,7 @@ class Cells(Output):
             layout=self.layout,
             released=read_table(staged.data, self.layout),
             guarantee=plan.guarantee,
-            settled=staged.settled,
+            chosen=staged.chosen,
             hidden=hidden,
         )
         if source.parts:

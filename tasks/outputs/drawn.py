@@ -56,11 +56,11 @@ def staged_as(
     job: Job,
     masked: tuple[str, ...],
     records: int,
-    settled: Mapping[str, Any],
+    chosen: Mapping[str, Any],
     declared: Mapping[str, Column] | None = None,
     linked: tuple[StagedTable, ...] = (),
 ) -> Staged:
     """Return a reference to what lies in the run's folder now."""
     data = job.run.path("protected.parquet")
     secrets = job.run.path("secrets")
-    return Staged(data, plain_file(data), masked, records, dict(settled), secrets, declared or {}, linked)
+    return Staged(data, plain_file(data), masked, records, dict(chosen), secrets, declared or {}, linked)

@@ -45,7 +45,7 @@ class Groups(Records):
             guarantee=plan.guarantee,
             groups=named_secrets(secrets, "group "),
             buckets=named_secrets(secrets, "hidden bucket "),
-            settled=staged.settled,
+            chosen=staged.chosen,
             records=staged.records,
         )
         return Judgement(recheck(output), lambda name: judge(name, output))

@@ -42,7 +42,7 @@ class Staged:
     """A reference to the protected output, still on the confidential side.
 
     records: rows of the output; fewer than the source has where contributions are bounded, and cells of a table.
-    settled: public facts that the mechanism chose.
+    chosen: public facts that the mechanism chose.
     secrets: folder with the rows that were used if not all were (kept, rising); of records the source row of each
     released one (origin), for each masked column the group of every row that was used, and the hidden account
     (penstock.mechanisms.protected); of a table its hidden account alone.
@@ -55,7 +55,7 @@ class Staged:
     digest: str
     masked: tuple[str, ...]
     records: int
-    settled: Mapping[str, Any]
+    chosen: Mapping[str, Any]
     secrets: Path
     declared: Mapping[str, Column] = field(default_factory=dict)
     linked: tuple[StagedTable, ...] = ()
@@ -71,7 +71,7 @@ class Staged:
     @property
     def facts(self) -> dict[str, Any]:
         """What is kept of a table beside its figures."""
-        return {"records": self.records, "settled": dict(self.settled)}
+        return {"records": self.records, "settled": dict(self.chosen)}
 
 
 # The rows that are used, None for all, and chance in; what was drawn out.

@@ -84,7 +84,7 @@ class Records(Output):
             save_columns(job.run.path("secrets"), _secrets(protected, order, kept))
             linked = stage_linked(job.run.path("linked"), protected.linked, plan.guarantee)
             on_disk.result()
-        return staged_as(job, protected.masked, records, protected.settled, declared, linked)
+        return staged_as(job, protected.masked, records, protected.chosen, declared, linked)
 
     def _draw_columns(
         self,
@@ -132,7 +132,7 @@ class Records(Output):
             guarantee=plan.guarantee,
             masked=frozenset(staged.masked),
             groups=groups,
-            settled=staged.settled,
+            chosen=staged.chosen,
             records=staged.records,
         )
 
@@ -142,7 +142,7 @@ class Records(Output):
                 columns,
                 staged.declared,
                 groups,
-                settled=staged.settled,
+                chosen=staged.chosen,
                 aligned=plan.guarantee.parameters.get("mode") != "marginals",
                 permuted=plan.guarantee.model == "prob_k",
             )

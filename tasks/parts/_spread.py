@@ -42,7 +42,7 @@ class ClusterRefused(Refusal):
 
 
 @dataclass(slots=True)
-class _Errand:
+class _WorkItem:
     """What the flow on the cluster is to do, and what came of it."""
 
     name: str
@@ -52,7 +52,7 @@ class _Errand:
 
 
 # Not a parameter, which Prefect would store, and not a closure, which would travel to the workers with every order.
-_errand: ContextVar[_Errand] = ContextVar("errand")
+_work_item: ContextVar[_WorkItem] = ContextVar("item")
 
 
 def spread(name: str, work: Callable[[Order], R], orders: Sequence[Order], address: str | None) -> list[R]:
@@ -65,14 +65,14 @@ def spread(name: str, work: Callable[[Order], R], orders: Sequence[Order], addre
     from prefect_dask.task_runners import DaskTaskRunner
 
     runner: TaskRunner[Any] = DaskTaskRunner(address=address)
-    errand = _Errand(name, work, orders)
-    token = _errand.set(errand)
+    item = _WorkItem(name, work, orders)
+    token = _work_item.set(item)
     try:
         with _outside_the_step():
             _on_the_cluster.with_options(name=name, task_runner=runner)()
     finally:
-        _errand.reset(token)
-    return errand.done
+        _work_item.reset(token)
+    return item.done
 
 
 def _ordered(name: str, work: Callable[[Order], R], orders: Sequence[Order], address: str) -> list[R]:
@@ -91,12 +91,12 @@ def _on_the_cluster() -> None:
 
 
 def _order_all() -> None:
-    errand = _errand.get()
-    piece = _piece.with_options(name=errand.name)
-    ordered = [piece.submit(errand.name, errand.work, order) for order in errand.orders]
+    item = _work_item.get()
+    piece = _piece.with_options(name=item.name)
+    ordered = [piece.submit(item.name, item.work, order) for order in item.orders]
     pieces: list[Any] = [*ordered]  # as prefect-dask has them
     _wait_for([future.wrapped_future for future in pieces])  # all: nobody may write into a run that has ended
-    errand.done.extend(future.result() for future in ordered)
+    item.done.extend(future.result() for future in ordered)
 
 
 def _wait_for(futures: Sequence[Any]) -> None:

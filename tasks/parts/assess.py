@@ -95,7 +95,7 @@ def judge_columns(
         guarantee=guarantee,
         masked=frozenset(masked),
         groups={},
-        settled={},
+        chosen={},
         records=records,
     )
     checks = recheck_columns(output, {name: each["checks"] for name, each in found.items()})
@@ -132,7 +132,7 @@ def judge_one(order: JudgeOrder) -> None:
         guarantee=order.guarantee,
         masked=order.masked,
         groups=groups,
-        settled={},
+        chosen={},
         records=records,
     )
     found: dict[str, Any] = {

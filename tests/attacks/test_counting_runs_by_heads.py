@@ -19,9 +19,9 @@ from tests.support.workplace import Workplace, files_of
 
 def test_no_public_file_tells_how_many_events_there_were(workplace: Workplace) -> None:
     log = open_records().log
-    with log.transaction() as pen:
+    with log.transaction() as writer:
         for _ in range(300):
-            pen.append(Action.PLANNED, run="r", actor="a", facts={}, occurred=NOW)
+            writer.append(Action.PLANNED, run="r", actor="a", facts={}, occurred=NOW)
     with begin(draw_up_plan(load_spec(workplace.write_spec()))) as job:
         line = Line(job)
         before = log.head().seq

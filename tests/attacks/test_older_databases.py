@@ -19,7 +19,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 from penstock.records import Action, Home, LogAltered, Records, RecordsAbsent, open_records
-from penstock.records.approval.approval import Rule, decide, standing, wait
+from penstock.records.approval.approval import Rule, approval_state, decide, wait
 from penstock.records.approval.decision import APPROVE, sign_decision
 from penstock.records.audit import verify_everything
 from penstock.records.ledger.accounts import Account, Claim
@@ -223,7 +223,7 @@ ASKED: dict[str, Callable[[Records], object]] = {
     ),
     "a run ends": lambda records: records.log.append(Action.REFUSED, run="r1", actor="c", facts={}, occurred=NOW),
     "the people are listed": lambda records: people(records.log),
-    "an approval is looked up": lambda records: standing(records.log, "r1", NOW),
+    "an approval is looked up": lambda records: approval_state(records.log, "r1", NOW),
     "the budget is shown": lambda records: records.ledger.book("survey"),
     "the log is verified": lambda records: records.log.verify(),
     "all events are read": lambda records: records.log.events(),

@@ -16,7 +16,7 @@ import pytest
 
 from penstock.mechanisms.refusal import Refusal
 from penstock.records import Ledger, open_records
-from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Claim, LedgerAltered
 from penstock.records.log.log import Action
 from tests.support.private_release import begun
@@ -85,9 +85,9 @@ def test_other_data_are_refused_and_found(either_workplace: Workplace, model: st
     assert codes(lambda: ledger().reserve(claim_of(model, **change), run="r3", **HOW)) == "other-data"
     ledger().verify()
     wrong = claim_of(model, **change)
-    with open_records().log.transaction() as pen:
+    with open_records().log.transaction() as writer:
         facts = {**wrong.facts(), "attempt": 1}
-        WritingSheet(pen, **HOW).write(Action.RESERVED, run="r3", facts=facts, subjects=wrong.subjects)
+        LedgerWriter(writer, **HOW).write(Action.RESERVED, run="r3", facts=facts, subjects=wrong.subjects)
     with pytest.raises(LedgerAltered, match=f"{model} account of survey refused: charges of different data"):
         ledger().verify()
 

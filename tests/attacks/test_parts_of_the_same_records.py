@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.records import Ledger, open_records
-from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Claim, LedgerAltered
 from penstock.records.ledger.ledger import BudgetExceeded, SecondRelease
 from penstock.records.log.log import Action
@@ -63,8 +63,8 @@ def test_parts_of_the_same_records_are_not_charged_beside_each_other(either_work
 
 def test_who_writes_past_the_ledger_is_found(either_workplace: Workplace) -> None:
     open_dp_account(1, adjacency="add_remove", partition="region")
-    with open_records().log.transaction() as pen:
-        sheet = WritingSheet(pen, **HOW)
+    with open_records().log.transaction() as writer:
+        sheet = LedgerWriter(writer, **HOW)
         for place in range(4):
             claim = part_of(place)
             facts = {**claim.facts(), "attempt": 1}

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock.records import Action, Home, Records, open_records
-from penstock.records.approval.approval import DecidedTwice, ReviewerNotTrusted, Rule, decide, standing, wait
+from penstock.records.approval.approval import DecidedTwice, ReviewerNotTrusted, Rule, approval_state, decide, wait
 from penstock.records.approval.decision import APPROVE, REFUSE, sign_decision
 from penstock.records.audit import verify_everything
 from penstock.records.ledger.accounts import Claim
@@ -128,12 +128,12 @@ def test_the_withdrawal_of_a_key_cannot_be_hidden(house: House) -> None:
     with pytest.raises(ReviewerNotTrusted):
         decided(after, "anna", "run-1", APPROVE)
     assert "anna" not in people(open_records().log)
-    assert standing(open_records().log, "run-1", NOW).state == "waiting"
+    assert approval_state(open_records().log, "run-1", NOW).state == "waiting"
 
 
 def test_the_refusal_of_a_reviewer_cannot_be_hidden(house: House) -> None:
     after = house.hide(Action.DECLINED)
-    assert standing(after.log, "run-2", NOW).state == "declined"
+    assert approval_state(after.log, "run-2", NOW).state == "declined"
     with pytest.raises(DecidedTwice):
         decided(after, "ben", "run-2", APPROVE)
 
@@ -142,7 +142,7 @@ def test_a_run_that_ended_cannot_be_made_to_go_on(house: House) -> None:
     open_records().log.append(Action.REFUSED, run="run-1", actor="carl", facts={"code": "x"}, occurred=NOW)
     after = house.hide(Action.REFUSED)
     assert [event.action for event in after.log.events("run-1")] == [Action.WAITING, Action.REFUSED]
-    assert standing(after.log, "run-1", NOW).state == "none"
+    assert approval_state(after.log, "run-1", NOW).state == "none"
 
 
 def test_what_a_run_was_charged_cannot_be_hidden(house: House) -> None:

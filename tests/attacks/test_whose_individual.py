@@ -20,7 +20,7 @@ from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import load_spec
 from penstock.mechanisms.refusal import Refusal
 from penstock.records import Ledger, open_records
-from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Claim, LedgerAltered
 from penstock.records.ledger.looks import looks_of
 from penstock.records.log.log import Action
@@ -59,11 +59,11 @@ def reserved(run: str, claim: Claim) -> str | None:
 
 def write(run: str, claim: Claim) -> None:
     """As another version, or whoever has the keys, would."""
-    with open_records().log.transaction() as pen:
+    with open_records().log.transaction() as writer:
         facts = {**claim.facts(), "attempt": 1}
         if claim.whose is None:
             del facts["whose"]
-        WritingSheet(pen, **HOW).write(Action.RESERVED, run=run, facts=facts, subjects=claim.subjects)
+        LedgerWriter(writer, **HOW).write(Action.RESERVED, run=run, facts=facts, subjects=claim.subjects)
 
 
 def make_persons(place: Workplace) -> None:

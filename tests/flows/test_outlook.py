@@ -35,10 +35,10 @@ def test_what_is_settled_ahead_is_what_the_release_settles(workplace: Workplace,
     plan = draw_up_plan(load_spec(workplace.spec_file))
     columns = read_source(open_source(plan.source, plan.declared), plan.declared)
     protected = mechanism_of(plan.params).protect(columns, plan.declared, plan.params, seeded(1))
-    assert ahead["settled"] == protected.settled
+    assert ahead["settled"] == protected.chosen
     assert ahead["settled"]["records"] == ahead["records"] == 400
     original = {name: columns[name] for name in protected.columns}
-    found = measure("expected_error")(original, protected.columns, plan.released, settled=protected.settled)
+    found = measure("expected_error")(original, protected.columns, plan.released, chosen=protected.chosen)
     assert ahead["gates"] == [f"expected_error at most 1: it will be {found.value:.4g} ({worst(found.by_column)})"]
 
 

@@ -365,4 +365,4 @@ def settled_ahead(workplace: Workplace) -> dict[str, Any]:
     """What is settled without looking at any record."""
     params = load_spec(workplace.spec_file).protect[0]
     assert isinstance(params, dp_microaggregation.Params)
-    return dp_microaggregation.settled_facts(params, load_spec(workplace.spec_file).columns, ROWS)
+    return dp_microaggregation.chosen_facts(params, load_spec(workplace.spec_file).columns, ROWS)

@@ -45,7 +45,7 @@ def counted_again(sample, columns, protected):
                 guarantee=protected.guarantee,
                 groups=protected.groups,
                 buckets={name.removeprefix("bucket "): codes for name, codes in protected.hidden.items()},
-                settled=protected.settled,
+                chosen=protected.chosen,
                 records=len(original["age"]),
             )
         )
@@ -57,7 +57,7 @@ def counted_again(sample, columns, protected):
                 layout=sample.mechanism.layout(sample.params, sample.declared),
                 released=protected.columns,
                 guarantee=protected.guarantee,
-                settled=protected.settled,
+                chosen=protected.chosen,
                 hidden=protected.hidden,
             )
         )
@@ -69,7 +69,7 @@ def counted_again(sample, columns, protected):
         protected.guarantee,
         protected.masked,
         protected.groups,
-        protected.settled,
+        protected.chosen,
     )
 
 
@@ -102,7 +102,7 @@ def test_the_same_seed_gives_the_same_answer(name, data):
     first, second = sample.protect(), sample.protect()
     assert first.masked == second.masked
     assert all(same(first.columns[column], second.columns[column]) for column in first.columns)
-    assert first.settled == second.settled
+    assert first.chosen == second.chosen
     assert all(same(first.hidden[secret], second.hidden[secret]) for secret in first.hidden)
 
 
@@ -180,7 +180,7 @@ def test_a_table_is_as_its_layout_says(name, data):
     sample = data.draw(TABLES[name])
     protected, layout = sample.protect(), sample.mechanism.layout(sample.params, sample.declared)
     assert sample.mechanism.MECHANISM.released_columns(sample.params, sample.declared) == {}
-    assert protected.settled == sample.mechanism.MECHANISM.chosen(sample.params, sample.declared, 7)
+    assert protected.chosen == sample.mechanism.MECHANISM.chosen(sample.params, sample.declared, 7)
     assert tuple(protected.columns) == layout.columns
     assert all(len(values) == layout.rows for values in protected.columns.values())
     assert not protected.masked
@@ -209,7 +209,7 @@ def test_records_of_groups_keep_what_is_not_confidential_and_lose_what_is(name, 
     assert set(protected.columns) == {*kept, *protected.made}
     for column in kept:
         assert same(protected.columns[column], sample.columns[column])
-    assert protected.settled == sample.mechanism.MECHANISM.chosen(sample.params, sample.declared, 7)
+    assert protected.chosen == sample.mechanism.MECHANISM.chosen(sample.params, sample.declared, 7)
     assert protected.origin is None
     told = MECHANISMS["closeness"].treatments(sample.params, sample.declared)
     assert set(protected.columns) <= set(told)
@@ -240,5 +240,5 @@ def test_what_is_stated_has_the_form_that_was_declared(name, data):
     sample = data.draw(EVERY[name])
     protected, mechanism = sample.protect(), sample.mechanism.MECHANISM
     assert is_stated(mechanism.stated, protected.guarantee.parameters)
-    assert is_stated(mechanism.chosen_facts, protected.settled)
+    assert is_stated(mechanism.chosen_facts, protected.chosen)
     assert not is_stated(mechanism.stated, {**protected.guarantee.parameters, "another": 1})

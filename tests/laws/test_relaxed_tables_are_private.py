@@ -41,7 +41,7 @@ def scaled(protected: Protected) -> Scaled:
     """Steps and epsilon of every measure that was drawn."""
     return {
         name: (protected.hidden[f"steps 0 {name}"].tolist(), Fraction(entry["epsilon"]))
-        for entry in protected.settled["measured"]
+        for entry in protected.chosen["measured"]
         for name in entry["measures"]
     }
 

@@ -89,10 +89,10 @@ class Made:
         self.source = {name: column for name, column in SOURCE.items() if name not in confidential}
         self.original = {name: original[name] for name in self.source}
         parameters = {"mechanism": "closeness", "method": method, "output": output, "k": K, "scaling": {}}
-        self.groups, self.buckets, self.settled = {}, {}, {}
+        self.groups, self.buckets, self.chosen = {}, {}, {}
         if method == "buckets":
             stated = {"t": "2", "buckets": 3}
-            self.settled |= stated
+            self.chosen |= stated
             parameters |= {**stated, "epsilon": "7/10", "several": several, "ties": "split at random"}
             slots = [[group for group in range(6) for _ in range(2 if group % 3 == j else 1)] for j in range(3)]
             for turn, name in enumerate(columns):
@@ -184,7 +184,7 @@ class Made:
             guarantee=self.guarantee,
             groups=self.groups,
             buckets=self.buckets,
-            settled=self.settled,
+            chosen=self.chosen,
             records=len(self.original["age"]),
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.measures import Check, RecordOutput
 from penstock.measures.recheck import recheck
-from penstock.measures.records.comparison import Groups, Settled
+from penstock.measures.records.comparison import Chosen, Groups
 from penstock.mechanisms.columns import Column, Columns, Declared, MissingRule, Role
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import Model
@@ -53,7 +53,7 @@ def rechecked(
     guarantee: Guarantee,
     masked: Iterable[str],
     groups: Groups,
-    settled: Settled | None = None,
+    chosen: Chosen | None = None,
 ) -> tuple[Check, ...]:
     """Re-check released records, which are as many as their originals."""
     return recheck(
@@ -64,7 +64,7 @@ def rechecked(
             guarantee=guarantee,
             masked=frozenset(masked),
             groups=groups,
-            settled=settled or {},
+            chosen=chosen or {},
             records=max((len(values) for values in original.values()), default=0),
         )
     )

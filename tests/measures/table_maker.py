@@ -116,7 +116,7 @@ class Made:
         self.layout = Layout("t", dimensions, levels, FIGURES, model == "dp")
         self.loss = Fraction(epsilon) / (rows_per_unit or 1)
         exact = model == "k_anon"
-        self.settled = {
+        self.chosen = {
             "table": "t",
             "cells": 6,
             "noise": "none" if exact else noise,
@@ -129,7 +129,7 @@ class Made:
             "count": True,
             "dimensions": list(dimensions),
             "measures": list(self.measures),
-            "noise": self.settled["noise"],
+            "noise": self.chosen["noise"],
             "margins": margins,
             **({"k": k} if exact else {"epsilon": epsilon}),
             **({"bounds": self.bounds} if self.bounds else {}),
@@ -245,7 +245,7 @@ class Made:
             truth = np.array(self.over(kept, self.totals[name]), np.int64)
             self.hidden[f"noised {level} {name}"] = truth + noise[:, place] * self.drawn
             self.hidden[f"steps {level} {name}"] = steps[:, place].copy()
-        self.settled["measured"].append(entry)
+        self.chosen["measured"].append(entry)
 
     def one_noise(self, facts, epsilon):
         widths = facts["half_widths"]
@@ -304,7 +304,7 @@ class Made:
             layout=self.layout,
             released=self.released,
             guarantee=self.guarantee,
-            settled=self.settled,
+            chosen=self.chosen,
             hidden=self.hidden,
         )
 

@@ -45,12 +45,12 @@ class Blocks:
         self.masked = tuple(values)
         together = [tuple(FACTS)] if mode == "records" else [(name,) for name in FACTS]
         parts = [{"k": K, "blocks": 3, "columns": {name: dict(FACTS[name]) for name in part}} for part in together]
-        self.settled = {"records": N, "parts": parts}
+        self.chosen = {"records": N, "parts": parts}
         parameters = {"epsilon": epsilon, "mode": mode, "k": k, "rows_per_unit": rows_per_unit}
         self.guarantee = promise("dp", CHECKS, **parameters).model_copy(update={"unit": "individual"})
 
     def facts(self, name):
-        return next(part["columns"][name] for part in self.settled["parts"] if name in part["columns"])
+        return next(part["columns"][name] for part in self.chosen["parts"] if name in part["columns"])
 
     def failed(self):
         checks = self.checks()
@@ -65,7 +65,7 @@ class Blocks:
             self.guarantee,
             self.masked,
             self.groups,
-            self.settled,
+            self.chosen,
         )
 
 
@@ -111,10 +111,10 @@ def test_another_k_than_promised_is_found(mode):
 @both
 def test_another_k_than_the_blocks_have_is_found(mode):
     output = Blocks(mode)
-    for part in output.settled["parts"]:
+    for part in output.chosen["parts"]:
         part["k"] = 4
     assert "block_sizes" in output.failed()
-    for part in output.settled["parts"]:
+    for part in output.chosen["parts"]:
         part["k"] = N + 1
     assert "block_sizes" in output.failed()
 
@@ -123,14 +123,14 @@ def test_another_k_than_the_blocks_have_is_found(mode):
 @pytest.mark.parametrize("blocks", [2, 4])
 def test_another_number_of_blocks_than_stated_is_found(mode, blocks):
     output = Blocks(mode)
-    output.settled["parts"][0]["blocks"] = blocks
+    output.chosen["parts"][0]["blocks"] = blocks
     assert output.failed() == {"block_sizes"}
 
 
 @both
 def test_facts_about_another_number_of_records_are_found(mode):
     output = Blocks(mode)
-    output.settled["records"] = N + 1
+    output.chosen["records"] = N + 1
     assert output.failed() == {"block_sizes"}
 
 
@@ -149,10 +149,10 @@ def test_records_whose_columns_have_different_blocks_are_found():
 def test_columns_that_are_stated_together_or_apart_against_the_promise_are_found():
     for mode, other in (("records", "marginals"), ("marginals", "records")):
         output = Blocks(mode)
-        output.settled = Blocks(other).settled
+        output.chosen = Blocks(other).chosen
         assert output.failed() == {"block_sizes"}
     output = Blocks("marginals")
-    first, second, _ = output.settled["parts"]
+    first, second, _ = output.chosen["parts"]
     first["columns"] |= second["columns"]
     second["columns"] = {}
     assert output.failed() == {"block_sizes"}
@@ -236,7 +236,7 @@ def test_the_count_of_marginals_equals_a_search_for_blocks(n, k, chance):
     output.released = output.original = {"age": np.repeat(np.arange(len(counts)), counts)}
     output.groups, output.masked = {"age": np.repeat(np.arange(len(sizes)), sizes)}, ("age",)
     facts = {"age": FACTS["age"]}
-    output.settled = {"records": n, "parts": [{"k": k, "blocks": len(sizes), "columns": facts}]}
+    output.chosen = {"records": n, "parts": [{"k": k, "blocks": len(sizes), "columns": facts}]}
     assert (output.failed() == set()) == (tuple(counts) in reachable)
 
 
@@ -420,7 +420,7 @@ def test_facts_that_make_no_sense_refuse(change):
 )
 def test_facts_that_are_missing_or_stated_twice_refuse(spoil):
     output = Blocks()
-    spoil(output.settled)
+    spoil(output.chosen)
     with pytest.raises(RecheckImpossible, match="of every released column, once"):
         output.failed()
 
@@ -473,7 +473,7 @@ def test_real_outputs_pass_whatever_was_drawn(seed, n, mode, k, epsilon, rows_pe
         output.guarantee,
         output.masked,
         output.groups,
-        output.settled,
+        output.chosen,
     )
     assert all(check.passed for check in checks), checks
     assert {check.name for check in checks} == set(output.guarantee.audit)

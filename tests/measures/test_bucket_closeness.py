@@ -19,7 +19,7 @@ every_bucketed = pytest.mark.parametrize("chosen", BUCKETED, ids=repr)
 
 def promised(made, **parameters):
     made.parameters.update(parameters)
-    made.settled |= {name: value for name, value in parameters.items() if name in made.settled}
+    made.chosen |= {name: value for name, value in parameters.items() if name in made.chosen}
     return made.failed()
 
 
@@ -73,7 +73,7 @@ def test_a_bucket_that_is_absent_from_a_group_is_found_whatever_t_is(chosen):
 
 def test_more_groups_and_buckets_than_records_are_found():
     made = Made(("income",), output="permuted")
-    made.parameters["k"], made.parameters["buckets"], made.settled["buckets"] = 2, 24, 24
+    made.parameters["k"], made.parameters["buckets"], made.chosen["buckets"] = 2, 24, 24
     made.groups["income"] = np.repeat(np.arange(12), 2)
     assert made.failed() == {"closeness", "permutation_within_groups"}
 
@@ -94,9 +94,9 @@ def test_more_buckets_than_stated_are_found():
 @pytest.mark.parametrize("fact", [{"t": "3"}, {"buckets": 4}, {"l": 1}])
 def test_public_facts_other_than_the_promise_are_found(fact):
     made = Made(("income",))
-    made.settled |= fact
+    made.chosen |= fact
     assert made.failed() == {"closeness"}
-    made.settled.clear()
+    made.chosen.clear()
     assert made.failed() == {"closeness"}
 
 
@@ -144,7 +144,7 @@ def test_closeness_equals_counting(drawn, t):
     made.labels["income"] = tuple(str(10 * label) for label in range(max(buckets, 2)))
     made.publish()
     made.parameters.update({"t": str(t), "epsilon": None, "buckets": 3})
-    made.settled = {"t": str(t), "buckets": 3}
+    made.chosen = {"t": str(t), "buckets": 3}
     found = {check.name: check.passed for check in made.checks()}
     close = buckets > 1 and all(
         1 / t

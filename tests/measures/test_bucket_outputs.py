@@ -55,7 +55,7 @@ def made_by_the_mechanism(params, names, n, seed):
         guarantee=found.guarantee,
         groups=found.groups,
         buckets={name.removeprefix("bucket "): codes for name, codes in found.hidden.items()},
-        settled=found.settled,
+        chosen=found.chosen,
         records=n,
     )
 

@@ -110,7 +110,7 @@ def test_statistics_without_groups_have_one_bias_and_medians_only_a_share():
         layout=Layout("t", {}, ((),), figures, True),
         released={},
         guarantee=promise("dp", (), mechanism="statistics"),
-        settled={},
+        chosen={},
         hidden={},
     )
     first, second = clamped_totals(judged)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.measures.gates import Gate
-from penstock.measures.possible import foreseen_faults, impossible, possible
+from penstock.measures.possible import faults_known_before, impossible, possible
 from penstock.measures.registry import measure, measure_names
 from penstock.mechanisms import closeness, probabilistic_k_anonymity
 from penstock.mechanisms.closeness._cuts import bucketed
@@ -134,11 +134,11 @@ def test_a_gate_on_the_border_is_kept_and_one_beyond_is_told_why() -> None:
 
 
 def test_facts_that_are_public_decide_about_public_gates() -> None:
-    settled = {"epsilon": "1/2", "figures": {"count": {"expected_error": 3.0}}}
+    chosen = {"epsilon": "1/2", "figures": {"count": {"expected_error": 3.0}}}
     kept = [Gate(measure="privacy_loss", max=0.5), Gate(measure="expected_error", max=3), Gate(measure="sse", max=0)]
-    assert not list(foreseen_faults(kept, settled))
+    assert not list(faults_known_before(kept, chosen))
     broken = [Gate(measure="privacy_loss", max=0.4), Gate(measure="expected_error", max=2)]
-    found = list(foreseen_faults(broken, settled))
+    found = list(faults_known_before(broken, chosen))
     assert [(fault.field, fault.got) for fault in found] == [
         ("gates.privacy_loss", "0.5"),
         ("gates.expected_error", "3"),

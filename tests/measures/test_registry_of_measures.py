@@ -16,7 +16,7 @@ from penstock.measures import (
     measure_names,
     public_measures,
 )
-from penstock.measures.foreseen import worst_error
+from penstock.measures.public_facts import worst_error
 from penstock.measures.records.comparison import compare
 from penstock.measures.registry import judge
 from penstock.mechanisms.columns import Column
@@ -60,7 +60,7 @@ def test_every_public_name_exists():
 def test_a_measure_of_tables_has_a_docstring_and_no_value_for_records(name):
     assert "Limits" in (measure(name).__doc__ or "")
     with pytest.raises(MeasureUndefined, match="needs tables; the output is records"):
-        measure(name)(ORIGINAL, ORIGINAL, DECLARED, settled=SETTLED)
+        measure(name)(ORIGINAL, ORIGINAL, DECLARED, chosen=SETTLED)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_every_measure_documents_itself_and_turns_into_json(name):
     original = {**ORIGINAL, "z": np.array([1.0, 0.0, 2.0, 2.0])}
     released = {**original, "x": original["x"][::-1].copy()}
     groups = {"x": np.zeros(4, np.int64)}
-    found = measure(name)(original, released, declared, groups=groups, settled=SETTLED, permuted=True)
+    found = measure(name)(original, released, declared, groups=groups, chosen=SETTLED, permuted=True)
     assert found.name == name
     assert measure(name).__doc__
     assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["concerns"] == found.concerns
@@ -95,7 +95,7 @@ def test_every_measure_takes_read_only_columns(name):
     groups = {"x": np.zeros(4, np.int64), "kind": np.zeros(4, np.int32)}
     for values in (*columns.values(), *groups.values()):
         values.flags.writeable = False
-    assert measure(name)(columns, columns, declared, groups=groups, settled=SETTLED, permuted=True).n == 4
+    assert measure(name)(columns, columns, declared, groups=groups, chosen=SETTLED, permuted=True).n == 4
 
 
 def test_only_released_quasi_identifiers_and_confidential_columns_are_judged():
@@ -146,7 +146,7 @@ def test_a_measurement_cannot_be_changed():
 
 
 def test_the_expected_error_is_the_largest_that_is_stated():
-    found = measure("expected_error")(ORIGINAL, ORIGINAL, DECLARED, settled=SETTLED)
+    found = measure("expected_error")(ORIGINAL, ORIGINAL, DECLARED, chosen=SETTLED)
     assert (found.value, found.concerns, found.interval) == (0.25, "utility", None)
     assert found.by_column == {"x": 0.25, "kind": 0.125}
 
@@ -157,7 +157,7 @@ def test_a_public_measure_looks_at_no_value():
     without = {name: np.full(4, np.nan) for name in ORIGINAL}
     for name in public_measures():
         values = {
-            measure(name)(original, released, DECLARED, settled=SETTLED).value
+            measure(name)(original, released, DECLARED, chosen=SETTLED).value
             for original in (ORIGINAL, without)
             for released in (ORIGINAL, without)
         }
@@ -165,11 +165,11 @@ def test_a_public_measure_looks_at_no_value():
 
 
 def test_the_privacy_loss_is_the_epsilon_that_is_stated():
-    found = measure("privacy_loss")(ORIGINAL, ORIGINAL, DECLARED, settled=SETTLED)
+    found = measure("privacy_loss")(ORIGINAL, ORIGINAL, DECLARED, chosen=SETTLED)
     assert (found.value, found.concerns, found.direction) == (0.3, "risk", "lower_is_safer")
     for epsilon in (None, 0.5):
         with pytest.raises(MeasureUndefined, match="needs a mechanism that states its epsilon"):
-            measure("privacy_loss")(ORIGINAL, ORIGINAL, DECLARED, settled={"epsilon": epsilon})
+            measure("privacy_loss")(ORIGINAL, ORIGINAL, DECLARED, chosen={"epsilon": epsilon})
 
 
 def test_the_worst_error_is_found_in_columns_and_in_figures():
@@ -178,15 +178,15 @@ def test_the_worst_error_is_found_in_columns_and_in_figures():
         "count",
         2.0,
     )
-    for settled in ({}, {"figures": {}}, {"parts": []}):
+    for chosen in ({}, {"figures": {}}, {"parts": []}):
         with pytest.raises(MeasureUndefined, match="states the error to expect of every column"):
-            worst_error(settled)
+            worst_error(chosen)
 
 
 @pytest.mark.parametrize("settled", [None, {}, {"parts": []}, {"parts": [SETTLED["parts"][0]]}])
-def test_an_expected_error_that_is_not_stated_for_every_column_is_undefined(settled):
+def test_an_expected_error_that_is_not_stated_for_every_column_is_undefined(chosen):
     with pytest.raises(MeasureUndefined, match="states the error to expect of every column"):
-        measure("expected_error")(ORIGINAL, ORIGINAL, DECLARED, settled=settled)
+        measure("expected_error")(ORIGINAL, ORIGINAL, DECLARED, chosen=chosen)
 
 
 @pytest.mark.parametrize("name", measure_names("records"))
@@ -194,7 +194,7 @@ def test_where_rows_mean_nothing_only_measures_of_records_are_undefined(name):
     declared = {"x": number(), "z": number(), "kind": nominal(3)}
     columns = {**ORIGINAL, "z": np.array([1.0, 0.0, 2.0, 2.0])}
     groups = {"x": np.zeros(4, np.int64)}
-    pair = compare(columns, columns, declared, groups, settled=SETTLED, aligned=False, permuted=True)
+    pair = compare(columns, columns, declared, groups, chosen=SETTLED, aligned=False, permuted=True)
     if name in ("average_risk", "il1s", "record_linkage", "sse"):
         with pytest.raises(
             MeasureUndefined,

@@ -65,7 +65,7 @@ class Release:
         self.layout = statistics.layout(params, DECLARED)
         self.released = {name: values.copy() for name, values in protected.columns.items()}
         self.guarantee = protected.guarantee.model_copy(deep=True)
-        self.settled = copy.deepcopy(dict(protected.settled))
+        self.chosen = copy.deepcopy(dict(protected.chosen))
         self.hidden = {name: values.copy() for name, values in protected.hidden.items()}
 
     def checks(self):
@@ -76,7 +76,7 @@ class Release:
                 layout=self.layout,
                 released=self.released,
                 guarantee=self.guarantee,
-                settled=self.settled,
+                chosen=self.chosen,
                 hidden=self.hidden,
             )
         )
@@ -85,7 +85,7 @@ class Release:
         return {check.name for check in self.checks() if not check.passed}
 
     def facts(self, figure):
-        return next(facts for facts in self.settled["measured"] if facts["figure"] == figure)
+        return next(facts for facts in self.chosen["measured"] if facts["figure"] == figure)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -199,7 +199,7 @@ def test_a_figure_that_spends_more_than_its_share_is_found(case):
 
 def test_an_epsilon_that_was_not_divided_among_groups_is_found():
     release = Release("replace among groups")
-    for facts in release.settled["measured"]:
+    for facts in release.chosen["measured"]:
         facts["epsilon"] = "2/9"
     assert release.failed() == {"epsilon_spent"}
 
@@ -280,13 +280,13 @@ IMPOSSIBLE = {
     "an epsilon that is a float": lambda r: r.guarantee.parameters.update(epsilon=2.0),
     "no figures": lambda r: r.guarantee.parameters.pop("figures"),
     "another figure": lambda r: r.guarantee.parameters["figures"][0].update(statistic="mean"),
-    "fewer figures": lambda r: r.settled["measured"].pop(),
+    "fewer figures": lambda r: r.chosen["measured"].pop(),
     "other groups": lambda r: r.guarantee.parameters.update(groups=["sex"]),
-    "other rows": lambda r: r.settled.update(groups=7),
-    "another noise": lambda r: r.settled["measured"][0].update(noise="gaussian"),
-    "a grid that is no power of two": lambda r: r.settled["measured"][0].update(grid="1/3"),
-    "a grid of nothing": lambda r: r.settled["measured"][0].update(grid="0"),
-    "a figure of another name": lambda r: r.settled["measured"][0].update(figure="income_total"),
+    "other rows": lambda r: r.chosen.update(groups=7),
+    "another noise": lambda r: r.chosen["measured"][0].update(noise="gaussian"),
+    "a grid that is no power of two": lambda r: r.chosen["measured"][0].update(grid="1/3"),
+    "a grid of nothing": lambda r: r.chosen["measured"][0].update(grid="0"),
+    "a figure of another name": lambda r: r.chosen["measured"][0].update(figure="income_total"),
     "a quantile of everything": lambda r: r.guarantee.parameters["figures"][-1].update(share="1"),
 }
 

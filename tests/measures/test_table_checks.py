@@ -317,7 +317,7 @@ def test_several_records_of_a_unit_have_no_proof_under_the_relaxations():
 )
 def test_facts_about_the_noise_that_make_no_sense_are_refused(change):
     made = Made(noise="staircase")
-    change(made.settled["measured"][0])
+    change(made.chosen["measured"][0])
     with pytest.raises(RecheckImpossible, match="just such a table"):
         made.checks()
 
@@ -325,7 +325,7 @@ def test_facts_about_the_noise_that_make_no_sense_are_refused(change):
 @pytest.mark.parametrize("core", [[0, 0], [1, 0, 0], [0, 0, -1], [0.0, 0, 0]])
 def test_a_core_that_is_none_is_refused(core):
     made = Made(noise="box")
-    made.settled["measured"][0]["classes"][0]["core"] = core
+    made.chosen["measured"][0]["classes"][0]["core"] = core
     with pytest.raises(RecheckImpossible, match="just such a table"):
         made.checks()
 
@@ -375,10 +375,10 @@ def test_a_secret_account_with_gaps_is_refused(values):
         (lambda made: made.declared.pop("wage"), "a numeric column of the records"),
         (lambda made: made.declared.update(wage=made.declared["kind"]), "a numeric column of the records"),
         (lambda made: made.original.update(wage=made.original["wage"].astype(str)), "a numeric column of the records"),
-        (lambda made: made.settled["steps"].pop("wage"), "a power of two"),
-        (lambda made: made.settled["steps"].update(wage="1/3"), "a power of two"),
-        (lambda made: made.settled["steps"].update(wage="0"), "a power of two"),
-        (lambda made: made.settled["steps"].update(wage=str(Fraction(1, 2**49))), "not too fine"),
+        (lambda made: made.chosen["steps"].pop("wage"), "a power of two"),
+        (lambda made: made.chosen["steps"].update(wage="1/3"), "a power of two"),
+        (lambda made: made.chosen["steps"].update(wage="0"), "a power of two"),
+        (lambda made: made.chosen["steps"].update(wage=str(Fraction(1, 2**49))), "not too fine"),
         (
             lambda made: made.parameters.update(bounds={"wage": [{"domain": [1, 2]}]}),
             "must be bounds inside the declared domain, with their cells",
@@ -407,7 +407,7 @@ def test_records_that_cannot_be_counted_again_are_refused(change, rule):
 def test_values_that_add_up_beyond_whole_numbers_are_refused():
     made = Made()
     made.declared["output"] = Column(role="confidential", type="integer", domain=(0, 2**53))
-    made.settled["steps"]["output"] = "8"
+    made.chosen["steps"]["output"] = "8"
     made.original["output"][:] = 2**53
     made.original = {name: np.repeat(values, 1000) for name, values in made.original.items()}
     with pytest.raises(RecheckImpossible, match=r"less than 2\^62"):

@@ -27,7 +27,7 @@ STATED = {
 
 def stated(**chosen):
     made = Made(**chosen)
-    made.settled["figures"] = STATED
+    made.chosen["figures"] = STATED
     return made
 
 

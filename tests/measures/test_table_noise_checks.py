@@ -41,14 +41,14 @@ def test_every_record_of_a_unit_is_charged():
 
 def test_a_measure_that_is_not_drawn_is_found():
     made = Made()
-    made.settled["measured"] = [entry for entry in made.settled["measured"] if entry["measures"] != ["count"]]
+    made.chosen["measured"] = [entry for entry in made.chosen["measured"] if entry["measures"] != ["count"]]
     assert "epsilon_spent" in made.failed()
 
 
 def test_counts_need_no_epsilon_only_where_everybody_s_cell_is_public():
     assert "noised 0 count" not in Made("bdp", "bootstrap_within_cell", scale="one").hidden
     made = Made("bdp", "bootstrap_replace")
-    made.settled["measured"] = [entry for entry in made.settled["measured"] if entry["measures"] != ["count"]]
+    made.chosen["measured"] = [entry for entry in made.chosen["measured"] if entry["measures"] != ["count"]]
     made.hidden = {name: values for name, values in made.hidden.items() if "count" not in name}
     made.publish()
     assert made.failed() == {"epsilon_spent"}
@@ -56,7 +56,7 @@ def test_counts_need_no_epsilon_only_where_everybody_s_cell_is_public():
 
 def test_a_measure_that_is_drawn_twice_is_found():
     made = Made()
-    made.settled["measured"].append(made.settled["measured"][0])
+    made.chosen["measured"].append(made.chosen["measured"][0])
     made.parameters["epsilon"] = "3"
     assert made.failed() == {"epsilon_spent"}
 
@@ -64,16 +64,16 @@ def test_a_measure_that_is_drawn_twice_is_found():
 @pytest.mark.parametrize("epsilon", ["0", "-1/2"])
 def test_an_epsilon_that_is_not_above_zero_is_found(epsilon):
     made = Made()
-    made.settled["measured"][1]["epsilon"] = epsilon
+    made.chosen["measured"][1]["epsilon"] = epsilon
     assert made.failed() == {"epsilon_spent"}
 
 
 def test_one_epsilon_for_several_measures_is_found_unless_noise_is_a_box():
     made = Made()
-    first, second, _ = made.settled["measured"]
+    first, second, _ = made.chosen["measured"]
     first["measures"] += second["measures"]
     first["classes"][0]["half_widths"] += second["classes"][0]["half_widths"]
-    made.settled["measured"].remove(second)
+    made.chosen["measured"].remove(second)
     assert made.failed() == {"epsilon_spent"}
 
 
@@ -104,7 +104,7 @@ def test_bounds_that_are_stated_too_small_are_found():
 @pytest.mark.parametrize("change", [{"cells": 5}, {"cells": 7}, {"half_widths": [2, 2, 2]}], ids=repr)
 def test_classes_that_are_not_those_of_the_cells_are_found(noise, change):
     made = Made(noise=noise)
-    found = made.settled["measured"][0]["classes"][0]
+    found = made.chosen["measured"][0]["classes"][0]
     if "half_widths" in change:
         change = {"half_widths": change["half_widths"][: len(found["half_widths"])]}
         found.update({"core": [0] * len(found["half_widths"])} if noise == "box" else {})
@@ -114,7 +114,7 @@ def test_classes_that_are_not_those_of_the_cells_are_found(noise, change):
 
 def test_a_class_that_is_stated_twice_is_found():
     made = Made()
-    made.settled["measured"][0]["classes"] *= 2
+    made.chosen["measured"][0]["classes"] *= 2
     assert "scales_suffice" in made.failed()
 
 
@@ -212,7 +212,7 @@ def test_in_a_single_cell_a_replaced_record_stays():
     made.declared["region"] = nominal(1, role="quasi_identifier")
     made.layout = replace(made.layout, dimensions={"region": ("a",)}, levels=(("region",),), figures=FIGURES[1:2])
     made.parameters.update(dimensions=["region"], measures=["output"])
-    made.settled["measured"] = [{"level": ["region"], "measures": ["output"], "epsilon": "1"}]
+    made.chosen["measured"] = [{"level": ["region"], "measures": ["output"], "epsilon": "1"}]
     made.original = {"region": np.zeros(2, int), "output": np.array([3, 90])}
     made.released = {"region": np.zeros(1, int), "output_sum": np.array([200])}
     for steps, failed in ((110, set()), (109, {"scales_suffice"})):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from penstock.mechanisms.closeness import Params, faults, promise, settled_facts
+from penstock.mechanisms.closeness import Params, chosen_facts, faults, promise
 from penstock.mechanisms.closeness._expect import expect
 from penstock.mechanisms.closeness._explain import advice, treatments
 from penstock.mechanisms.columns import Column
@@ -199,8 +199,8 @@ def test_ranked_groups_promise_a_guess_and_no_closeness() -> None:
 
 
 def test_settled_is_the_exact_bound() -> None:
-    assert settled_facts(params(t="5/2"), ONE, 100) == {"t": "5/2", "buckets": 3}
-    assert settled_facts(params(method="ranked"), ONE, 100) == {}
+    assert chosen_facts(params(t="5/2"), ONE, 100) == {"t": "5/2", "buckets": 3}
+    assert chosen_facts(params(method="ranked"), ONE, 100) == {}
     assert params(t="5/2").bound == Fraction(5, 2)
     assert (params(t="2").model, params(method="ranked").model) == ("t_close", "prob_k")
 

@@ -52,21 +52,21 @@ def expected(params: Params) -> dict[str, float]:
     return {name: WIDTH * error for name, error in zip(part.attributes, part.choice.errors, strict=True)}
 
 
-def assert_close(found: dict[str, float], foretold: dict[str, float]) -> None:
+def assert_close(found: dict[str, float], known_before: dict[str, float]) -> None:
     """Within 8 %.
 
     6,000 blocks: the mean of their squared Laplace noise has a standard error of sqrt(5 / 6,000) = 2.9 %, an error
     1.5 %; random records are not quite evenly spread, which moves errors by 1 %. Four standard errors beside that:
     false alarm below 1e-4, and the seeds are fixed.
     """
-    assert all(abs(found[name] / foretold[name] - 1) < 0.08 for name in DECLARED)
+    assert all(abs(found[name] / known_before[name] - 1) < 0.08 for name in DECLARED)
 
 
 def test_the_foretold_error_is_the_measured_one() -> None:
     params = settings()
-    foretold = expected(params)
-    assert_close(measured(params), foretold)
-    for name, error in foretold.items():
+    known_before = expected(params)
+    assert_close(measured(params), known_before)
+    for name, error in known_before.items():
         assert line_about(name, params, RECORDS, error)
 
 

@@ -149,7 +149,7 @@ def test_the_settled_facts_depend_on_the_number_of_records_only():
     two = protect(
         {name: values * 0.01 for name, values in uniform(500, "xy", seed=2).items()}, declared, chosen, seeded(2)
     )
-    assert one.settled == two.settled
+    assert one.chosen == two.chosen
 
 
 def test_auto_prefers_the_snake_and_finds_the_block_size_of_the_formula():

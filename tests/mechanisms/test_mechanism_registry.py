@@ -8,7 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from penstock.measures.foreseen import foretold, stated_errors
+from penstock.measures.public_facts import known_before, stated_errors
 from penstock.measures.registry import public_measures
 from penstock.mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
 from penstock.mechanisms.columns import Column
@@ -106,13 +106,13 @@ def test_a_mechanism_spends_exactly_if_its_promise_adds_up(name: str) -> None:
 def test_a_mechanism_that_spends_states_what_public_measures_need(name: str) -> None:
     assert public_measures() == {"expected_error", "privacy_loss"}
     protected = MECHANISMS[name].protect(sample(), DECLARED, EXAMPLES[name].params, seeded(1))
-    stated = stated_errors(protected.settled)
+    stated = stated_errors(protected.chosen)
     if protected.guarantee.model in ADDS_UP:
         assert set(stated) <= set(protected.columns)
         assert all(error >= 0 for error in stated.values())
-        assert set(foretold(protected.settled)) == public_measures()
+        assert set(known_before(protected.chosen)) == public_measures()
     else:
-        assert not foretold(protected.settled)
+        assert not known_before(protected.chosen)
 
 
 @of_tables
@@ -131,7 +131,7 @@ def test_a_table_comes_out_as_its_layout_says(name: str) -> None:
     assert {len(values) for values in protected.columns.values()} == {layout.rows}
     for dimension, codes in layout.codes().items():
         np.testing.assert_array_equal(protected.columns[dimension], codes)
-    assert protected.settled == mechanism.chosen(params, DECLARED, RECORDS)
+    assert protected.chosen == mechanism.chosen(params, DECLARED, RECORDS)
     assert mechanism.released_columns(params, DECLARED) == {}
 
 

@@ -14,7 +14,7 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.noise.laplace import discrete_laplace
 from penstock.mechanisms.randomness import seeded, system
 from penstock.mechanisms.refusal import ColumnMissing, ScaleZero, SettingRefused, TableEmpty, ValueMissing
-from penstock.mechanisms.statistics import Params, layout, promise, protect, settled_facts
+from penstock.mechanisms.statistics import Params, chosen_facts, layout, promise, protect
 from tests.support.order import examples
 
 DECLARED = {
@@ -142,7 +142,7 @@ def test_a_table_has_the_columns_and_rows_of_its_layout(chosen):
     for figure in drawn.figures:
         assert table.columns[figure.name].dtype == (np.int64 if figure.whole else np.float64)
     assert all(table.columns[name].dtype == np.int32 for name in drawn.dimensions)
-    assert table.settled == settled_facts(chosen, DECLARED, 400)
+    assert table.chosen == chosen_facts(chosen, DECLARED, 400)
     assert table.guarantee == promise(chosen, DECLARED)
 
 
@@ -157,7 +157,7 @@ def test_standard_errors_are_those_of_the_noise_and_empty_where_none_is_known():
 
 def test_errors_that_are_the_same_everywhere_are_stated_beforehand():
     chosen = params(groups=["sex"], figures=[{"statistic": "count"}, *figures("sum", "mean")], epsilon="6")
-    stated = settled_facts(chosen, DECLARED, 400)
+    stated = chosen_facts(chosen, DECLARED, 400)
     table = protect(COLUMNS, DECLARED, chosen, seeded(1)).columns
     assert list(stated["figures"]) == ["count", "age_sum"]
     assert stated["figures"]["age_sum"]["standard_error"] == table["age_sum_standard_error"][0]
@@ -167,7 +167,7 @@ def test_errors_that_are_the_same_everywhere_are_stated_beforehand():
 
 def test_kind_and_size_of_the_noise_are_public_under_dp():
     chosen = params(groups=["sex"], figures=[{"statistic": "count"}, *figures("sum", "mean", "median")], epsilon="8")
-    stated = settled_facts(chosen, DECLARED, 400)
+    stated = chosen_facts(chosen, DECLARED, 400)
     assert (stated["table"], stated["groups"]) == ("statistics", 2)
     count, total, mean, median = stated["measured"]
     assert count == {"figure": "count", "epsilon": "1", "noise": "laplace", "grid": "1", "half_widths": [1]}
@@ -181,15 +181,15 @@ def test_nothing_public_depends_on_the_data_or_on_their_number():
         params(groups=["sex"], figures=[{"statistic": "count"}, *figures(*KINDS)]),
         idp(figures=figures("sum", "variance")),
     ):
-        assert settled_facts(chosen, DECLARED, 3) == settled_facts(chosen, DECLARED, 10**6)
+        assert chosen_facts(chosen, DECLARED, 3) == chosen_facts(chosen, DECLARED, 10**6)
         few, many = (protect(survey(n, seed=n), DECLARED, chosen, seeded(1)) for n in (50, 500))
-        assert few.settled == many.settled
+        assert few.chosen == many.chosen
 
 
 def test_the_size_of_the_noise_is_secret_under_idp():
     table = protect(COLUMNS, DECLARED, idp(figures=figures("sum", "variance", of="income")), seeded(1))
-    assert [sorted(facts) for facts in table.settled["measured"]] == [["epsilon", "figure", "grid", "noise"]] * 2
-    assert "figures" not in table.settled
+    assert [sorted(facts) for facts in table.chosen["measured"]] == [["epsilon", "figure", "grid", "noise"]] * 2
+    assert "figures" not in table.chosen
     assert set(table.hidden) == {"steps income_sum", "steps income_variance", "lattice income_variance"}
     assert not any("error" in name for name in table.columns)
 

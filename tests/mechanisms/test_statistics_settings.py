@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.refusal import SettingRefused
-from penstock.mechanisms.statistics import Params, Statistic, faults, layout, promise, settled_facts
+from penstock.mechanisms.statistics import Params, Statistic, chosen_facts, faults, layout, promise
 from penstock.mechanisms.statistics._settings import epsilons, figure_grid, touched
 
 DECLARED = {
@@ -223,7 +223,7 @@ def test_settings_that_do_not_fit_are_refused_with_a_remedy(reason):
         promise(chosen, DECLARED)
 
 
-@pytest.mark.parametrize("ask", [promise, layout, lambda *given: settled_facts(*given, 10)])
+@pytest.mark.parametrize("ask", [promise, layout, lambda *given: chosen_facts(*given, 10)])
 def test_nothing_is_told_about_settings_that_do_not_fit(ask):
     with pytest.raises(SettingRefused):
         ask(params(figures=[COUNT]), DECLARED)

@@ -218,5 +218,5 @@ def test_margins_that_are_measured_are_more_exact_than_their_cells_together() ->
     errors = protected.columns["u_sum_standard_error"]
     cell, by_area = errors[0], errors[2 * PLACES]
     assert by_area < sqrt(PLACES) * cell / 2
-    drawn_alone = protected.settled["figures"]["u_sum"]["standard_error"]
+    drawn_alone = protected.chosen["figures"]["u_sum"]["standard_error"]
     assert cell < drawn_alone

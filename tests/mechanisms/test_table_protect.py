@@ -17,7 +17,7 @@ from penstock.mechanisms.layout import error_of
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import TableEmpty, ValueMissing, ValueOutsideDomain
-from penstock.mechanisms.table import Params, layout, protect, settled_facts
+from penstock.mechanisms.table import Params, chosen_facts, layout, protect
 from penstock.mechanisms.table._chosen import settle
 from penstock.mechanisms.table._relaxed import bootstrap_steps
 from penstock.mechanisms.table.cells import build_cells
@@ -47,7 +47,7 @@ EVERYTHING = {"sums": ["y", "x"], "means": ["x", "y"]}
 
 
 def steps_of(protected: Protected) -> dict[str, Fraction]:
-    return {"count": Fraction(1), **{name: Fraction(eta) for name, eta in protected.settled["steps"].items()}}
+    return {"count": Fraction(1), **{name: Fraction(eta) for name, eta in protected.chosen["steps"].items()}}
 
 
 def test_the_grid_of_whole_numbers_has_steps_of_one_and_that_of_others_is_fine() -> None:
@@ -187,8 +187,8 @@ def test_the_columns_are_those_of_the_layout_in_its_order() -> None:
         for figure in drawn.figures:
             assert protected.columns[figure.name].dtype == (np.int64 if figure.whole else np.float64)
             assert (error_of(figure.name) in protected.columns) == (model == "dp")
-        assert protected.settled == settled_facts(params, DECLARED, 99)
-        assert json.loads(json.dumps(protected.settled)) == protected.settled
+        assert protected.chosen == chosen_facts(params, DECLARED, 99)
+        assert json.loads(json.dumps(protected.chosen)) == protected.chosen
         assert not protected.masked
         assert not protected.groups
         assert protected.origin is None
@@ -296,7 +296,7 @@ def test_settled_facts_say_who_spends_what() -> None:
         totals=[["area"], []],
         bounds={"x": BOUNDS["x"]},
     )
-    told = settled_facts(params, DECLARED)
+    told = chosen_facts(params, DECLARED)
     assert [(entry["level"], entry["measures"], entry["epsilon"]) for entry in told["measured"]] == [
         (["area", "size"], ["count"], "1/2"),
         (["area", "size"], ["x"], "1"),
@@ -324,7 +324,7 @@ def test_the_largest_standard_error_of_a_cell_is_stated() -> None:
     params = table(**EVERYTHING, bounds=BOUNDS, noise="staircase")
     protected = protect(columns_of(FIXED), DECLARED, params, seeded(1))
     for figure, reach in (("count", 1), ("x_sum", 2), ("y_sum", 10)):
-        stated = protected.settled["figures"][figure]
+        stated = protected.chosen["figures"][figure]
         assert stated["standard_error"] == pytest.approx(protected.columns[error_of(figure)][:4].max())
         assert stated["expected_error"] == pytest.approx(stated["standard_error"] / reach, rel=1e-8)
 

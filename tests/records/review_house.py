@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.records import Action, Log
-from penstock.records.approval.approval import DecisionRefused, Rule, Standing, decide, standing, wait
+from penstock.records.approval.approval import ApprovalState, DecisionRefused, Rule, approval_state, decide, wait
 from penstock.records.approval.decision import sign_decision
 from penstock.records.people.trusted_keys import trust
 from tests.records.reviewers import CONTENT, REASON, private, public
@@ -27,19 +27,21 @@ class House:
         for name in ("anna", "bert", "carla", "dora"):
             trust(log, name, public(name), actor="officer", reason="hired", now=now)
 
-    def wait(self, rule: Rule = ONE, **changes: Any) -> Standing:
+    def wait(self, rule: Rule = ONE, **changes: Any) -> ApprovalState:
         given = {"run": RUN, "content": CONTENT, "started_by": ["dora"], "actor": "flow", "now": self.now, **changes}
         return wait(self.log, rule=rule, **given)
 
-    def decide(self, reviewer: str = "anna", decision: str = "approve", *, key: str = "", **changes: Any) -> Standing:
+    def decide(
+        self, reviewer: str = "anna", decision: str = "approve", *, key: str = "", **changes: Any
+    ) -> ApprovalState:
         """Decide; what is signed is what is handed in, unless `signature` says otherwise."""
         given = {"run": RUN, "content": CONTENT, "reason": REASON, "actor": "cli", "now": self.now, **changes}
         fields = {"content": given["content"], "decision": decision, "reason": given["reason"]}
         signature = given.pop("signature", None) or sign_decision(private(key or reviewer), **fields)
         return decide(self.log, reviewer=reviewer, decision=decision, signature=signature, **given)
 
-    def stands(self) -> Standing:
-        return standing(self.log, RUN, self.now)
+    def stands(self) -> ApprovalState:
+        return approval_state(self.log, RUN, self.now)
 
     def refuses(
         self, kind: type[DecisionRefused], reviewer: str = "anna", *args: str, **changes: Any

@@ -9,15 +9,15 @@ import pytest
 from penstock.records import Action, Home, LogAltered
 from penstock.records.approval.approval import (
     ApprovalClosed,
+    ApprovalState,
     DeadlinePassed,
     DecisionSignatureWrong,
     NotApproved,
     Rule,
     RuleRefused,
-    Standing,
     WaitRefused,
     approval_record,
-    standing,
+    approval_state,
 )
 from penstock.records.approval.decision import sign_decision, verify_decision
 from penstock.records.log.log import EventRefused
@@ -67,7 +67,7 @@ def test_one_refusal_declines_the_run(house: House) -> None:
 
 
 def test_nothing_stands_where_nothing_waited(house: House) -> None:
-    assert house.stands() == Standing("none")
+    assert house.stands() == ApprovalState("none")
 
 
 def test_waiting_again_for_the_same_content_is_silent(house: House) -> None:
@@ -146,7 +146,7 @@ def test_a_moment_without_time_zone_is_refused(house: House, now: datetime) -> N
         with pytest.raises(EventRefused, match="time zone"):
             attempt()
     with pytest.raises(EventRefused, match="time zone"):
-        standing(house.log, RUN, naive)
+        approval_state(house.log, RUN, naive)
     assert len(house.log.events()) == count
 
 
@@ -241,7 +241,7 @@ def test_the_manifest_says_who_approved_so_that_anybody_can_check(house: House) 
 @pytest.mark.parametrize("state", ["none", "waiting", "declined", "expired"])
 def test_what_is_not_approved_has_no_approval_record(state: Any) -> None:
     with pytest.raises(NotApproved, match=f"must be given in full, got '{state}'") as caught:
-        approval_record(Standing(state))
+        approval_record(ApprovalState(state))
     assert (caught.value.code, caught.value.kind) == ("not-approved", "approval")
 
 
@@ -255,8 +255,8 @@ def test_an_altered_record_decides_nothing(house: House) -> None:
     """Who writes to the database but has no key cannot turn a refusal into an approval."""
     house.wait(TWO)
     house.decide("anna", "refuse")
-    with house.log.transaction() as pen:
-        pen.connection.exec_driver_sql("UPDATE log_events SET action = 'APPROVED' WHERE action = 'DECLINED'")
+    with house.log.transaction() as writer:
+        writer.connection.exec_driver_sql("UPDATE log_events SET action = 'APPROVED' WHERE action = 'DECLINED'")
     with pytest.raises(LogAltered):
         house.decide("bert")
     with pytest.raises(LogAltered):

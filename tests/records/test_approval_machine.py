@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from penstock.records import Action, Home, open_records
-from penstock.records.approval.approval import DecisionRefused, Rule, approval_record, decide, standing, wait
+from penstock.records.approval.approval import DecisionRefused, Rule, approval_record, approval_state, decide, wait
 from penstock.records.approval.decision import sign_decision
 from penstock.records.people.trusted_keys import people, trust, withdraw
 from tests.records.reviewers import CONTENT, OLD, OTHER, private, public
@@ -144,7 +144,7 @@ class Approvals(RuleBasedStateMachine):
 
     @invariant()
     def the_log_says_what_the_model_says(self) -> None:
-        found = standing(self.log, "r", self.now)
+        found = approval_state(self.log, "r", self.now)
         assert found.state == self.state()
         assert [(each.reviewer, each.decision) for each in found.decisions] == self.given
         if self.waiting is not None:

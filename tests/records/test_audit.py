@@ -18,7 +18,7 @@ from penstock.records import Action, Home, Log, LogAltered, RecordsAbsent, Run, 
 from penstock.records.approval.decision import sign_decision
 from penstock.records.audit import RecordsDisagree, verify_everything
 from penstock.records.files.digest import plain_file
-from penstock.records.log.log import Page
+from penstock.records.log.log import LogReader
 from penstock.records.log.sighting import SEEN
 from penstock.records.people.trusted_keys import withdraw
 from penstock.records.run import RunDamaged
@@ -307,20 +307,20 @@ def test_a_run_that_ends_during_the_check_contradicts_nothing(
 ) -> None:
     """One before each look at the log, and one after it."""
     publish(small, public_folder)
-    page = Log.page
+    reader = Log.reader
 
     @contextmanager
-    def with_others(log: Log) -> Iterator[Page]:
+    def with_others(log: Log) -> Iterator[LogReader]:
         with monkeypatch.context() as themselves:
-            themselves.setattr(Log, "page", page)
+            themselves.setattr(Log, "reader", reader)
             publish(small, public_folder)
-        with page(log) as opened:
+        with reader(log) as opened:
             yield opened
         with monkeypatch.context() as themselves:
-            themselves.setattr(Log, "page", page)
+            themselves.setattr(Log, "reader", reader)
             publish(small, public_folder)
 
-    monkeypatch.setattr(Log, "page", with_others)
+    monkeypatch.setattr(Log, "reader", with_others)
     assert verify_everything([public_folder])["manifests"] == 2
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from penstock.records import Action, Home, LogAppendFailed, Records, open_records
-from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Claim
 from penstock.records.ledger.limits import open_account, raise_limit
 from tests.records.database_faults import FaultyHome, answer_to_commit_lost, impatient, killed_at_each_moment, refusing
@@ -149,8 +149,8 @@ def reserved(records: Records, run: str, wanted: Claim = SMALL) -> list[str]:
 
 def with_reservations(records: Records) -> Records:
     """More runs than any operation has moments wait for their draw, reserved in one go."""
-    with records.log.transaction() as pen:
-        sheet = WritingSheet(pen, **HOW)
+    with records.log.transaction() as writer:
+        sheet = LedgerWriter(writer, **HOW)
         for number in range(50):
             facts = {**SMALL.facts(), "attempt": 1}
             sheet.write(Action.RESERVED, run=f"k{number}", facts=facts, subjects=SMALL.subjects)

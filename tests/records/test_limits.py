@@ -9,7 +9,7 @@ import pytest
 from penstock.mechanisms.composition import NotCountable
 from penstock.records import Action, Home, LogAltered, Records, open_records
 from penstock.records.files.digest import canonical
-from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Account, LedgerAltered, dataset_subject
 from penstock.records.ledger.limits import AccountRefused, OfficerNotTrusted, open_account, raise_limit
 from penstock.records.people.trusted_keys import trust, withdraw
@@ -189,8 +189,8 @@ def forge(records: Records, signer: str, now: datetime, said: Account, signed: A
         "public_key": public(signer).public_bytes_raw().hex(),
         "envelope": canonical(envelope).decode(),
     }
-    with records.log.transaction() as pen:
-        sheet = WritingSheet(pen, actor="mallory", now=now)
+    with records.log.transaction() as writer:
+        sheet = LedgerWriter(writer, actor="mallory", now=now)
         place = [dataset_subject("income")]
         run = changes.pop("run", "-")
         sheet.write(Action.BUDGET_RAISED, run=run, facts={**facts, **proof, **changes}, subjects=place)
@@ -256,8 +256,8 @@ def test_an_overdrawn_account_is_found(records: Records, now: datetime) -> None:
     """Written past the ledger, by someone who has the log's key."""
     opened(records)
     wanted = claim(epsilon=Fraction(2))
-    with records.log.transaction() as pen:
-        sheet = WritingSheet(pen, actor="mallory", now=now)
+    with records.log.transaction() as writer:
+        sheet = LedgerWriter(writer, actor="mallory", now=now)
         sheet.write(Action.RESERVED, run="r1", facts={**wanted.facts(), "attempt": 1}, subjects=wanted.subjects)
     with pytest.raises(
         LedgerAltered, match="dp account of income refused: must not be charged beyond its limit, and was"

@@ -231,18 +231,18 @@ def test_facts_without_a_digest_are_refused_before_anything_is_written(
 
 
 def two_events(records: Records, now: datetime) -> Iterator[None]:
-    with records.log.transaction() as pen:
+    with records.log.transaction() as writer:
         for action in (Action.WAITING, Action.APPROVED):
-            pen.append(action, run="run-1", actor="officer", facts={}, occurred=now)
+            writer.append(action, run="run-1", actor="officer", facts={}, occurred=now)
             yield
 
 
 def test_a_transaction_reads_what_it_wrote_and_others_see_it_at_its_end(records: Records, now: datetime) -> None:
-    with records.log.transaction() as pen:
-        written = pen.append(Action.RESERVED, run="run-1", actor="officer", facts={}, occurred=now)
-        assert (pen.head().seq, pen.head().digest) == (COUNT + 1, written.digest)
-        assert [event.seq for event in pen.events("run-1")] == [2, 4, 5]
-        assert [event.seq for event in pen.numbered([5, 1])] == [1, 5]
+    with records.log.transaction() as writer:
+        written = writer.append(Action.RESERVED, run="run-1", actor="officer", facts={}, occurred=now)
+        assert (writer.head().seq, writer.head().digest) == (COUNT + 1, written.digest)
+        assert [event.seq for event in writer.events("run-1")] == [2, 4, 5]
+        assert [event.seq for event in writer.numbered([5, 1])] == [1, 5]
         if records.engine.dialect.name == "postgresql":  # on SQLite a reader would make the commit wait
             assert records.log.verify().count == COUNT
     assert records.log.events("run-1")[-1] == written
@@ -263,14 +263,14 @@ def test_a_transaction_does_not_build_on_an_altered_event(records: Records, eith
     tamper(either_home, "UPDATE log_events SET actor = 'x' WHERE seq = 2")
     with (
         pytest.raises(LogAltered, match="event 2 refused: must be as it was written; it was altered: it"),
-        records.log.transaction() as pen,
+        records.log.transaction() as writer,
     ):
-        pen.events("run-1")
+        writer.events("run-1")
     with (
         pytest.raises(LogAltered, match="event 2 refused: must be as it was written; it was altered: it"),
-        records.log.transaction() as pen,
+        records.log.transaction() as writer,
     ):
-        pen.numbered([1, 2])
+        writer.numbered([1, 2])
 
 
 @pytest.fixture

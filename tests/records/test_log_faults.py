@@ -108,8 +108,8 @@ def test_a_writer_that_is_stuck_in_its_transaction_is_cut_off_and_the_next_one_g
     records, other = with_events(postgres_home, now), open_records(home=postgres_home)
 
     def stay_too_long() -> None:
-        with records.log.transaction() as pen:
-            pen.append(Action.PLANNED, run="r", actor="a", facts={}, occurred=now)
+        with records.log.transaction() as writer:
+            writer.append(Action.PLANNED, run="r", actor="a", facts={}, occurred=now)
             assert add(other, now) == COUNT + 1  # waits until the server has ended the first
 
     with impatient(records.engine, "idle_in_transaction_session_timeout"), pytest.raises(LogAppendFailed):
@@ -131,9 +131,9 @@ def test_a_kill_at_each_moment_of_an_append_leaves_all_of_it_or_nothing(records:
 
 def test_a_kill_at_each_moment_of_a_transaction_leaves_all_its_events_or_none(records: Records, now: datetime) -> None:
     def two() -> None:
-        with records.log.transaction() as pen:
+        with records.log.transaction() as writer:
             for action in (Action.WAITING, Action.APPROVED):
-                pen.append(action, run="r", actor="a", facts={}, occurred=now)
+                writer.append(action, run="r", actor="a", facts={}, occurred=now)
 
     counts = []
     for _ in killed_at_each_moment(two):

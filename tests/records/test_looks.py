@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from penstock.records import Action, Home, LogAltered, Records, open_records
-from penstock.records.ledger._transactions import WritingSheet
+from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Claim, LedgerAltered
 from penstock.records.ledger.ledger import BudgetExceeded
 from penstock.records.ledger.limits import AccountRefused, OfficerNotTrusted, open_account
@@ -190,8 +190,8 @@ def test_a_limit_that_nobody_signed_is_found(records: Records) -> None:
     [signed] = [event for event in records.log.events() if event.action is Action.LOOKS_LIMITED]
     forged = {name: fact for name, fact in signed.facts.items() if name != "subjects"} | {"looks": 1000}
     records.ledger.verify()
-    with records.log.transaction() as pen:
-        sheet = WritingSheet(pen, actor="canary", now=HOW["now"])
+    with records.log.transaction() as writer:
+        sheet = LedgerWriter(writer, actor="canary", now=HOW["now"])
         sheet.write(Action.LOOKS_LIMITED, run="-", facts=forged, subjects=["dataset income"])
     with pytest.raises(LedgerAltered, match="must carry the signature of its officer, and does not"):
         records.ledger.verify()

@@ -49,8 +49,8 @@ def test_the_log_is_the_register(log: Log, home: Home, how: dict[str, Any]) -> N
 
 def test_the_register_is_read_the_same_inside_a_transaction(log: Log, how: dict[str, Any]) -> None:
     trust(log, "anna", public("anna"), **how)
-    with log.transaction() as pen:
-        assert people(pen) == people(log)
+    with log.transaction() as writer:
+        assert people(writer) == people(log)
 
 
 def test_a_withdrawn_key_is_trusted_no_more(log: Log, how: dict[str, Any]) -> None:

@@ -37,14 +37,14 @@ def test_what_others_wrote_since_is_found(log: Log, either_home: Home, now: date
 
 def test_what_a_transaction_wrote_is_seen_by_it_and_forgotten_with_it(log: Log, now: datetime) -> None:
     def taken_back(before: bool, after: bool) -> None:
-        with log.transaction() as pen:
+        with log.transaction() as writer:
             if before:
-                pen.verify()
-            pen.append(Action.CHECKED, run="r1", actor="a", facts={}, occurred=now)
+                writer.verify()
+            writer.append(Action.CHECKED, run="r1", actor="a", facts={}, occurred=now)
             if after:
-                assert pen.verify().count == 4
-            assert [event.seq for event in pen.events("r1")] == [1, 3, 4]
-            assert len(pen.events()) == 4
+                assert writer.verify().count == 4
+            assert [event.seq for event in writer.events("r1")] == [1, 3, 4]
+            assert len(writer.events()) == 4
             raise ZeroDivisionError
 
     for scanned in ((False, False), (True, False), (False, True), (True, True)):
@@ -57,10 +57,10 @@ def test_what_a_transaction_wrote_is_seen_by_it_and_forgotten_with_it(log: Log, 
 def test_one_transaction_reads_the_log_once(log: Log) -> None:
     asked: list[str] = []
     event.listen(log._engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
-    with log.page() as page:
-        page.verify()
+    with log.reader() as reader:
+        reader.verify()
         for _ in range(3):
-            page.events("r1"), page.events("r2"), page.events()
+            reader.events("r1"), reader.events("r2"), reader.events()
     assert sum("ORDER BY log_events.seq" in each and "LIMIT" not in each for each in asked) == 1
 
 

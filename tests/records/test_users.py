@@ -59,8 +59,8 @@ def test_the_log_is_the_register(log: Log, home: Home) -> None:
         digest=digest,
     )
     assert users(log) == users(open_records(home=home).log) == {"anna": anna}
-    with log.transaction() as pen:
-        assert users(pen) == {"anna": anna}
+    with log.transaction() as writer:
+        assert users(writer) == {"anna": anna}
     (event,) = log.events("-")
     assert (event.action, event.actor) == (Action.USER_ADDED, "root")
     assert event.facts == {

@@ -56,8 +56,8 @@ def test_visits_change_no_user_and_are_not_read_to_find_one(log: Log, either_hom
         note_visit(log, Action.SIGNED_IN, name="anna", now=NOW)
     assert users(log) == before
     assert [event.action for event in log.events("-", {Action.USER_ADDED})] == [Action.USER_ADDED]
-    with log.transaction() as pen:
-        pen.append(Action.SIGNED_OUT, run="-", actor="anna", facts={}, occurred=NOW)
-        assert len(pen.events("-", {Action.SIGNED_IN, Action.SIGNED_OUT})) == 4
-        pen.verify()
-        assert len(pen.events("-", {Action.SIGNED_IN, Action.SIGNED_OUT})) == 4
+    with log.transaction() as writer:
+        writer.append(Action.SIGNED_OUT, run="-", actor="anna", facts={}, occurred=NOW)
+        assert len(writer.events("-", {Action.SIGNED_IN, Action.SIGNED_OUT})) == 4
+        writer.verify()
+        assert len(writer.events("-", {Action.SIGNED_IN, Action.SIGNED_OUT})) == 4

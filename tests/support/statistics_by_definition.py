@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.statistics import Params, settled_facts
+from penstock.mechanisms.statistics import Params, chosen_facts
 
 LOW, HIGH = -1, 2
 DECLARED = {
@@ -41,7 +41,7 @@ def params(kinds, adjacency, groups, **more):
 
 def facts_of(chosen, declared=DECLARED):
     """What is said about the noise of each figure."""
-    return settled_facts(chosen, declared, 3)["measured"]
+    return chosen_facts(chosen, declared, 3)["measured"]
 
 
 def measured(kind, values, n_public):

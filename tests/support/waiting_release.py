@@ -13,7 +13,7 @@ import pytest
 
 from penstock.flows.spec import load_spec
 from penstock.records import Action, Event, open_records
-from penstock.records.approval.approval import Standing, standing
+from penstock.records.approval.approval import ApprovalState, approval_state
 from penstock.records.home import login
 from penstock.records.people.trusted_keys import trust
 from penstock.records.signing.signing import new_key_pair
@@ -80,8 +80,8 @@ class WaitingRelease:
     def staged_files(self) -> dict[str, bytes]:
         return files_of(self.staged)
 
-    def stands(self) -> Standing:
-        return standing(open_records().log, self.run, datetime.now(UTC))
+    def stands(self) -> ApprovalState:
+        return approval_state(open_records().log, self.run, datetime.now(UTC))
 
     def is_waiting(self) -> bool:
         return self.stands().state == "waiting" and self.staged.is_dir() and self.place.bundles() == []

@@ -94,7 +94,7 @@ def test_noise_stands_on_the_totals_of_the_paper(farms: dict[str, np.ndarray]) -
     noise = protected.hidden["noised 0 noutput"] - np.ravel(TABLES["table_1"]["printed"]["total"])
     assert (np.abs(noise) < 20 * RANGES).all()
     assert np.count_nonzero(noise) > 6
-    assert protected.settled["measured"][0]["epsilon"] == "2"
+    assert protected.chosen["measured"][0]["epsilon"] == "2"
 
 
 def test_an_exact_table_is_that_of_the_paper_but_one_cell_is_too_small_for_three(farms: dict[str, np.ndarray]) -> None:

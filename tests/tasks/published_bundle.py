@@ -73,7 +73,7 @@ class Published:
         settings = dp_microaggregation.Params(epsilon="9", adjacency="replace", k=K, mode=mode)  # type: ignore[arg-type]
         protected = dp_microaggregation.protect(columns, declared, settings, seeded(1))
         self.release(protected.columns, declared, protected.guarantee)
-        self.manifest["settled"] = json.loads(json.dumps(protected.settled))
+        self.manifest["settled"] = json.loads(json.dumps(protected.chosen))
         self.seal()
 
     @property

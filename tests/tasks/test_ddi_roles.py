@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.tasks.importers._ddi import roles_from_codebook
-from penstock.tasks.importers.imported_column import RolesRefused, Told
+from penstock.tasks.importers.imported_column import ImportedColumn, RolesRefused
 from penstock.tasks.importers.roles_file import read_roles
 
 
@@ -18,7 +18,7 @@ def codebook(variables: str, *, opening: str = "<codeBook>", files: str = "") ->
     return f"{opening}{files}<dataDscr>{variables}</dataDscr></codeBook>".encode()
 
 
-def told_of(variable: str, files: str = "") -> Told:
+def told_of(variable: str, files: str = "") -> ImportedColumn:
     [told] = roles_from_codebook(codebook(variable, files=files)).columns.values()
     return told
 
@@ -44,7 +44,7 @@ SEX = category("1", "Male") + category("2", "Female") + category("9", "Unknown",
 )
 def test_code_books_of_all_versions_are_read(opening: str) -> None:
     told = roles_from_codebook(codebook("<var name='sex' ID='V1'><labl>Sex</labl></var>", opening=opening))
-    assert told.columns == {"sex": Told(label="Sex")}
+    assert told.columns == {"sex": ImportedColumn(label="Sex")}
     assert not told.whole_file
 
 

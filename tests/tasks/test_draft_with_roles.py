@@ -20,7 +20,7 @@ from penstock.tasks.draft._values import MOST_CATEGORIES, RARE_BELOW
 from penstock.tasks.draft.spec import draft_spec
 from penstock.tasks.importers._ddi import roles_from_codebook
 from penstock.tasks.importers._sdcmicro import roles_from_call
-from penstock.tasks.importers.imported_column import RolesRefused, Told, ToldRoles
+from penstock.tasks.importers.imported_column import ImportedColumn, ImportedRoles, RolesRefused
 
 ROWS = 40
 SURVEY: dict[str, Any] = {
@@ -162,8 +162,8 @@ def test_what_a_code_book_declares_stands_in_the_draft(file: Path) -> None:
     assert parse_spec(raw).columns["region"].categories == ("N", "S", "W")
 
 
-def told(**columns: Told) -> ToldRoles:
-    return ToldRoles(origin="test", columns=columns, whole_file=False)
+def told(**columns: ImportedColumn) -> ImportedRoles:
+    return ImportedRoles(origin="test", columns=columns, whole_file=False)
 
 
 @pytest.mark.parametrize(
@@ -171,36 +171,46 @@ def told(**columns: Told) -> ToldRoles:
     [
         (
             ["1", "2"],
-            Told(codes=("1", "2"), labels=("N", "S")),
+            ImportedColumn(codes=("1", "2"), labels=("N", "S")),
             {"categories": ["1", "2"]},
             "categories of the code book",
         ),
         (
             ["N", "S"],
-            Told(codes=("1", "2"), labels=("N", "S")),
+            ImportedColumn(codes=("1", "2"), labels=("N", "S")),
             {"categories": ["N", "S"]},
             "categories of the code book",
         ),
-        ([1.0, 2.0], Told(codes=("1.0", "2")), {"categories": [1, 2]}, "stored as double, so convert it first"),
-        ([1, 2], Told(codes=("1", "x")), {"categories": []}, "no whole numbers"),
-        ([1, 2], Told(codes=("1", "2.5")), {"categories": []}, "no whole numbers"),
-        (["1", "2"], Told(kind="number"), {"type": "continuous"}, "stored as string, so convert it first"),
-        ([1.5, 2.5], Told(kind="nominal"), {"categories": []}, "stored as double, so convert it first"),
-        (["1", "2"], Told(role="weight"), {"role": "weight"}, "stored as string, so convert it first"),
-        ([1, 2], Told(domain=(-0.5, 7.2)), {"domain": [-1, 8]}, "right only if nobody took it from the data"),
-        ([1.0, 2.0], Told(domain=(0.0, 1e20)), {"domain": [0.0, 1e20]}, "right only if nobody took it from the data"),
-        (["1", None], Told(codes=("1", "2")), {"categories": ["1", "2"]}, "missing rule"),
-        ([1, None], Told(kind="nominal"), {"categories": []}, "missing rule"),
-        ([1.0, None], Told(role="confidential"), {"role": "confidential"}, "missing rule"),
+        (
+            [1.0, 2.0],
+            ImportedColumn(codes=("1.0", "2")),
+            {"categories": [1, 2]},
+            "stored as double, so convert it first",
+        ),
+        ([1, 2], ImportedColumn(codes=("1", "x")), {"categories": []}, "no whole numbers"),
+        ([1, 2], ImportedColumn(codes=("1", "2.5")), {"categories": []}, "no whole numbers"),
+        (["1", "2"], ImportedColumn(kind="number"), {"type": "continuous"}, "stored as string, so convert it first"),
+        ([1.5, 2.5], ImportedColumn(kind="nominal"), {"categories": []}, "stored as double, so convert it first"),
+        (["1", "2"], ImportedColumn(role="weight"), {"role": "weight"}, "stored as string, so convert it first"),
+        ([1, 2], ImportedColumn(domain=(-0.5, 7.2)), {"domain": [-1, 8]}, "right only if nobody took it from the data"),
+        (
+            [1.0, 2.0],
+            ImportedColumn(domain=(0.0, 1e20)),
+            {"domain": [0.0, 1e20]},
+            "right only if nobody took it from the data",
+        ),
+        (["1", None], ImportedColumn(codes=("1", "2")), {"categories": ["1", "2"]}, "missing rule"),
+        ([1, None], ImportedColumn(kind="nominal"), {"categories": []}, "missing rule"),
+        ([1.0, None], ImportedColumn(role="confidential"), {"role": "confidential"}, "missing rule"),
     ],
 )
 def test_storage_and_what_was_told_meet_in_one_line(
-    values: list[Any], about: Told, drafted: dict[str, Any], remark: str, tmp_path: Path
+    values: list[Any], about: ImportedColumn, drafted: dict[str, Any], remark: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "data.parquet"
     pq.write_table(pa.table({"a": values * RARE_BELOW}), path)
     if about.codes:
-        about = Told(kind="nominal", codes=about.codes, labels=about.labels)
+        about = ImportedColumn(kind="nominal", codes=about.codes, labels=about.labels)
     text = draft_spec(path, told(a=about))
     column = yaml.safe_load(text)["source"]["columns"]["a"]
     assert {key: column[key] for key in drafted} == drafted
@@ -210,21 +220,26 @@ def test_storage_and_what_was_told_meet_in_one_line(
 @pytest.mark.parametrize(
     ("about", "drafted"),
     [
-        (Told(label="anything"), {"role": "identifier"}),
-        (Told(role="confidential"), {"role": "confidential", "type": "nominal", "categories": []}),
-        (Told(kind="nominal"), {"role": "quasi_identifier", "type": "nominal", "categories": []}),
+        (ImportedColumn(label="anything"), {"role": "identifier"}),
+        (ImportedColumn(role="confidential"), {"role": "confidential", "type": "nominal", "categories": []}),
+        (ImportedColumn(kind="nominal"), {"role": "quasi_identifier", "type": "nominal", "categories": []}),
     ],
 )
-def test_many_different_values_are_never_listed(about: Told, drafted: dict[str, Any], tmp_path: Path) -> None:
+def test_many_different_values_are_never_listed(about: ImportedColumn, drafted: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     pq.write_table(pa.table({"a": [f"p{row}" for row in range(MOST_CATEGORIES + 1)] * RARE_BELOW}), path)
     assert yaml.safe_load(draft_spec(path, told(a=about)))["source"]["columns"]["a"] == drafted
 
 
 @pytest.mark.parametrize(
-    "about", [Told(role="confidential", kind="nominal"), Told(kind="ordinal", codes=("N", "S")), Told(label="Region")]
+    "about",
+    [
+        ImportedColumn(role="confidential", kind="nominal"),
+        ImportedColumn(kind="ordinal", codes=("N", "S")),
+        ImportedColumn(label="Region"),
+    ],
 )
-def test_a_rare_value_is_not_listed_whatever_was_told(about: Told, tmp_path: Path) -> None:
+def test_a_rare_value_is_not_listed_whatever_was_told(about: ImportedColumn, tmp_path: Path) -> None:
     path = tmp_path / "data.parquet"
     pq.write_table(pa.table({"a": ["N", "S"] * RARE_BELOW + ["Atlantis"] * (RARE_BELOW - 1)}), path)
     text = draft_spec(path, told(a=about))
@@ -240,18 +255,18 @@ def test_a_call_about_columns_that_the_data_lack_is_refused_with_each_of_them(fi
 
 def test_a_code_book_of_other_data_is_refused(file: Path) -> None:
     with pytest.raises(RolesRefused, match="must describe a column of the data"):
-        draft_spec(file, told(x=Told(), y=Told()))
+        draft_spec(file, told(x=ImportedColumn(), y=ImportedColumn()))
 
 
 def test_of_many_variables_that_the_data_lack_some_are_named(file: Path) -> None:
-    text = draft_spec(file, told(sex=Told(), **{f"x{number}": Told() for number in range(13)}))
+    text = draft_spec(file, told(sex=ImportedColumn(), **{f"x{number}": ImportedColumn() for number in range(13)}))
     [line] = [line for line in text.splitlines() if line.startswith("# Not in the data")]
     assert line.endswith('"x9" and 3 more.')
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=30), st.lists(st.text(min_size=1, max_size=5), max_size=3))
 def test_no_label_or_code_can_break_out_of_its_line(label: str, codes: list[str]) -> None:
-    about = Told(label=label, kind="nominal", codes=tuple(codes))
+    about = ImportedColumn(label=label, kind="nominal", codes=tuple(codes))
     dataset = ds.dataset(pa.table({"a": ["x"]}))
     line = column_line(dataset, dataset.schema.field("a"), about)
     read = yaml.safe_load(line)

@@ -13,8 +13,8 @@ import pytest
 
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import load_spec
-from penstock.measures.foreseen import stated_errors
 from penstock.measures.gates import GateRefused
+from penstock.measures.public_facts import stated_errors
 from penstock.mechanisms.refusal import ValueMissing, ValueOutsideDomain
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records import Action
@@ -93,7 +93,7 @@ def test_every_check_is_made_and_the_gate_looks_at_public_facts(workplace: Workp
         told = assessment(line)
     assert decision.verdict.word == "pass"
     assert [result.gate for result in decision.results] == [*line.job.plan.guarantee.audit, "expected_error"]
-    stated = [facts["expected_error"] for part in staged.settled["parts"] for facts in part["columns"].values()]
+    stated = [facts["expected_error"] for part in staged.chosen["parts"] for facts in part["columns"].values()]
     assert decision.results[-1].value == max(stated)
     measured = [taken["name"] for taken in told["measurements"]]
     assert {"expected_error", "mean_change", "variance_change"} <= set(measured)
@@ -122,8 +122,8 @@ def test_the_gate_knows_that_only_some_records_of_a_unit_are_used(workplace: Wor
     errors = {}
     for records in (100, 400):
         plan = draw_up_plan(load_spec(workplace.write_spec()))
-        settled = mechanism_of(plan.params).chosen(plan.params, plan.declared, records)
-        errors[records] = max(stated_errors(settled).values())
+        chosen = mechanism_of(plan.params).chosen(plan.params, plan.declared, records)
+        errors[records] = max(stated_errors(chosen).values())
     assert errors[100] != errors[400]
     low, high = sorted(errors.values())
     limit = (low + high) / 2

@@ -56,7 +56,7 @@ class Line:
         write_release(data, protected.columns, plan.released, protected.guarantee, np.arange(self.source.rows))
         secrets = job.run.path("secrets")
         self.staged = Staged(
-            data, plain_file(data), protected.masked, self.source.rows, protected.settled, secrets, plan.released
+            data, plain_file(data), protected.masked, self.source.rows, protected.chosen, secrets, plan.released
         )
         job.record(Action.PROTECTED, data=self.staged.digest)
 

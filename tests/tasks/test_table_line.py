@@ -281,7 +281,7 @@ def test_the_report_tells_of_noise_that_is_too_small(
     def forgetful(columns, declared, params, randomness):
         drawn = real(columns, declared, params, randomness)
         exact = real(columns, declared, params.model_copy(update={"epsilon": params.epsilon * 10**6}), randomness)
-        return replace(exact, guarantee=drawn.guarantee, settled=drawn.settled)
+        return replace(exact, guarantee=drawn.guarantee, chosen=drawn.chosen)
 
     make_table(workplace)
     workplace.raw["protect"][0].update(dimensions=["region", "education"], noise="laplace")

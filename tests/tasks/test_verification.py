@@ -311,16 +311,16 @@ def test_rows_that_mix_the_values_of_blocks_are_noticed_where_rows_are_records(p
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda settled: settled.update(parts={}),
-        lambda settled: settled["parts"][0].pop("k"),
-        lambda settled: settled["parts"][0].update(k=0),
-        lambda settled: settled["parts"][0].update(k="5"),
-        lambda settled: settled["parts"][0].update(columns=[]),
-        lambda settled: settled["parts"][0].update(columns={}),
-        lambda settled: settled["parts"][0]["columns"].pop("age"),
-        lambda settled: settled["parts"][0]["columns"].update(more={}),
-        lambda settled: settled["parts"].append(settled["parts"][0]),
-        lambda settled: settled.update(
+        lambda chosen: chosen.update(parts={}),
+        lambda chosen: chosen["parts"][0].pop("k"),
+        lambda chosen: chosen["parts"][0].update(k=0),
+        lambda chosen: chosen["parts"][0].update(k="5"),
+        lambda chosen: chosen["parts"][0].update(columns=[]),
+        lambda chosen: chosen["parts"][0].update(columns={}),
+        lambda chosen: chosen["parts"][0]["columns"].pop("age"),
+        lambda chosen: chosen["parts"][0]["columns"].update(more={}),
+        lambda chosen: chosen["parts"].append(chosen["parts"][0]),
+        lambda chosen: chosen.update(
             parts=[{"k": 1, "columns": {name: {}}} for name in ("age", "region", "income")]  # rows are records
         ),
     ],

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from penstock.measures.measurement import Measurement, MeasureUndefined
-from penstock.measures.records.comparison import Comparison, Settled
+from penstock.measures.records.comparison import Chosen, Comparison
 from penstock.mechanisms.numbers.rounding import not_below
 
 __all__ = [
     "NO_VALUE",
     "expected_error",
-    "foretold",
+    "known_before",
     "privacy_loss",
     "promised_loss",
     "stated_errors",
@@ -21,26 +21,26 @@ __all__ = [
 NO_VALUE = "no value of the data is used"
 
 
-def stated_errors(settled: Settled) -> dict[str, float]:
+def stated_errors(chosen: Chosen) -> dict[str, float]:
     """The error to expect of each column or figure, as far as the mechanism states it among its public facts."""
-    facts = [*settled.get("figures", {}).items()]
-    facts += [stated for part in settled.get("parts", ()) for stated in part["columns"].items()]
+    facts = [*chosen.get("figures", {}).items()]
+    facts += [stated for part in chosen.get("parts", ()) for stated in part["columns"].items()]
     return {name: float(stated["expected_error"]) for name, stated in facts}
 
 
-def worst_error(settled: Settled) -> tuple[str, float]:
+def worst_error(chosen: Chosen) -> tuple[str, float]:
     """The column or figure of which the largest error is to be expected, and that error."""
-    stated = stated_errors(settled)
+    stated = stated_errors(chosen)
     if not stated:
         raise _no_error_stated()
     return max(stated.items(), key=lambda found: found[1])
 
 
-def foretold(settled: Settled) -> dict[str, tuple[str, float]]:
+def known_before(chosen: Chosen) -> dict[str, tuple[str, float]]:
     """Every public measure that these facts decide: of what it is the value, and the value."""
-    told = {"expected_error": worst_error(settled)} if stated_errors(settled) else {}
-    if "epsilon" in settled:
-        told["privacy_loss"] = ("the whole release", not_below(Fraction(settled["epsilon"])))
+    told = {"expected_error": worst_error(chosen)} if stated_errors(chosen) else {}
+    if "epsilon" in chosen:
+        told["privacy_loss"] = ("the whole release", not_below(Fraction(chosen["epsilon"])))
     return told
 
 
@@ -58,7 +58,7 @@ def expected_error(pair: Comparison) -> Measurement:
     records are not spread evenly, and the error of skewed columns may be smaller or larger; an error of a table says
     much or little, depending on the size of the figure.
     """
-    stated = stated_errors(pair.settled)
+    stated = stated_errors(pair.chosen)
     parts = {name: stated[name] for name in pair.names if name in stated}
     if len(parts) < len(pair.names):
         raise _no_error_stated()
@@ -79,7 +79,7 @@ def privacy_loss(pair: Comparison) -> Measurement:
     A public fact, so whether a release keeps this limit tells nothing about the data. Limits: what epsilon bounds is
     said by the model and the adjacency of the promise; the epsilons of two models do not compare.
     """
-    return promised_loss(pair.settled.get("epsilon"), pair.names, pair.records)
+    return promised_loss(pair.chosen.get("epsilon"), pair.names, pair.records)
 
 
 def promised_loss(epsilon: object, columns: tuple[str, ...], n: int) -> Measurement:
