@@ -15,14 +15,14 @@ from penstock.mechanisms.refusal import SpecRefused
 
 __all__ = ["audit"]
 
-audit = typer.Typer(help="The audit log: show it, check it, export it.", no_args_is_help=True)
+audit = typer.Typer(help="The audit log: show it, check it, export it.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @audit.command("show")
 def show(
     run_id: Annotated[str | None, typer.Option("--run", help="Only this run.")] = None, as_json: AsJson = False
 ) -> None:
-    """The events of the log, oldest first."""
+    """List the events of the log, oldest first."""
     from penstock.records import existing_records
 
     Screen(as_json).show_events([asdict(event) for event in existing_records(looking=True).log.events(run_id)])
@@ -45,7 +45,7 @@ def verify(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check log, ledger, signatures, and every manifest that can be reached."""
+    """Check log, ledger, signatures and reachable manifests."""
     from penstock.records.audit import verify_everything
     from penstock.records.files.addresses import place_of
     from penstock.records.home import Home
@@ -67,7 +67,7 @@ def verify(
 
 @audit.command("export")
 def export(output: OutputFile = None, as_json: AsJson = False) -> None:
-    """The log as JSON Lines, one event a line; the last line is signed, so that it can be checked anywhere."""
+    """Write the log as JSON Lines. The last line is signed, so that it can be checked anywhere."""
     from penstock.records import existing_records
     from penstock.records.log.export import write_export
 

@@ -17,7 +17,7 @@ def backup(
     folder: Annotated[Path, typer.Argument(help="A new folder. It will hold keys and working files: keep it as safe.")],
     as_json: AsJson = False,
 ) -> None:
-    """Copy keys, log, ledger and runs to a new folder, while releases may go on."""
+    """Copy keys, log, ledger and runs to a new folder. Releases may go on."""
     from penstock.records.store.backup import back_up
 
     made = back_up(folder)
@@ -47,7 +47,7 @@ def restore(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a backup back into an empty home and database, then check everything against what was published."""
+    """Bring a backup back into an empty home and database. Checks everything against what was published."""
     from penstock.records.files.addresses import place_of
     from penstock.records.store.backup import restore as bring_back
 

@@ -16,7 +16,9 @@ from penstock.mechanisms.refusal import SpecRefused
 
 __all__ = ["budget"]
 
-budget = typer.Typer(help="Privacy budgets: open, show and raise them; allow looks.", no_args_is_help=True)
+budget = typer.Typer(
+    help="Privacy budgets: open, show and raise them; allow looks.", no_args_is_help=True, rich_markup_mode=None
+)
 
 Dataset = Annotated[str, typer.Argument(help="The data set, as specs name it in budget.dataset.")]
 ModelOption = Annotated[Budgeted, typer.Option("--model", help="The model whose epsilon is counted.")]
@@ -39,7 +41,7 @@ def open_(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Open an account; from then on releases of the data set can spend it. Signed, with a reason."""
+    """Open an account that releases of a data set can spend. Signed, with a reason."""
     from penstock.records import open_records
     from penstock.records.home import login
     from penstock.records.ledger.accounts import Account
@@ -91,7 +93,7 @@ def looks(
     reason: Reason,
     as_json: AsJson = False,
 ) -> None:
-    """Set how many runs may look at a data set and publish nothing, those before included. Signed, with a reason."""
+    """Set how many runs may look and publish nothing. Earlier ones count. Signed, with a reason."""
     from penstock.records import open_records
     from penstock.records.home import login
     from penstock.records.ledger.limits import Officer
@@ -110,7 +112,7 @@ def looks(
 def show(
     dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None, as_json: AsJson = False
 ) -> None:
-    """What each data set may spend, has spent, what each release cost, and which runs' looks count."""
+    """Show what each data set may spend and has spent. Also what each release cost, and which looks count."""
     from penstock.records import existing_records
     from penstock.records.ledger.looks import looks_of
 

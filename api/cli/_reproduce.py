@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from penstock.cli._options import AsJson
-from penstock.cli._screen import Screen
+from penstock.cli._screen import Screen, console, shown, table_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["reproduce"]
 
@@ -25,7 +25,7 @@ def reproduce(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The sources' printed tables, recomputed. No guarantee. Exits with 1 if a number is not as it should be."""
+    """Recompute the tables that the sources print. No guarantee. Exits with 1 if a number is not as it should be."""
     from penstock.reproduction.tables import reproduce_all, reproduce_one
 
     document = reproduce_all(data) if name is None else reproduce_one(name, data)
@@ -39,39 +39,32 @@ def reproduce(
 
 
 def _show_all(document: Mapping[str, Any]) -> None:
-    out, listed = _console(document), _table("name", "table", "verdict")
+    out, listed = _console(document), table_of("name", "table", "verdict")
     for table in document["tables"]:
-        listed.add_row(table["name"], escape(table["title"]), _coloured(table["verdict"], table["holds"]))
+        listed.add_row(table["name"], shown(table["title"]), _coloured(table["verdict"], table["holds"]))
     out.print(listed)
 
 
 def _show_one(document: Mapping[str, Any]) -> None:
     table = document["table"]
-    out, numbers = _console(document), _table("", "printed", "recomputed", "")
-    out.print(f"[bold]{escape(table['title'])}[/bold]: {escape(table['what'])}")
+    out, numbers = _console(document), table_of("", "printed", "recomputed", "", right=("printed", "recomputed"))
+    out.print(f"[bold]{shown(table['title'])}[/bold]: {shown(table['what'])}")
     for row in table["rows"]:
         note = ", ".join(filter(None, ("" if row["agrees"] is not True else "agrees", row["note"])))
-        shown = note if row["holds"] else "DIFFERS"
-        numbers.add_row(escape(row["name"]), row["printed"] or "", row["recomputed"], _coloured(shown, row["holds"]))
+        remark = note if row["holds"] else "DIFFERS"
+        numbers.add_row(shown(row["name"]), row["printed"] or "", row["recomputed"], _coloured(remark, row["holds"]))
     out.print(numbers)
     out.print(_coloured(table["verdict"], table["holds"]))
     if table["remark"]:
-        out.print(escape(table["remark"]))
-    out.print(f"{escape(table['source'])}; {escape(table['place'])}")
+        out.print(shown(table["remark"]))
+    out.print(f"{shown(table['source'])}; {shown(table['place'])}")
 
 
 def _console(document: Mapping[str, Any]) -> Console:
-    out = Console(highlight=False, soft_wrap=True)
+    out = console()
     out.print(f"[bold]{document['label']}[/bold]\n")
     return out
 
 
 def _coloured(text: str, holds: bool | None) -> str:
-    return escape(text) if holds else f"[{'yellow' if holds is None else 'red'}]{escape(text)}[/]"
-
-
-def _table(*titles: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for title in titles:
-        table.add_column(title, overflow="fold", justify="right" if title in ("printed", "recomputed") else "left")
-    return table
+    return shown(text) if holds else f"[{'yellow' if holds is None else 'red'}]{shown(text)}[/]"

@@ -13,7 +13,9 @@ from penstock.cli._screen import Screen
 
 __all__ = ["approve", "keys", "refuse", "sign", "withdraw"]
 
-keys = typer.Typer(help="Keys of people who decide: make one, trust one, withdraw one.", no_args_is_help=True)
+keys = typer.Typer(
+    help="Keys of people who decide: make one, trust one, withdraw one.", no_args_is_help=True, rich_markup_mode=None
+)
 
 Run = Annotated[str, typer.Argument(help="The run that waits.")]
 Reviewer = Annotated[str, typer.Option("--reviewer", help="Your name, as your key is trusted.")]
@@ -31,7 +33,7 @@ def refuse(run: Run, reviewer: Reviewer, key: KeyFile, reason: Reason, as_json: 
 
 
 def withdraw(run: Run, reason: Reason, as_json: AsJson = False) -> None:
-    """Withdraw a waiting run that you started; the run ends, and what was spent stays spent."""
+    """Withdraw a waiting run that you started; the run ends. What was spent stays spent."""
     from penstock.flows.prefect_setup import be_quiet
     from penstock.records.home import Home
 
@@ -49,7 +51,7 @@ def sign(
     reason: OptionalReason = "",
     as_json: AsJson = False,
 ) -> None:
-    """The signature text of a decision, for the form of a suspended run. Needs no home and no network."""
+    """Sign a decision, for the form of a suspended run. Needs no home and no network."""
     from penstock.records.approval.decision import APPROVE, REFUSE, sign_decision
     from penstock.records.signing.signing import existing_private_key
 
@@ -78,7 +80,7 @@ def trust_(
     reason: Reason,
     as_json: AsJson = False,
 ) -> None:
-    """Put on record that decisions of this person are those signed with this key."""
+    """Trust a key: what it signs are decisions of this person."""
     from penstock.records import open_records
     from penstock.records.home import login
     from penstock.records.people.trusted_keys import trust
@@ -94,7 +96,7 @@ def withdraw_(
     reason: Reason,
     as_json: AsJson = False,
 ) -> None:
-    """Put on record that a key signs no further decision. Decisions on record still count."""
+    """Trust a key no longer. Decisions on record still count."""
     from penstock.records import existing_records
     from penstock.records.home import login
     from penstock.records.people.trusted_keys import withdraw
@@ -105,7 +107,7 @@ def withdraw_(
 
 @keys.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """Who has a trusted key."""
+    """List who has a trusted key."""
     from penstock.records import existing_records
     from penstock.records.people.trusted_keys import people
 

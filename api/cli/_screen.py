@@ -8,16 +8,17 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from penstock.tasks.run.steps import STEPS
 
-__all__ = ["Screen"]
+if TYPE_CHECKING:  # rich is imported where something is printed, so that no command waits for it before
+    from rich.console import Console
+    from rich.table import Table
+
+__all__ = ["Screen", "console", "shown", "table_of"]
 
 WAITING_EXIT_CODE = 6
 # Control characters but for tab and end of line, those that turn the direction of text, and halves of characters.
@@ -31,8 +32,14 @@ class Screen:
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
-        self._out = Console(highlight=False, soft_wrap=True)
-        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    @cached_property
+    def _out(self) -> Console:
+        return console()
+
+    @cached_property
+    def _err(self) -> Console:
+        return console(stderr=True)
 
     def show(self, text: str, document: Mapping[str, Any]) -> None:
         """One sentence, or one document."""
@@ -166,7 +173,7 @@ class Screen:
         if self._as_json:
             self.show("", {"events": list(events)})
             return
-        table = _table("", "when", "run", "what", "who")
+        table = table_of("", "when", "run", "what", "who")
         for event in events:
             when = event["occurred"][:19].replace("T", " ")
             table.add_row(str(event["seq"]), when, shown(event["run"]), event["action"], shown(event["actor"]))
@@ -197,10 +204,10 @@ class Screen:
             return
         for book in books:
             self._out.print(f"[bold]{shown(book['dataset'] or 'no data set named')}[/bold]")
-            accounts = _table(*_ACCOUNT_FIELDS)
+            accounts = table_of(*_ACCOUNT_FIELDS)
             for account in book["accounts"]:
                 accounts.add_row(*(shown(account[name] or "") for name in _ACCOUNT_FIELDS))
-            releases = _table(*_RELEASE_FIELDS)
+            releases = table_of(*_RELEASE_FIELDS)
             for cost in book["releases"]:
                 when = cost["occurred"][:19].replace("T", " ")
                 row = {**cost, "occurred": when, "epsilon": cost["epsilon"] or "none", "part": cost["part"] or ""}
@@ -220,7 +227,7 @@ class Screen:
         if self._as_json:
             self.show("", {"people": list(people)})
             return
-        table = _table("name", "key", "since")
+        table = table_of("name", "key", "since")
         for person in people:
             table.add_row(shown(person["name"]), person["key_id"], person["since"][:19].replace("T", " "))
         self._out.print(table)
@@ -229,7 +236,7 @@ class Screen:
         if self._as_json:
             self.show("", {"users": list(users)})
             return
-        table = _table("name", "kind", "roles", "since")
+        table = table_of("name", "kind", "roles", "since")
         for user in users:
             kind, since = "program" if user["program"] else "person", user["since"][:19].replace("T", " ")
             table.add_row(shown(user["name"]), kind, ", ".join(user["roles"]), since)
@@ -255,13 +262,25 @@ class Screen:
 
 def shown(text: str) -> str:
     """Text that a terminal shows and does not obey: names come from files, and may hold what moves its cursor."""
+    from rich.markup import escape
+
     return escape(_OBEYED.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text))
 
 
-def _table(*titles: str) -> Table:
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that prints what it is given, without colouring numbers and folding lines."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def table_of(*titles: str, right: Sequence[str] = ()) -> Table:
+    """Return a table without lines, with a column for each title."""
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False)
     for title in titles:
-        table.add_column(title, overflow="fold")
+        table.add_column(title, overflow="fold", justify="right" if title in right else "left")
     return table
 
 

@@ -22,7 +22,7 @@ def serve(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON when everything is ready.")] = False,
 ) -> None:
-    """Penstock in the browser: Prefect server, deployments and a worker, until Ctrl-C.
+    """Serve the pages: Prefect server, deployments and a worker. Ctrl-C ends them.
 
     With PREFECT_API_URL no server is started; deployments and worker register with that one.
     """

@@ -14,7 +14,9 @@ from penstock.records.people.roles import Role
 __all__ = ["users"]
 
 users = typer.Typer(
-    help="Users of the pages that `penstock serve` shows: add one, remove one, renew a password.", no_args_is_help=True
+    help="Users of the pages: add one, remove one, renew a password.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 Name = Annotated[str, typer.Argument(help="The user's name; upper and lower case are the same.")]
@@ -52,7 +54,7 @@ def remove(name: Name, reason: Reason, as_json: AsJson = False) -> None:
 
 @users.command("renew")
 def renew(name: Name, reason: Reason, as_json: AsJson = False) -> None:
-    """Give a user a new one-time password or token; the old one ends at once."""
+    """Give a user a new one-time password or token. The old one ends at once."""
     from penstock.records import existing_records
     from penstock.records.home import Home, login
     from penstock.records.people.users import find_user, renew_password

@@ -45,21 +45,10 @@ app = typer.Typer(
     "6 waiting for approval or refused by a reviewer, 7 integrity check failed, 1 anything else. "
     "Start with `penstock demo`.",
     no_args_is_help=True,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(audit, name="audit")
-app.add_typer(budget, name="budget")
-app.add_typer(keys, name="keys")
-app.add_typer(users, name="users")
-app.command()(approve)
-app.command()(refuse)
-app.command()(withdraw)
-app.command()(sign)
-app.command()(reproduce)
-app.command()(backup)
-app.command()(restore)
-app.command()(serve)
 
 SpecFile = Annotated[Path, typer.Argument(help="The spec, YAML or JSON.")]
 SourceOption = Annotated[
@@ -73,7 +62,7 @@ def demo(
     folder: Annotated[Path, typer.Option(help="Where to put the demo.")] = Path("penstock-demo"),
     as_json: AsJson = False,
 ) -> None:
-    """Make a synthetic survey, release it end to end, and print where everything is."""
+    """Make a synthetic survey and release it. Prints where everything is."""
     from penstock.cli._demo import run_demo
 
     run_demo(folder.resolve(), Screen(as_json))
@@ -117,7 +106,7 @@ def plan(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The promise, the expected error and the cost of a spec. Spends nothing, reads no row."""
+    """Show promise, expected error and cost of a spec. Spends nothing, reads no row."""
     from penstock import _front as front
 
     Screen(as_json).show_plan(front.plan(front.load_spec(spec, source=source, publish=publish), count=count))
@@ -140,7 +129,7 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Release: read, validate, protect, check, and publish if every gate passes and the reviewers approve."""
+    """Release: read, validate, protect, check and publish. Every gate must pass, and the reviewers approve."""
     from penstock import _front as front
     from penstock.cli._termination import end_in_time
 
@@ -154,7 +143,7 @@ def run(
 
 @app.command()
 def schema(output: OutputFile = None, as_json: AsJson = False) -> None:
-    """The JSON Schema of a spec, for editors and other platforms."""
+    """Print the JSON Schema of a spec, for editors and platforms."""
     from penstock.flows.spec import json_schema
 
     if output is None:
@@ -173,11 +162,26 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a published bundle, offline if it is a folder: signature, digests, and what can be seen of its promise."""
+    """Check a published bundle: signature, digests and promise. Offline if it is a folder."""
     from penstock import _front as front
 
     findings = front.verify(bundle, key)
     Screen(as_json).show_findings(bundle, [finding.as_dict() for finding in findings])
+
+
+# In the order of a release; `penstock --help` keeps it.
+app.command()(approve)
+app.command()(refuse)
+app.command()(withdraw)
+app.command()(sign)
+app.command()(serve)
+app.command()(backup)
+app.command()(restore)
+app.command()(reproduce)
+app.add_typer(audit, name="audit")
+app.add_typer(budget, name="budget")
+app.add_typer(keys, name="keys")
+app.add_typer(users, name="users")
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ def loaded(folder: Path, *arguments: object, named: tuple[str, ...]) -> list[str
 
 @pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("budget", "open", "--help")], ids=" ".join)
 def test_help_loads_no_library_of_the_line(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    assert loaded(tmp_path, *arguments, named=(*ENGINES, *RECORDS, *TABLES, *MODELS)) == []
+    assert loaded(tmp_path, *arguments, named=(*ENGINES, *RECORDS, *TABLES, *MODELS, "rich")) == []
 
 
 def test_the_schema_and_a_plan_load_no_data_frames_and_no_database(tmp_path: Path) -> None:
