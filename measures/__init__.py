@@ -7,13 +7,13 @@ by name), `recheck` (the promise counted again) and `gates` (limits, verdicts, t
     checks          one count of the guarantee, and what the checks of every model share
     clamping        what clamping took away: how many values lay beyond their bounds, and by how much each total is
                     off because of it
-    foreseen        what could be said before any row was read: measures of public facts
     gates           limits on measures, and the one decision they lead to
     groups/         judge groups of records with buckets: their checks and measures, counted again from the records
     kernels         compiled loops of the measures and re-checks
     kinds           what measures call each kind of output, in faults and refusals
     measurement     one judgement of released data: a number that says what it means
     possible        gates that no release could keep, found before anything is drawn
+    public_facts    measures of public facts, known before any row is read
     recheck         the guarantee counted again on the output
     records/        judge records beside their originals: risk, utility, and the checks of the promise
     registry        measures by name, as specs and gates know them: one table for all kinds of output

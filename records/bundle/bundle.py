@@ -164,7 +164,7 @@ def _file_faults(
         if path.is_absolute() or ".." in path.parts or str(path) != name or name == MANIFEST:
             yield fault(repr(name), "must lie inside the bundle", remedy)
         elif name in listed:
-            yield fault(name, "must not be listed more than once", remedy)
+            yield fault(name, "must be listed only once", remedy)
         elif name not in names:
             yield fault(name, MISSING, remedy)
         elif names[name] and described["digest"]["sha256"] != plain_file(folder / name):

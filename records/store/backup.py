@@ -43,7 +43,7 @@ from penstock.records.store.store import existing_records
 
 __all__ = ["Backup", "BackupDamaged", "BackupRefused", "back_up", "restore"]
 
-_HOME, _ROWS, _COMPLETE = "home", "penstock.records.jsonl", "backup.json"
+_HOME, _ROWS, _COMPLETE = "home", "records.jsonl", "backup.json"
 _FOLDERS = ("keys", "runs", "answers")
 _AT_ONCE = 500
 # Steps of the schema whose tables hold the same rows.

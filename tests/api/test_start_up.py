@@ -58,7 +58,7 @@ def test_the_schema_and_a_plan_load_no_data_frames_and_no_database(tmp_path: Pat
     assert loaded(tmp_path, "schema", named=(*ENGINES, *RECORDS, *TABLES, "cryptography")) == []
     spec = tmp_path / "spec.yaml"
     spec.write_text(SPEC, encoding="utf-8")  # its source is not there, so nobody looks at it
-    assert loaded(tmp_path, "plan", spec, named=(*ENGINES, *RECORDS, *TABLES, "cryptography")) == []
+    assert loaded(tmp_path, "plan", spec, named=(*ENGINES, *RECORDS, "pandas", "cryptography")) == []
 
 
 def test_a_plan_with_its_source_and_a_verification_load_no_engine_and_no_database(tmp_path: Path) -> None:

@@ -140,8 +140,8 @@ def test_facts_that_are_public_decide_about_public_gates() -> None:
     broken = [Gate(measure="privacy_loss", max=0.4), Gate(measure="expected_error", max=2)]
     found = list(faults_known_before(broken, chosen))
     assert [(fault.field, fault.got) for fault in found] == [
-        ("gates.privacy_loss", "0.5"),
-        ("gates.expected_error", "3"),
+        ("gates.privacy_loss", "0.4"),
+        ("gates.expected_error", "2"),
     ]
     assert found[0].remedy == "Spend less, or raise the limit."
     assert found[1].remedy == "Raise the limit, or spend more epsilon."

@@ -376,6 +376,7 @@ def test_the_recheck_shares_no_code_with_a_mechanism(module):
         "penstock.mechanisms.columns",
         "penstock.mechanisms.guarantee",
         "penstock.mechanisms.mechanism",
+        "penstock.mechanisms.models",
         "penstock.mechanisms.parallel",
         "penstock.mechanisms.refusal",
     }

@@ -183,7 +183,7 @@ def test_the_worst_error_is_found_in_columns_and_in_figures():
             worst_error(chosen)
 
 
-@pytest.mark.parametrize("settled", [None, {}, {"parts": []}, {"parts": [SETTLED["parts"][0]]}])
+@pytest.mark.parametrize("chosen", [None, {}, {"parts": []}, {"parts": [SETTLED["parts"][0]]}])
 def test_an_expected_error_that_is_not_stated_for_every_column_is_undefined(chosen):
     with pytest.raises(MeasureUndefined, match="states the error to expect of every column"):
         measure("expected_error")(ORIGINAL, ORIGINAL, DECLARED, chosen=chosen)

@@ -279,7 +279,7 @@ FAULTY = {
     "measured margins of too many dimensions": faulty(
         "dp",
         "totals",
-        "multiply to at most 1,048,576 if margins are measured",
+        "is at most 1,048,576 for measured margins",
         "2,048 x 2,048 x 1",
         dimensions=[*MANY][:11],
         margins="measured",

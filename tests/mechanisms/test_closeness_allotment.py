@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy import optimize
 
 from penstock.mechanisms.closeness import _allotment as allotment
 from penstock.mechanisms.closeness._allotment import allot, cut_points, group_number, within_limits
@@ -137,7 +138,7 @@ def test_a_program_that_is_not_solved_exactly_is_not_believed(monkeypatch: pytes
 
 
 def test_a_program_without_a_solution_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allotment, "linprog", lambda *_, **__: SimpleNamespace(x=None))
+    monkeypatch.setattr(optimize, "linprog", lambda *_, **__: SimpleNamespace(x=None))
     with pytest.raises(ValueError, match="was not solved"):
         allot([9, 9, 9], 3, Fraction(2))
 

@@ -40,7 +40,7 @@ def faults_of(**settings: Any) -> list[Fault]:
         ({"role": "confidential", "type": "continuous", "domain": (-(10**400), 0)}, "domain", "beyond 1e150"),
         ({"role": "confidential", "type": "integer", "domain": (0, 10**400)}, "domain", "beyond 1e150"),
         ({"role": "confidential", "type": "continuous", "domain": (0, 9e-151)}, "domain", "1e-150 apart"),
-        ({"role": "confidential", "type": "integer", "domain": (0, 1.5)}, "domain", "whole numbers"),
+        ({"role": "confidential", "type": "integer", "domain": (0, 1.5)}, "domain", "whole bounds"),
         ({"role": "confidential", "type": "integer", "domain": (0, 2**53 + 2)}, "domain", r"up to 2^53"),
         ({"role": "confidential", "type": "ordinal"}, "categories", "must be given for type ordinal"),
         ({"role": "confidential", "type": "ordinal", "categories": ("a",)}, "categories", "at least two"),

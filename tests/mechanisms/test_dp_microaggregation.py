@@ -209,7 +209,7 @@ REFUSED = {
         "adjacency",
         "must be replace: one record more can make one block more, which shows, so no other adjacency is proven",
     ),
-    "no column": (params(), {"id": Column(role="identifier")}, "columns", "must be at least one"),
+    "no column": (params(), {"id": Column(role="identifier")}, "columns", "must have at least one column"),
     "weight": (params(), {"age": AGE, "w": Column(role="weight")}, "columns.w.role", "no declared bounds"),
     "missing": (
         params(),

@@ -83,14 +83,14 @@ def test_a_swap_needs_a_confidential_column(method):
 
 def test_nominal_columns_cannot_be_ranked():
     found = refused(Params(method="ir_swap", k=2), {"cause": CAUSE})
-    assert found == {"columns.cause.type": "ir_swap sorts the values, and nominal categories have no order|nominal"}
+    assert found == {"columns.cause.type": "must have an order, because ir_swap sorts the values|nominal"}
     assert refused(Params(method="mdav_swap", k=2), {"age": AGE, "cause": CAUSE}) == {}
 
 
 def test_k_by_column_is_for_confidential_columns_of_ir_swap_and_never_below_k():
     found = refused(Params(method="ir_swap", k=5, k_by_column={"income": 4, "age": 9, "salary": 9}), DECLARED)
     assert found == {
-        "k_by_column.income": "at least k = 5|4",
+        "k_by_column.income": "must be at least k = 5|4",
         "k_by_column.age": "must name a confidential column|9",
         "k_by_column.salary": "must name a confidential column|9",
     }

@@ -21,6 +21,7 @@ from penstock.mechanisms.numbers.grid import grid_of
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import Fault, ScaleZero, SettingRefused, TooFewRecords
 from penstock.mechanisms.table import _bounds as bounds
+from penstock.mechanisms.table import _mechanism as internal
 from penstock.mechanisms.table import settings
 from penstock.mechanisms.table._bounds import limits_of, table_grid
 from penstock.mechanisms.table._relaxed import individual_steps
@@ -55,7 +56,7 @@ def test_all_faults_are_told_at_once() -> None:
     ]
 
 
-@pytest.mark.parametrize("module", [settings, bounds, mechanism])
+@pytest.mark.parametrize("module", [settings, bounds, internal])
 def test_every_fault_in_the_source_has_a_case(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     told: set[int] = set()
 

@@ -228,7 +228,7 @@ def test_a_damaged_backup_is_refused(
         case "incomplete":
             (folder / "backup.json").unlink()
         case "rows":
-            (folder / "penstock.records.jsonl").write_bytes((folder / "penstock.records.jsonl").read_bytes()[:-9])
+            (folder / "records.jsonl").write_bytes((folder / "records.jsonl").read_bytes()[:-9])
         case "no json":
             (folder / "backup.json").write_text("[]")
         case _:
@@ -254,7 +254,7 @@ def test_rows_that_were_changed_in_the_backup_are_found(
     published: Path, elsewhere: Callable[[], Path], tmp_path: Path
 ) -> None:
     back_up(tmp_path / "backup")
-    rows, complete = tmp_path / "backup" / "penstock.records.jsonl", tmp_path / "backup" / "backup.json"
+    rows, complete = tmp_path / "backup" / "records.jsonl", tmp_path / "backup" / "backup.json"
     rows.write_bytes(rows.read_bytes().replace(b'\\"limit\\":\\"2\\"', b'\\"limit\\":\\"9\\"', 1))
     complete.write_text(json.dumps({**json.loads(complete.read_text()), "rows": plain_file(rows)}))
     elsewhere()

@@ -242,7 +242,7 @@ def test_a_listed_path_that_leaves_the_bundle_is_found(sealed: Path, name: str) 
 
 def test_a_file_listed_twice_is_found_whether_the_digests_agree_or_not(sealed: Path) -> None:
     sign_again(sealed, SUBJECT[0], {"name": "data.parquet", "digest": {"sha256": "0" * 64}})
-    assert faults(sealed) == [("data.parquet", "listed more than once")] * 2
+    assert faults(sealed) == [("data.parquet", "must be listed only once")] * 2
 
 
 def test_a_folder_that_is_listed_as_a_file_is_found(sealed: Path) -> None:

@@ -80,4 +80,4 @@ def test_every_fault_is_listed() -> None:
 
 
 def test_a_checkpoint_that_is_gone_is_named() -> None:
-    assert str(removed_checkpoint(3)).startswith("checkpoint 3 refused: removed. Keep the database as it is")
+    assert str(removed_checkpoint(3)).startswith("checkpoint 3 refused: must exist; it was removed.")

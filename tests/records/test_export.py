@@ -132,7 +132,7 @@ def test_every_line_that_is_changed_is_noticed(file: Path, key: Path, way: str) 
         changed = ON_ONE_LINE[way](lines, at)
         assert changed != lines
         file.write_bytes(b"".join(changed))
-        assert "lines refused: altered: they are not those that were signed" in altered(file, key)
+        assert "lines refused: must be those that were signed; they were altered" in altered(file, key)
         assert not holds(file, key)
 
 
@@ -295,13 +295,13 @@ def test_any_envelope_is_refused_in_words(whole: tuple[bytes, Path, Path], envel
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda events, said: events[2].update(seq=9), "line 3 refused: does not follow the line before"),
-        (lambda events, said: events[2].update(previous="x"), "line 3 refused: does not follow the line before"),
-        (lambda events, said: events[2].update(digest="x"), "line 4 refused: does not follow the line before"),
-        (lambda events, said: events.pop(2), "line 3 refused: does not follow the line before"),
-        (lambda events, said: events.pop(), "last line refused: speaks of another last event"),
-        (lambda events, said: said.update(events=3), "last line refused: speaks of another last event"),
-        (lambda events, said: said.update(head="x"), "last line refused: speaks of another last event"),
+        (lambda events, said: events[2].update(seq=9), "line 3 refused: must follow the line before"),
+        (lambda events, said: events[2].update(previous="x"), "line 3 refused: must follow the line before"),
+        (lambda events, said: events[2].update(digest="x"), "line 4 refused: must follow the line before"),
+        (lambda events, said: events.pop(2), "line 3 refused: must follow the line before"),
+        (lambda events, said: events.pop(), "last line refused: must name the last event"),
+        (lambda events, said: said.update(events=3), "last line refused: must name the last event"),
+        (lambda events, said: said.update(head="x"), "last line refused: must name the last event"),
     ],
 )
 def test_a_signed_export_of_a_broken_log_is_noticed(

@@ -51,7 +51,7 @@ def test_a_withdrawal_taken_out_of_the_log_does_not_bring_a_reviewer_back(
 ) -> None:
     tamper(either_home, "DELETE FROM log_events WHERE action = 'KEY_WITHDRAWN'")
     for log in (lambda: records.log, lambda: open_records(home=either_home).log):
-        with pytest.raises(LogAltered, match="event 3 refused: must be as it was written; it was altered"):
+        with pytest.raises(LogAltered, match=r"event 3 refused: must (exist|be as it was written); it was"):
             people(log())
     with pytest.raises(LogAltered):
         approve(records, "anna", now)

@@ -233,7 +233,7 @@ def test_a_forged_limit_is_found_also_if_the_log_was_forged_with_it(
     with pytest.raises(LedgerAltered) as caught:
         records.ledger.verify()
     assert [str(fault).partition(". ")[0] for fault in caught.value.faults] == [
-        "event 3 refused: the signature of the officer does not hold"
+        "event 3 refused: must carry the signature of its officer, and does not"
     ]
 
 

@@ -327,7 +327,7 @@ def test_a_bare_list_is_read_and_cannot_pass_for_derived(tmp_path: Path) -> None
         ([{"kwargs": {}}], "type refused: must name an expectation"),
         ([{"type": "expect_column_to_exist"}], "kwargs refused: must be an object"),
         ([{"type": "a", "kwargs": {}, "description": 3}], "description refused: must be text"),
-        ([{"type": "a", "kwargs": {}, "result_format": "COMPLETE"}], "result_format refused: not known"),
+        ([{"type": "a", "kwargs": {}, "result_format": "COMPLETE"}], "result_format refused: must be a known key"),
         ([{"type": "a", "kwargs": {}, "severity": "warning"}], "every failed expectation stops the release"),
     ],
 )
@@ -409,8 +409,8 @@ def test_a_suite_that_is_not_text_is_refused(tmp_path: Path) -> None:
             "kwargs.value_set",
             "parameters are not filled in",
         ),
-        (expectation("column_to_exist", column="job"), "kwargs", "does not read, got 'job'"),
-        (expectation("column_values_to_be_unique", column="person"), "kwargs", "does not read, got 'person'"),
+        (expectation("column_to_exist", column="job"), "kwargs", "that the spec reads, got 'job'"),
+        (expectation("column_values_to_be_unique", column="person"), "kwargs", "that the spec reads, got 'person'"),
         (expectation("compound_columns_to_be_unique", column_list=["age", "job"]), "kwargs", "got 'job'"),
         (expectation("column_pair_values_to_be_equal", column_A="age", column_B="job"), "kwargs", "got 'job'"),
         (
@@ -468,7 +468,7 @@ def test_a_failed_validation_names_what_the_columns_imply_and_of_the_suite_nothi
     assert (refusal.code, refusal.kind) == ("validation-failed", "data")
     assert str(refusal).splitlines() == [
         "age refused: must meet expect_a: no value is missing. Correct the data, or the declared column.",
-        "validate.suite refused: at least one expectation of the suite failed. "
+        "validate.suite refused: must hold; at least one expectation failed. "
         "Read the validation page of the run, on the confidential side.",
     ]
     assert str(pickle.loads(pickle.dumps(refusal))) == str(refusal)

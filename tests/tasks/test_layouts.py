@@ -89,10 +89,10 @@ def test_a_sound_table_has_no_fault() -> None:
 @pytest.mark.parametrize(
     ("name", "row", "value", "k", "rule"),
     [
-        ("region", 0, "S", 2, "another order of region"),
-        ("size", 3, "9", 2, "another order of size"),
-        ("count", -1, "17", 2, "totals of count that are not the sums"),
-        ("loss_sum", 6, "3.76", 2, "totals of loss_sum that are not the sums"),
+        ("region", 0, "S", 2, "in its order of region"),
+        ("size", 3, "9", 2, "in its order of size"),
+        ("count", -1, "17", 2, "totals of count that are the sums"),
+        ("loss_sum", 6, "3.76", 2, "totals of loss_sum that are the sums"),
         ("count", 0, "2", 3, "a cell of fewer than 3 records"),
     ],
 )
