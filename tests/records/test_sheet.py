@@ -139,8 +139,8 @@ NAMED = {
     "DELETE FROM ledger_tails": "ledger_tails refused: must be as the head of the log says",
     "DELETE FROM ledger_entries": "ledger_entries refused: must hold the last event of each data set",
     "DELETE FROM ledger_entries WHERE seq < 5": "ledger_entries refused: must hold the events of each data set",
-    "UPDATE log_head SET ledger = ''": "head refused: altered: it does not carry its seal",
-    "UPDATE log_head SET ledger = 'x'": "head refused: altered: it does not carry its seal",
+    "UPDATE log_head SET ledger = ''": "head refused: must carry its seal; it was altered",
+    "UPDATE log_head SET ledger = 'x'": "head refused: must carry its seal; it was altered",
 }
 
 
@@ -241,7 +241,7 @@ CHECKPOINT_CHANGES = {
     "DELETE FROM log_checkpoints WHERE seq = 2": "checkpoint 2 refused: must exist; it was removed",
     "UPDATE log_checkpoints SET seq = 4 WHERE seq = 3": "checkpoint 3 refused: must exist; it was removed",
     "DELETE FROM log_checkpoints": "checkpoint 1 refused: must exist; it was removed",
-    "UPDATE log_checkpoints SET envelope = '{}' WHERE seq = 2": "checkpoint 2 refused: altered",
+    "UPDATE log_checkpoints SET envelope = '{}' WHERE seq = 2": "checkpoint 2 refused: must carry its signature; it was altered",
     "INSERT INTO log_checkpoints SELECT 5, envelope FROM log_checkpoints WHERE seq = 2": "checkpoint 5 refused: the",
     "INSERT INTO log_checkpoints VALUES (99, 'x')": "checkpoint 99 refused: altered",
 }
