@@ -43,7 +43,7 @@ class CellBias:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clamped:
-    """A column that may be clamped: (1) among so many values, and (2) in all and by cell where it is added up.
+    """A column that may be clamped: (1) and the number of values, and where it is added up (2), in all and by cell.
 
     biased: how many cells have a bias; cells: those with the largest.
     """
@@ -57,7 +57,7 @@ class Clamped:
     cells: tuple[CellBias, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; confidential."""
+        """Return plain data for JSON; confidential."""
         return asdict(self)
 
 

@@ -32,7 +32,7 @@ class Grouping:
         return arranged
 
     def matrices(self, arranged: Keys) -> Iterator[Keys]:
-        """One matrix for each size of group, a group in each row; views of `arranged`."""
+        """Yield one matrix for each size of group, a group in each row; views of `arranged`."""
         for first, groups, size in self.blocks:
             yield arranged[first : first + groups * size].reshape(groups, size)
 

@@ -29,7 +29,7 @@ from penstock.mechanisms.layout import Figure, Layout, error_of
 __all__ = ["columns_as_declared", "margins_add_up", "rows_as_declared", "traced"]
 
 _TOLERANCE = 1e-9
-# Below, whole numbers add up without overflow.
+# Whole numbers below this add up without overflow.
 _LARGEST_SUM = 2.0**62
 
 

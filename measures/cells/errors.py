@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 def cell_error(output: TableOutput) -> Measurement:
-    """Mean error of the cells.
+    """Return the mean error of the cells.
 
         max over figures of  mean_i |f'_i - f_i| / mean_i |f_i|,   i over the cells
 
@@ -39,7 +39,7 @@ def cell_error(output: TableOutput) -> Measurement:
 
 
 def largest_cell_error(output: TableOutput) -> Measurement:
-    """Largest error of a cell.
+    """Return the largest error of a cell.
 
         max over figures of  max_i |f'_i - f_i| / mean_i |f_i|,   i over the cells
 
@@ -50,7 +50,7 @@ def largest_cell_error(output: TableOutput) -> Measurement:
 
 
 def margin_error(output: TableOutput) -> Measurement:
-    """Mean error of the margins: totals and sub-totals.
+    """Return the mean error of the margins: totals and sub-totals.
 
         max over figures of  mean_i |f'_i - f_i| / mean_i |f_i|,   i over the rows of all margins
 
@@ -104,7 +104,7 @@ def _true_figures(output: TableOutput, cells: Cells) -> Iterator[tuple[Figure, F
 
 
 def true_sums(output: TableOutput, cells: Cells, column: str) -> Floats:
-    """The values of every cell added up as they were stored."""
+    """Return the sum of each cell's values as they were stored."""
     if output.counted is not None:
         return output.counted.measures[column].true
     values = output.original[column].astype(np.float64)

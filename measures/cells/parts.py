@@ -18,7 +18,7 @@ def summed_columns(output: TableOutput) -> tuple[str, ...]:
 
 
 def count_part(output: TableOutput) -> Counted:
-    """Counts and measures of the records of `output.original`, which are a part of those of the table."""
+    """Count and measure the records of `output.original`, which are a part of those of the table."""
     cells = find_cells(output)
     measures = {}
     for name in summed_columns(output):
