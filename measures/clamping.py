@@ -100,7 +100,7 @@ def clamped_by_cell(output: TableOutput, cells: Cells, column: str) -> tuple[Int
 
 
 def _limits(output: TableOutput, column: Column, name: str) -> tuple[Floats, Floats]:
-    """The bounds of every cell, in the unit of the column."""
+    """Return the bounds of every cell, in the unit of the column."""
     low, high = column.bounds
     lows, highs = np.full(output.layout.starts[1], low), np.full(output.layout.starts[1], high)
     if name in output.guarantee.parameters.get("bounds", {}):

@@ -69,7 +69,7 @@ class Gate(BaseModel):
 
     @property
     def rule(self) -> str:
-        """The limit in words, from settings only."""
+        """Return the limit in words, from settings only."""
         limits = [f"at least {self.min:g}"] if self.min is not None else []
         limits += [f"at most {self.max:g}"] if self.max is not None else []
         return f"{self.measure} {' and '.join(limits)}"

@@ -74,7 +74,7 @@ def expected_error(pair: Comparison) -> Measurement:
 
 
 def privacy_loss(pair: Comparison) -> Measurement:
-    """The privacy loss that is promised: epsilon of the whole release, an exact fraction rounded up.
+    """Return the privacy loss that is promised: epsilon of the whole release, an exact fraction rounded up.
 
     A public fact, so whether a release keeps this limit tells nothing about the data. Limits: what epsilon bounds is
     said by the model and the adjacency of the promise; the epsilons of two models do not compare.
@@ -83,7 +83,7 @@ def privacy_loss(pair: Comparison) -> Measurement:
 
 
 def promised_loss(epsilon: object, columns: tuple[str, ...], n: int) -> Measurement:
-    """The privacy loss of an epsilon that is written as text."""
+    """Return the privacy loss of an epsilon that is written as text."""
     if not isinstance(epsilon, str):
         raise MeasureUndefined.at(
             "privacy_loss", rule="needs a mechanism that states its epsilon", remedy="Use it where epsilon is spent."

@@ -64,7 +64,7 @@ def keys(values: NDArray[Any], column: Column, name: str) -> Keys:
 
 
 def mixed(columns: Iterable[Keys], records: int) -> NDArray[np.uint64]:
-    """A 64-bit hash of every record. One column is mixed one to one; more can collide."""
+    """Return a 64-bit hash of every record. One column is mixed one to one; more can collide."""
     hashes = np.zeros(records, np.uint64)
     for column in columns:
         hashes ^= column.view(np.uint64)

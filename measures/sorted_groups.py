@@ -25,7 +25,7 @@ class Grouping:
     blocks: tuple[tuple[int, int, int], ...]
 
     def sorted(self, keys: Keys) -> Keys:
-        """The keys group by group, rising inside each group."""
+        """Return the keys group by group, rising inside each group."""
         arranged = keys.take(self.order)
         for block in self.matrices(arranged):
             block.sort(axis=1)
@@ -51,7 +51,7 @@ class Grouping:
 
 
 def grouping(labels: NDArray[np.int64]) -> Grouping:
-    """The groups that labels 0, 1, ... make; numbers without a row make no group."""
+    """Return the groups that labels 0, 1, ... make; numbers without a row make no group."""
     from penstock.measures.kernels import rows_by_group
 
     sizes = np.bincount(labels)

@@ -1,6 +1,6 @@
 """What every promise of differential privacy says in the same words, so that no two mechanisms can drift apart.
 
-Each function returns a piece of a `Guarantee`. What is said by one mechanism only stands in its own folder.
+Each function returns a piece of a `Guarantee`. A sentence of only one mechanism is in that mechanism's folder.
 """
 
 from __future__ import annotations

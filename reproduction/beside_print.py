@@ -61,7 +61,7 @@ def beside(name: str, value: float, printed: str, *, corrected: str | None = Non
 
 
 def near(name: str, value: float, printed: str, agrees: bool, note: str) -> Row:
-    """Return a row for a number that cannot have the printed digits, as chance is in them; the caller knows how much."""
+    """Return a row for a number that cannot have the printed digits, as chance is in them; the caller knows how far."""
     return Row(name, printed, None, _shown(value, printed), agrees, agrees, note)
 
 

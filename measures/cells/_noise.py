@@ -88,7 +88,7 @@ def scales_suffice(promise: Promise, table: Recounted) -> Check:
 
 
 def _insufficient(promise: Promise, table: Recounted, entry: Entry) -> Iterator[str]:
-    """The measures of an entry whose steps are too few, or, under dp, not those that are stated."""
+    """Yield the measures of an entry whose steps are too few, or, under dp, not those that are stated."""
     stated = promise.model != "dp" or _is_stated(promise, table, entry)
     for place, measure in enumerate(entry.measures):
         needed = _needed(promise, table, entry, measure)
@@ -203,7 +203,7 @@ def _within(promise: Promise, table: Recounted, entry: Entry) -> Iterator[Floats
 
 
 def _noise(table: Recounted, entry: Entry, place: int) -> Integers:
-    """The sizes of the noise of one measure in the cells of a level."""
+    """Return the sizes of the noise of one measure in the cells of a level."""
     layout, measure = table.output.layout, entry.measures[place]
     total = folded(layout, layout.levels[entry.level], table.measured[measure].sums)
     found: Integers = np.abs(np.clip(_hidden(table, "noised", entry, place), -_LARGEST, _LARGEST) - total)

@@ -85,7 +85,7 @@ class Promise:
 
 
 def read_promise(output: TableOutput) -> Promise:
-    """Return the promise of a table; refuse one that cannot be understood, so that nothing is checked by a guess."""
+    """Return the promise of a table; refuse one that cannot be understood, so nothing is checked against a guess."""
     guarantee, layout = output.guarantee, output.layout
     if guarantee.model not in _ADJACENCIES:
         raise RecheckImpossible.at(
@@ -133,7 +133,7 @@ def read_promise(output: TableOutput) -> Promise:
 
 
 def _made_from(figure: Figure) -> set[str | None]:
-    """The measures that a figure needs."""
+    """Return the measures that a figure needs."""
     needs: dict[str, set[str | None]] = {"count": {COUNT}, "sum": {figure.column}, "mean": {figure.column, COUNT}}
     return needs[figure.statistic]
 

@@ -90,7 +90,7 @@ def _judged(output: TableOutput, name: str, rows: slice, size: Callable[[Floats]
 
 
 def _true_figures(output: TableOutput, cells: Cells) -> Iterator[tuple[Figure, Floats]]:
-    """Every figure whose true value is known here, in all rows; NaN where there is none."""
+    """Yield every figure whose true value is known here, in all rows; NaN where there is none."""
     counts = _in_all_rows(cells, cells.counts)
     for figure in output.layout.figures:
         if figure.statistic == "count":

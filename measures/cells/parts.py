@@ -13,7 +13,7 @@ __all__ = ["count_part", "summed_columns"]
 
 
 def summed_columns(output: TableOutput) -> tuple[str, ...]:
-    """The columns whose values are added up."""
+    """Return the columns whose values are added up."""
     return tuple(name for name in output.guarantee.parameters["measures"] if name != COUNT)
 
 

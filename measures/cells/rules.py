@@ -141,7 +141,7 @@ def contributions(output: TableOutput, cells: Cells, column: str) -> tuple[Integ
 
 
 def _largest(numerators: Integers, denominators: Integers) -> Fraction:
-    """The largest quotient, exactly: only those that are largest up to rounding are compared as fractions."""
+    """Return the largest quotient, exactly: only those that are largest up to rounding are compared as fractions."""
     quotients = numerators / denominators
     near = quotients >= quotients.max() - 1e-12 * np.abs(quotients).max()
     best_n, best_d = -1, 0  # less than everything

@@ -84,7 +84,7 @@ class Recounted:
 
 
 def recounted(output: TableOutput, measures: tuple[str, ...]) -> Recounted:
-    """The cells, and each measure added up; the measure `count` is the number of records."""
+    """Return the cells, and each measure added up; the measure `count` is the number of records."""
     cells = find_cells(output)
     return Recounted(output, cells, {name: add_up(output, cells, name) for name in measures})
 
@@ -172,7 +172,7 @@ def folded(layout: Layout, level: tuple[str, ...], by_cell: NDArray[Any], fold: 
 
 
 def _exponent(output: TableOutput, measure: str, column: Column) -> int:
-    """The binary logarithm of eta."""
+    """Return the binary logarithm of eta."""
     try:
         eta = Fraction(output.chosen["steps"][measure])
         exponent = eta.numerator.bit_length() - eta.denominator.bit_length()
@@ -227,7 +227,7 @@ def _bounds(output: TableOutput, measure: str, column: Column, exponent: int) ->
 
 
 def _chosen(categories: tuple[str, ...], named: Any) -> list[int]:
-    """The places of these categories; all where none are named."""
+    """Return the places of these categories; all where none are named."""
     return list(range(len(categories))) if named is None else [categories.index(str(name)) for name in named]
 
 

@@ -119,7 +119,7 @@ def _sets(label: object, code: dict[str, int], below: dict[str, frozenset[int]])
 
 
 def _below(column: Column, code: dict[str, int]) -> dict[str, frozenset[int]]:
-    """The declared categories that each concept of the taxonomy is above, itself included."""
+    """Return the declared categories that each concept of the taxonomy is above, itself included."""
     parents = column.taxonomy or {}
     found: dict[str, set[int]] = {concept: set() for concept in parents}
     for category, place in code.items():

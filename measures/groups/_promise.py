@@ -71,7 +71,7 @@ class Promise:
         return tuple(name for part in self.parts for name in part.columns)
 
     def published(self, output: BucketOutput, part: Part, name: str) -> Column | None:
-        """The column that publishes the labels of the buckets, or None where there is none."""
+        """Return the column that publishes the labels of the buckets, or None where there is none."""
         if self.anatomy:
             table = output.linked.get(part.table)
             found = None if table is None else table.declared.get(name)

@@ -131,7 +131,7 @@ def _held(output: BucketOutput, part: Part) -> bool:
 
 
 def _arranged(columns: list[Integers]) -> list[Integers]:
-    """The same records in an order that depends on their values only."""
+    """Return the same records in an order that depends on their values only."""
     order = np.lexsort(columns[::-1])
     return [column[order] for column in columns]
 

@@ -104,7 +104,7 @@ def _close(output: BucketOutput, promise: Promise, part: Part) -> bool:
 
 
 def _buckets(output: BucketOutput, promise: Promise, part: Part) -> list[Integers] | None:
-    """The bucket of every record in each column of a part."""
+    """Return the bucket of every record in each column of a part."""
     found = [output.bucket_of(name, promise.published(output, part, name)) for name in part.columns]
     known = [codes for codes in found if codes is not None]
     return known if len(known) == len(found) else None

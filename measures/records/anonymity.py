@@ -95,7 +95,7 @@ def own_value_probability(pair: Comparison) -> Measurement:
 
 
 def _grouped_names(pair: Comparison, measure: str) -> list[str]:
-    """The judged columns that have groups."""
+    """Return the judged columns that have groups."""
     names = [name for name in pair.names if name in (pair.groups or {})]
     if not names:
         raise MeasureUndefined.at(
@@ -105,7 +105,7 @@ def _grouped_names(pair: Comparison, measure: str) -> list[str]:
 
 
 def _labels(pair: Comparison, name: str) -> tuple[NDArray[np.int64], _Rows]:
-    """The group labels of the records of a column that count, and which records these are."""
+    """Return the group labels of the records of a column that count, and which records these are."""
     labels = (pair.groups or {})[name]
     if labels.dtype.kind not in "iu" or labels.shape != (pair.records,):
         raise MeasureUndefined.at(name, rule="must have one integer group label per record", remedy="Pass the groups.")

@@ -50,7 +50,7 @@ class Comparison:
     known: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def of_type(self, *types: ColumnType) -> tuple[str, ...]:
-        """The judged columns of these types."""
+        """Return the judged columns of these types."""
         return tuple(name for name in self.names if self.declared[name].type in types)
 
     def blocks(self, name: str) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:

@@ -80,7 +80,7 @@ def column_verdicts(output: RecordOutput, name: str) -> dict[str, bool]:
 
 
 def joined_checks(output: RecordOutput, found: Mapping[str, Mapping[str, bool]]) -> tuple[Check, ...]:
-    """Every check of ir_swap from the verdicts of its columns; a column without its verdict has failed.
+    """Return every check of ir_swap from the verdicts of its columns; a column without its verdict has failed.
 
     output: without values; `released` has the columns of the file.
     """

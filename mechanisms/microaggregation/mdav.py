@@ -38,7 +38,7 @@ _LARGEST = 1e150
 
 
 def mdav(points: NDArray[Any], k: int) -> NDArray[np.int64]:
-    """The cluster of every row of an (n, d) array: labels 0..J-1 in the order in which clusters are formed."""
+    """Return the cluster of every row of an (n, d) array: labels 0..J-1 in the order in which clusters are formed."""
     coordinates = coordinates_of(points)
     require_group_size(k, len(points), "points")
     d, n = coordinates.shape
@@ -51,7 +51,7 @@ def mdav(points: NDArray[Any], k: int) -> NDArray[np.int64]:
 
 
 def mdav_by_trees(coordinates: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The labels of `mdav` for the points given as columns, by trees."""
+    """Return the labels of `mdav` for the points given as columns, by trees."""
     from penstock.mechanisms.microaggregation._leaves import arranged
     from penstock.mechanisms.microaggregation._rounds import mdav_round
     from penstock.mechanisms.microaggregation._tree import LEAF
@@ -69,12 +69,12 @@ def mdav_by_trees(coordinates: NDArray[np.float64], k: int) -> NDArray[np.int64]
 
 
 def running_sum(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of every row, added up in the order of the columns."""
+    """Return the sum of every row, added up in the order of the columns."""
     return np.array([np.cumsum(coordinate)[-1] for coordinate in coordinates])
 
 
 def coordinates_of(points: NDArray[Any]) -> NDArray[np.float64]:
-    """One row a column of the points, as a copy; refuse what has no distances."""
+    """Return a row for each column of the points, as a copy; refuse what has no distances."""
     if points.ndim != 2 or points.shape[1] < 1 or points.dtype.kind not in "iuf":
         raise ColumnTypeWrong.at(
             "points",

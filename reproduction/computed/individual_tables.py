@@ -47,7 +47,7 @@ def errors_of_counts(epsilons: Sequence[float]) -> Table:
 
 
 def clamped_count_error(epsilon: float) -> Table:
-    """The probabilities (4) of the errors -1, 0 and 1."""
+    """Return the probabilities (4) of the errors -1, 0 and 1."""
     a = np.exp(-epsilon)
     probabilities: Table = np.array([a, 1 - a, a]) / (1 + a)
     return probabilities

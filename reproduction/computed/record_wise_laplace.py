@@ -48,7 +48,7 @@ def observed_bounds(values: Table) -> Table:
 
 
 def corner_groups(values: Table, upper: Table, k: int) -> NDArray[np.int64]:
-    """The group of every record: labels 0..J-1 in the order in which the corners took them."""
+    """Return the group of every record: labels 0..J-1 in the order in which the corners took them."""
     _require_inside(values, upper)
     require_group_size(k, len(values), "values")
     levels = np.floor(values / upper * CORNER_STEPS + 0.5).astype(np.int64)
