@@ -4,7 +4,7 @@
     bias_i  = sum over the records of cell i of (x moved to the nearest bound) - x                                 (2)
 
 Bounds are those of the declared domain, and in a table also those of the cell. (2) is the total that counts less the
-total that was read; noise comes on top of it, and no standard error covers it. Both tell about the confidential data
+total that was read; noise comes on top of it, and no standard error covers it. Both reveal confidential data
 and never leave the confidential side: readers learn that values may have been clamped, not whether or how far.
 """
 

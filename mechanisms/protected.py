@@ -40,7 +40,7 @@ class Protected:
     groups: secret; for each masked column the group label of every source row.
     origin: secret; the source row of each row, where rows are not aligned with the source.
     chosen: public; what the mechanism chose from public facts (number of records, declared columns, settings).
-    hidden: secret; what the re-check needs besides. For a table its noisy figures before they were made to fit each
+    hidden: secret; what else the re-check needs. For a table its noisy figures before they were made to fit each
     other, and their scales; for buckets the one that each source row is in.
     made: published; columns of the output that could not be declared before the data were seen.
     linked: published; tables beside the records, by name.

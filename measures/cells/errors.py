@@ -2,7 +2,7 @@
 
 f_i is the true figure of row i, counted and added up from the records as they are, before anything was clamped or
 rounded; f'_i the published one. Counts, sums and means; a mean has no true value in a cell without records, and no
-published one where it is left out, and such rows do not count. Of several figures the worst is the value.
+published one where it is left out, and such rows do not count. The value is that of the worst figure.
 
 All three are in units of the mean size of the true figures, so that figures compare; lower is better.
 """

@@ -3,7 +3,7 @@
     buckets   group, a label for each column, records        one row for every group and bucket that occurs
     values    group, a value for each column                 one row for every record
 
-Rows stand in the order of the groups, then of the labels or values: an order that tells nothing more.
+Rows stand in the order of the groups, then of the labels or values: an order that reveals nothing more.
 """
 
 from __future__ import annotations

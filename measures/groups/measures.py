@@ -4,7 +4,7 @@ risk       closeness_ratio, smallest_group, l_diversity, narrowest_bucket
            anonymity.py    average_risk: the same as of swapped records
 utility    bucket_width, quasi_identifier_loss
 
-Of several columns the worst is the value, and by_column tells them apart; columns that are in buckets together, or
+The value is that of the worst column, and by_column tells them apart; columns that are in buckets together, or
 have their groups together, share theirs. All but quasi_identifier_loss are computed in whole numbers.
 """
 

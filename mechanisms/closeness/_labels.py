@@ -11,7 +11,7 @@ A cell of step s is (m s - s, m s] for an upper end and [m s, m s + s) for a low
 the outermost value lies in its cell, as those of k records or more do. A value that k records have is its own cell.
 
 Ordinal: "first to last", widened to a category that at least k records have, or to the end of the list. Nominal: the
-concept of the taxonomy that has exactly these categories below it, or else all of them, joined with " | "; of several
+concept of the taxonomy that has exactly these categories below it, or else all of them, joined with " | "; for several
 columns together, categories of fewer than k records are in the labels of all buckets.
 
 Labels of neighbouring buckets may overlap; every value lies inside that of its own.

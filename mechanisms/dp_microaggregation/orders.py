@@ -23,7 +23,7 @@ Snake: attributes 1..m-1 are cut into columns of equally many levels. Cells are 
 mixed-radix order (the first attribute slowest, each next one forwards and backwards in turn), and inside a cell
 records go by the last attribute, up in even cells and down in odd ones. So the last attribute is a
 triangular wave of the position, which gives (6). Another attribute moves at most W_i a step while its column
-stays, and by the distance of the column starts besides when it changes; these add up to E_i in each of the
+stays, and also by the distance of the column starts when it changes; these add up to E_i in each of the
 g_1 .. g_{i-1} sweeps, which gives (5). Ties go by all attributes in turn, so that the order is total.
 
 Corners in turn takes the k remaining records nearest to one corner of the domain after the other, so each block

@@ -1,6 +1,6 @@
 """Exact numbers as floats that can be compared with a limit, such that rounding never turns a breach into a pass.
 
-A limit is written in decimals: 0.3 means 3/10, and the float that stands for it is a trifle less. So floats
+A limit is written in decimals: 0.3 means 3/10, and the float that stands for it is slightly less. So floats
 are read as the shortest decimals that stand for them, d(x):
 
     not_below(q) = a float x with d(x) >= q,   not_above(q) = a float x with d(x) <= q,   both next to q            (1)

@@ -197,7 +197,7 @@ def _size(noise: Noise) -> float:
 
 
 def _box_half_width(noise: Noise, measure: int, level: float) -> int:
-    """Return it by the mixture: in box i, which has probability b^i |box_i|, a measure is uniform on -(z + i D)..z + i D.
+    """Return it by the mixture: in box i, with probability b^i |box_i|, a measure is uniform on -(z + i D)..z + i D.
 
     P(|Y| > w) = sum over i >= j of P(i) (1 - (2w + 1) / (2 (z + i D) + 1)),   j the first box beyond w.
     """

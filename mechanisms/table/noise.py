@@ -8,7 +8,7 @@ g = gcd(steps_i, p) the reduced fraction is
 
     b_i = (steps_i / g) q / (p / g)                                                                            (2)
 
-Source: mechanisms.noise.laplace. A table of one scale is drawn as there. Of several scales, each may have only a few
+Source: mechanisms.noise.laplace. A table of one scale is drawn as there. With several scales, each may have only a few
 cells, and a draw through OpenDP takes half a millisecond however few values it is for; so they come from our own
 compiled sampler, scale after scale from one stream of words. A scale takes microseconds as a Fraction, longer than the
 draw, so all of them are found together, in machine integers where these are wide enough and else in Python's.

@@ -9,7 +9,7 @@
 Source: Soria-Comas 2013 (thesis), sections 4.4 and 4.5; the formulas are in mechanisms.noise.accuracy. Table 4.4 is
 headed beta, and holds beta + c.
 
-Why this is no release: the noise of the tables is continuous, and a float that carries it tells by its last bits which
+Why this is no release: the noise of the tables is continuous, and a float that carries it shows in its last bits which
 value is beneath. What mechanisms.noise draws is its form on a grid. And the scale of Table 4.3, the sum of both
 sensitivities, is not what two answers cost; half of epsilon for each is the fair comparison.
 """
