@@ -199,7 +199,7 @@ def _leave(forest: Any, shell: Any, members: Any, total: Any, labels: Any, label
 
 @njit(_INT(FOREST, _SHELL, _FLOATS, _FLOATS, _INT, types.boolean, _FLOATS, _INTS), cache=True, nogil=True)
 def _seed(forest: Any, shell: Any, centre: Any, total: Any, left: int, second: bool, keys: Any, found: Any) -> Any:
-    """Hide and return the position farthest from the centre (second turn) or the mean, which becomes the centre."""
+    """Hide and return the position farthest from the centre (second turn) or the mean; it becomes the centre."""
     if second:
         seed = _farthest(forest, centre, keys, found)
     else:
