@@ -34,7 +34,7 @@ class Check:
 
 
 def identifiers_absent(declared: Declared, released: Columns) -> Check:
-    """Of every model: nothing is released that must not be."""
+    """Check, for every model, that nothing is released that must not be."""
     allowed = named(declared, "quasi_identifier", "confidential", "weight")
     return verdict(
         "identifiers_absent",
@@ -46,6 +46,6 @@ def identifiers_absent(declared: Declared, released: Columns) -> Check:
 
 
 def verdict(name: str, rule: str, good: str, bad: str, broken: Iterable[str]) -> Check:
-    """Passed if no column is broken."""
+    """Return a check that has passed if no column is broken."""
     columns = tuple(broken)
     return Check(name, not columns, rule, f"{bad}: {', '.join(columns)}" if columns else good)

@@ -4,7 +4,7 @@
     bias_i  = sum over the records of cell i of (x moved to the nearest bound) - x                                 (2)
 
 Bounds are those of the declared domain, and in a table also those of the cell. (2) is the total that counts less the
-total that was read; noise comes on top of it, and no standard error covers it. Both tell about the confidential data
+total that was read; noise comes on top of it, and no standard error covers it. Both reveal confidential data
 and never leave the confidential side: readers learn that values may have been clamped, not whether or how far.
 """
 
@@ -43,7 +43,7 @@ class CellBias:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clamped:
-    """A column that may be clamped: (1) among so many values, and (2) in all and by cell where it is added up.
+    """A column that may be clamped: (1) and the number of values, and where it is added up (2), in all and by cell.
 
     biased: how many cells have a bias; cells: those with the largest.
     """
@@ -57,7 +57,7 @@ class Clamped:
     cells: tuple[CellBias, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; confidential."""
+        """Return plain data for JSON; confidential."""
         return asdict(self)
 
 
@@ -100,7 +100,7 @@ def clamped_by_cell(output: TableOutput, cells: Cells, column: str) -> tuple[Int
 
 
 def _limits(output: TableOutput, column: Column, name: str) -> tuple[Floats, Floats]:
-    """The bounds of every cell, in the unit of the column."""
+    """Return the bounds of every cell, in the unit of the column."""
     low, high = column.bounds
     lows, highs = np.full(output.layout.starts[1], low), np.full(output.layout.starts[1], high)
     if name in output.guarantee.parameters.get("bounds", {}):

@@ -26,7 +26,7 @@ MOST_GATES = 100  # one for each measure, of which there are fewer
 
 
 class Verdict(IntEnum):
-    """In rising severity, so that the worst is the maximum."""
+    """The verdicts in rising severity, so that the worst is the maximum."""
 
     PASS = 0
     REVIEW = 1
@@ -69,19 +69,19 @@ class Gate(BaseModel):
 
     @property
     def rule(self) -> str:
-        """The limit in words, from settings only."""
+        """Return the limit in words, from settings only."""
         limits = [f"at least {self.min:g}"] if self.min is not None else []
         limits += [f"at most {self.max:g}"] if self.max is not None else []
         return f"{self.measure} {' and '.join(limits)}"
 
     def holds(self, value: float) -> bool:
-        """Whether the value is inside the limits."""
+        """Return whether the value is inside the limits."""
         return (self.min is None or value >= self.min) and (self.max is None or value <= self.max)
 
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What one gate said. value, interval and reason are confidential."""
+    """The result of one gate. value, interval and reason are confidential."""
 
     gate: str
     verdict: Verdict
@@ -94,7 +94,7 @@ class GateResult:
         return {"gate": self.gate, "rule": self.rule, "verdict": self.verdict.word}
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON, which has no NaN and no infinity."""
+        """Return plain data for JSON, which has no NaN and no infinity."""
         interval = None if self.interval is None else [_finite(end) for end in self.interval]
         return {**self.public(), "value": _finite(self.value), "interval": interval, "reason": self.reason}
 
@@ -107,11 +107,11 @@ class Decision:
     results: tuple[GateResult, ...]
 
     def public(self) -> dict[str, Any]:
-        """What may be published: gates, rules and verdicts, without any measured value."""
+        """Return what may be published: gates, rules and verdicts, without any measured value."""
         return {"verdict": self.verdict.word, "results": [result.public() for result in self.results]}
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, for the confidential side."""
+        """Return everything, for the confidential side."""
         return {"verdict": self.verdict.word, "results": [result.as_dict() for result in self.results]}
 
 
@@ -124,7 +124,7 @@ class GateRefused(Refusal):
 
     @classmethod
     def by(cls, decision: Decision) -> Self:
-        """The refusal that a decision leads to which is not a plain pass: doubt does not publish."""
+        """Return the refusal for a decision that is not a plain pass: in doubt nothing is published."""
         return cls(
             *(
                 Fault(

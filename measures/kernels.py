@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 @njit("int64[::1](int64[::1], int64[::1])", cache=True, nogil=True)
 def rows_by_group(labels: Ints, starts: Ints) -> Ints:
-    """Counting sort: the rows group by group, in row order inside each; `starts`, where each begins, is used up."""
+    """Return the rows group by group, in row order inside each; `starts`, where each begins, is used up."""
     order = np.empty(len(labels), np.int64)
     for row in range(len(labels)):
         label = labels[row]
@@ -56,7 +56,7 @@ def _split(points: Floats, order: Ints, start: int, middle: int, end: int, axis:
 
 @njit("Tuple((int64[::1], int64[::1], float64[:, :, ::1]))(float64[:, ::1], int64, int64)", cache=True, nogil=True)
 def build_tree(points: Floats, numeric: int, depth: int) -> tuple[Ints, Ints, Floats]:
-    """A balanced k-d tree over `points`, which are reordered in place.
+    """Build a balanced k-d tree over `points`, which are reordered in place.
 
     Node i has children 2i+1 and 2i+2; all leaves lie at `depth`. Axes from `numeric` on are nominal.
     Returns the row that each place came from, the borders of every node (two per node), and its box
@@ -95,7 +95,7 @@ def build_tree(points: Floats, numeric: int, depth: int) -> tuple[Ints, Ints, Fl
 
 @njit("float64(float64[:, ::1], int64, float64[:, ::1], int64, int64)", cache=True, nogil=True)
 def _distance(released: Floats, row: int, points: Floats, place: int, numeric: int) -> float:
-    """Squared distance: squared differences on numeric axes, 0 or 1 on nominal ones, added axis by axis."""
+    """Return the squared distance: squared differences on numeric axes, 0 or 1 on nominal ones, added axis by axis."""
     total = 0.0
     for t in range(numeric):
         change = released[row, t] - points[place, t]
@@ -108,7 +108,7 @@ def _distance(released: Floats, row: int, points: Floats, place: int, numeric: i
 
 @njit("float64(float64[:, ::1], int64, float64[:, :, ::1], int64, int64)", cache=True, nogil=True)
 def _bound(released: Floats, row: int, boxes: Floats, node: int, numeric: int) -> float:
-    """At most the squared distance from the released row to any point of the node's box.
+    """Return a lower bound on the squared distance from the released row to any point of the node's box.
 
     It holds for the computed numbers, not only for the true ones: rounding is monotone, and the
     terms are the ones of `_distance` in the same order. So an equal distance is never pruned.
@@ -139,9 +139,9 @@ def count_nearest(
     rows: Ints,
     own: Ints,
 ) -> Ints:
-    """For each pair (released row, place of its own original): how many originals are nearest, or 0.
+    """Return for each pair (released row, place of its own original) how many originals are nearest, or 0.
 
-    The radius is known beforehand, the distance to the own original. The search ends at the first
+    The radius is known beforehand: the distance to the record's own original. The search ends at the first
     original that is strictly nearer; if there is none, it has counted all at exactly that distance.
     """
     counts = np.zeros(len(rows), np.int64)

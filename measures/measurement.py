@@ -60,7 +60,7 @@ class Measurement:
         return "utility" if self.direction == "lower_is_better" else "risk"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; confidential like the value itself."""
+        """Return plain data for JSON; confidential like the value itself."""
         return {
             "name": self.name,
             "value": self.value,

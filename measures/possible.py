@@ -1,7 +1,7 @@
 """Gates that no release could keep, found before anything is drawn.
 
-What a measure can come to under given settings is said by each mechanism (`Mechanism.possible`), under all settings by
-the table of measures (`Measure.possible`); privacy_loss is epsilon.
+Each mechanism says what a measure can come to under given settings (`Mechanism.possible`); what it can come to under
+all settings is in the table of measures (`Measure.possible`); privacy_loss is epsilon.
 
 A gate outside of these would refuse every release, after it was drawn; and so would a gate on a measure that has no
 value, because what it speaks of was not done. Limits: what is possible for some data need not be for these.
@@ -27,7 +27,7 @@ __all__ = ["faults_known_before", "impossible", "possible"]
 def impossible(
     gates: Mapping[int, Gate], params: AnyParams, declared: Declared, records: int | None = None
 ) -> Iterator[Fault]:
-    """Every gate that no release with these settings, of so many records where they are counted, could keep."""
+    """Yield a fault for every gate that no release with these settings, and records where given, could keep."""
     for place, gate in gates.items():
         found, name = possible(gate.measure, params, declared, records), gate.measure
         if isinstance(found, Undefined):
@@ -45,7 +45,7 @@ def impossible(
 
 
 def faults_known_before(gates: Iterable[Gate], chosen: Mapping[str, Any]) -> Iterator[Fault]:
-    """Gates on public measures that these facts decide, and which they do not keep."""
+    """Yield a fault for every gate on a public measure that these facts decide and do not keep."""
     known = known_before(chosen)
     for gate in gates:
         if gate.measure in known and not gate.holds(known[gate.measure][1]):
@@ -59,7 +59,7 @@ def faults_known_before(gates: Iterable[Gate], chosen: Mapping[str, Any]) -> Ite
 
 
 def possible(name: str, params: AnyParams, declared: Declared, records: int | None = None) -> Possible | Undefined:
-    """What this measure can come to; params must fit the declared columns."""
+    """Return what this measure can come to; params must fit the declared columns."""
     if name == "privacy_loss":
         epsilon = getattr(params, "epsilon", None)
         loss = not_below(epsilon) if epsilon is not None else 0.0

@@ -22,14 +22,14 @@ NO_VALUE = "no value of the data is used"
 
 
 def stated_errors(chosen: Chosen) -> dict[str, float]:
-    """The error to expect of each column or figure, as far as the mechanism states it among its public facts."""
+    """Return the error to expect of each column or figure, as far as the mechanism states it as a public fact."""
     facts = [*chosen.get("figures", {}).items()]
     facts += [stated for part in chosen.get("parts", ()) for stated in part["columns"].items()]
     return {name: float(stated["expected_error"]) for name, stated in facts}
 
 
 def worst_error(chosen: Chosen) -> tuple[str, float]:
-    """The column or figure of which the largest error is to be expected, and that error."""
+    """Return the column or figure with the largest expected error, and that error."""
     stated = stated_errors(chosen)
     if not stated:
         raise _no_error_stated()
@@ -37,7 +37,7 @@ def worst_error(chosen: Chosen) -> tuple[str, float]:
 
 
 def known_before(chosen: Chosen) -> dict[str, tuple[str, float]]:
-    """Every public measure that these facts decide: of what it is the value, and the value."""
+    """Return every public measure that these facts decide: what its value is about, and the value."""
     told = {"expected_error": worst_error(chosen)} if stated_errors(chosen) else {}
     if "epsilon" in chosen:
         told["privacy_loss"] = ("the whole release", not_below(Fraction(chosen["epsilon"])))
@@ -45,13 +45,13 @@ def known_before(chosen: Chosen) -> dict[str, tuple[str, float]]:
 
 
 def expected_error(pair: Comparison) -> Measurement:
-    """Largest error to expect of a released value or figure.
+    """Return the largest error to expect of a released value or figure.
 
         max_i sqrt(E[(x_ij - x'_ij)^2]) / widest_i         of a column of records, in units of the widest possible error
         max_i standard error_i / largest contribution_i    of a figure of a table, in units of what one record can add
 
-    As the mechanism states it among its public facts: of records the root mean square if they were spread evenly over
-    the declared domain. A number's widest error is the width of its domain, a category's the largest distance. Of a
+    As the mechanism states it among its public facts: for records the root mean square if they were spread evenly over
+    the declared domain. A number's widest error is the width of its domain, a category's the largest distance. For a
     table, counts and sums, in the cell with the most noise.
 
     No value of the data is looked at, so whether a release keeps this limit tells nothing about them. Limits: real
@@ -74,7 +74,7 @@ def expected_error(pair: Comparison) -> Measurement:
 
 
 def privacy_loss(pair: Comparison) -> Measurement:
-    """The privacy loss that is promised: epsilon of the whole release, an exact fraction rounded up.
+    """Return the privacy loss that is promised: epsilon of the whole release, an exact fraction rounded up.
 
     A public fact, so whether a release keeps this limit tells nothing about the data. Limits: what epsilon bounds is
     said by the model and the adjacency of the promise; the epsilons of two models do not compare.
@@ -83,7 +83,7 @@ def privacy_loss(pair: Comparison) -> Measurement:
 
 
 def promised_loss(epsilon: object, columns: tuple[str, ...], n: int) -> Measurement:
-    """The privacy loss of an epsilon that is written as text."""
+    """Return the privacy loss of an epsilon that is written as text."""
     if not isinstance(epsilon, str):
         raise MeasureUndefined.at(
             "privacy_loss", rule="needs a mechanism that states its epsilon", remedy="Use it where epsilon is spent."

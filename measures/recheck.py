@@ -1,7 +1,7 @@
 """The guarantee counted again on the output.
 
 Nothing here knows how a mechanism works, and no code is shared with one: each check takes the original
-and the released columns, the promise, and what the mechanism told about its work, and counts.
+and the released columns, the promise, and what the mechanism stated about its work, and counts.
 
     records   prob_k, k_anon   records/group_checks.py
               dp               records/block_checks.py
@@ -49,7 +49,7 @@ def recheck(output: RecordOutput | TableOutput | BucketOutput) -> tuple[Check, .
 
 
 def recheck_columns(output: RecordOutput, found: Mapping[str, Mapping[str, bool]]) -> tuple[Check, ...]:
-    """Every check of ir_swap, where each column was looked at by itself (`group_checks.column_verdicts`).
+    """Return every check of ir_swap, where each column was looked at by itself (`group_checks.column_verdicts`).
 
     output: without values; `released` has the columns of the file.
     """

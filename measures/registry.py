@@ -25,7 +25,7 @@ from penstock.mechanisms.possible import ABOVE_0, ANY, Possible
 
 __all__ = ["MEASURES", "Judged", "Measure", "MeasureOfRecords", "judge", "measure", "measure_names", "public_measures"]
 
-# What is judged, of each kind of output.
+# The object that is judged, for each kind of output.
 Judged = Comparison | TableOutput | BucketOutput
 
 _FROM_0, _SHARE = Possible(0, ANY), Possible(0, 1)
@@ -35,11 +35,11 @@ _FROM_0, _SHARE = Possible(0, ANY), Possible(0, 1)
 class Measure:
     """One measure.
 
-    functions: for each kind of output that it judges, how.
+    functions: the function that takes it, for each kind of output that it judges.
     possible: what it can come to, whatever the settings and the data are.
     public: it looks at public facts and at nothing else, so a gate on it tells nothing about the data.
     by_record: it compares or links a released record with its original, so it means nothing where rows do not.
-    over_all_columns: of records it looks at all columns, not only at those that were changed.
+    over_all_columns: for records it looks at all columns, not only at those that were changed.
     costly: it is taken only where a gate asks for it, or where noise makes it end early.
     """
 
@@ -117,7 +117,7 @@ def judge(name: str, output: Judged) -> Measurement:
 
 
 class MeasureOfRecords(Protocol):
-    """What `measure(name)` returns."""
+    """The function that `measure(name)` returns."""
 
     def __call__(
         self,

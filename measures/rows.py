@@ -25,7 +25,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def numbers(values: NDArray[Any], column: Column, name: str) -> NDArray[np.float64]:
-    """Numbers as they are and categories as codes, NaN where missing.
+    """Return numbers as they are and categories as codes, NaN where missing.
 
     A nominal column with `missing: category` has no missing values: code -1 is one more category.
     """
@@ -39,7 +39,7 @@ def numbers(values: NDArray[Any], column: Column, name: str) -> NDArray[np.float
 
 
 def is_missing(values: NDArray[Any], column: Column, name: str) -> NDArray[np.bool_]:
-    """Where a value is missing, whatever the column's rule for it."""
+    """Return where a value is missing, whatever the column's rule for it."""
     if not column.numeric:
         return column.codes(values, name) < 0
     stored = _stored_as_number(values, column, name)
@@ -47,7 +47,7 @@ def is_missing(values: NDArray[Any], column: Column, name: str) -> NDArray[np.bo
 
 
 def keys(values: NDArray[Any], column: Column, name: str) -> Keys:
-    """64-bit keys, equal exactly when what is written to a file is: NaN equals NaN, but -0 is not 0.
+    """Return 64-bit keys, equal exactly when what is written to a file is: NaN equals NaN, but -0 is not 0.
 
     Keys of an integer array and of a float array do not compare: the type is part of the value.
     """
@@ -64,7 +64,7 @@ def keys(values: NDArray[Any], column: Column, name: str) -> Keys:
 
 
 def mixed(columns: Iterable[Keys], records: int) -> NDArray[np.uint64]:
-    """A 64-bit hash of every record. One column is mixed one to one; more can collide."""
+    """Return a 64-bit hash of every record. One column is mixed one to one; more can collide."""
     hashes = np.zeros(records, np.uint64)
     for column in columns:
         hashes ^= column.view(np.uint64)
@@ -77,11 +77,11 @@ def mixed(columns: Iterable[Keys], records: int) -> NDArray[np.uint64]:
 
 
 def identical(columns: Sequence[Keys]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sets of identical records: `order` lists the rows set by set, `starts` the borders and finally n.
+    """Return sets of identical records: `order` lists the rows set by set, `starts` the borders and finally n.
 
     Rows are sorted by hash and neighbours compared exactly, so different records never share a
-    set. If two different records had the same hash, one set could come in several pieces; who
-    counts sets must err on the safe side then, and does. At least one record.
+    set. If two different records had the same hash, one set could come in several pieces; code
+    that counts sets must err on the safe side then, and does. At least one record.
     """
     order = np.argsort(mixed(columns, len(columns[0])))
     border = np.zeros(len(order) - 1, np.bool_)

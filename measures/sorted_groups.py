@@ -25,14 +25,14 @@ class Grouping:
     blocks: tuple[tuple[int, int, int], ...]
 
     def sorted(self, keys: Keys) -> Keys:
-        """The keys group by group, rising inside each group."""
+        """Return the keys group by group, rising inside each group."""
         arranged = keys.take(self.order)
         for block in self.matrices(arranged):
             block.sort(axis=1)
         return arranged
 
     def matrices(self, arranged: Keys) -> Iterator[Keys]:
-        """One matrix for each size of group, a group in each row; views of `arranged`."""
+        """Yield one matrix for each size of group, a group in each row; views of `arranged`."""
         for first, groups, size in self.blocks:
             yield arranged[first : first + groups * size].reshape(groups, size)
 
@@ -51,7 +51,7 @@ class Grouping:
 
 
 def grouping(labels: NDArray[np.int64]) -> Grouping:
-    """The groups that labels 0, 1, ... make; numbers without a row make no group."""
+    """Return the groups that labels 0, 1, ... make; numbers without a row make no group."""
     from penstock.measures.kernels import rows_by_group
 
     sizes = np.bincount(labels)

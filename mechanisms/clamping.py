@@ -14,7 +14,7 @@ __all__ = ["advised", "expected", "may_be_clamped", "not_promised"]
 
 
 def may_be_clamped(declared: Declared, used: Iterable[str], tighter: Iterable[str] = ()) -> tuple[str, ...]:
-    """Of the columns that are used those whose values may count as a bound.
+    """Return those of the used columns whose values may count as a bound.
 
     tighter: columns with bounds of their own in some cells.
     """
@@ -23,7 +23,7 @@ def may_be_clamped(declared: Declared, used: Iterable[str], tighter: Iterable[st
 
 
 def not_promised(columns: tuple[str, ...], pulled: str) -> tuple[str, ...]:
-    """For the promise; pulled: what is made from the values."""
+    """Return what the promise leaves out because of clamping; pulled: what is made from the values."""
     if not columns:
         return ()
     return (
@@ -33,7 +33,7 @@ def not_promised(columns: tuple[str, ...], pulled: str) -> tuple[str, ...]:
 
 
 def advised(columns: tuple[str, ...], declared: Declared, pulled: str, *, errors: bool) -> tuple[str, ...]:
-    """For readers; errors: whether standard errors are published."""
+    """Return advice on clamping for readers; errors: whether standard errors are published."""
     if not columns:
         return ()
     cover = " Standard errors do not cover it." if errors else ""
@@ -45,7 +45,7 @@ def advised(columns: tuple[str, ...], declared: Declared, pulled: str, *, errors
 
 
 def expected(columns: tuple[str, ...], declared: Declared, pulled: str) -> tuple[str, ...]:
-    """For a person who decides about the settings."""
+    """Return what the person who chooses the settings should expect of clamping."""
     if not columns:
         return ()
     return (
@@ -56,6 +56,6 @@ def expected(columns: tuple[str, ...], declared: Declared, pulled: str) -> tuple
 
 
 def _bounded(columns: tuple[str, ...], declared: Declared) -> str:
-    """The columns with their domains; those of single cells are parameters of the promise."""
+    """Return the columns with their domains; those of single cells are parameters of the promise."""
     domains = ((name, declared[name].domain or declared[name].bounds) for name in columns)
     return ", ".join(f"{name} ({low} to {high})" for name, (low, high) in domains)

@@ -46,7 +46,7 @@ __all__ = [
     "reach_faults",
 ]
 
-# What one spec may declare: every plan, page and description lists it, so its cost is that of every command.
+# Limits to what one spec may declare: every plan, page and description lists it, so every command bears its cost.
 MOST_COLUMNS = 2_000
 MOST_CATEGORIES = 2**16
 
@@ -73,7 +73,7 @@ Columns = Mapping[str, NDArray[Any]]
 
 # Integers up to here are exact in float64, which carries integer columns with missing values.
 _EXACT_INTEGER = 2**53
-# Squares and quotients of what lies between stay far from where floating point ends.
+# Squares and quotients of numbers between these stay far from the limits of floating point.
 _FARTHEST, _NARROWEST = 1e150, 1e-150
 
 
@@ -128,7 +128,7 @@ class Column(BaseModel):
             rule = "must not be a path where the spec is not a file"
             remedy = "Put the spec into a file, or give {child: [parents]} itself."
             faults.append(Fault("taxonomy", rule, remedy, repr(raw["taxonomy"])))
-        for field in ("categories", "taxonomy"):  # before each of them is looked at, and its faults are told
+        for field in ("categories", "taxonomy"):  # before each entry is looked at and its faults are listed
             listed = raw.get(field)
             if isinstance(listed, Mapping | Sequence) and len(listed) > MOST_CATEGORIES:
                 faults.append(Fault(field, f"must list at most {MOST_CATEGORIES:,}", "Group them.", f"{len(listed):,}"))
@@ -207,7 +207,7 @@ class Column(BaseModel):
             if self.outside != "refuse":
                 refuse("outside", f"must be refuse for type {self.type}", "Remove it.", self.outside)
             if self.categories is None:
-                if not unsound:  # else the leaves are what is missing
+                if not unsound:  # otherwise the leaves are what is missing
                     refuse("categories", f"must be given for type {self.type}", "List every possible category.")
             elif len(self.categories) < (1 if self.type == "nominal" else 2):
                 refuse("categories", "must list at least two", "List every possible category.", self.categories)
@@ -218,7 +218,7 @@ class Column(BaseModel):
         return faults
 
     def __hash__(self) -> int:
-        """Of all but the taxonomy, because a mapping has no hash; equal columns have equal ones."""
+        """Return a hash of all but the taxonomy, because a mapping has no hash; equal columns have equal hashes."""
         return hash((self.role, self.type, self.domain, self.outside, self.categories, self.missing))
 
     @property
@@ -227,7 +227,7 @@ class Column(BaseModel):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The declared domain; for categories, the first and last code."""
+        """Return the declared domain; for categories, the first and last code."""
         if self.domain is not None:
             return float(self.domain[0]), float(self.domain[1])
         if self.categories is not None:
@@ -235,7 +235,7 @@ class Column(BaseModel):
         raise ValueError("a column without domain or categories has no bounds")
 
     def clamped(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Numbers outside the domain moved to its nearest bound, where that is declared; missing ones stay missing."""
+        """Move numbers outside the domain to its nearest bound, where that is declared; missing ones stay missing."""
         if self.outside != "clamp":
             return values
         low, high = self.bounds
@@ -244,7 +244,7 @@ class Column(BaseModel):
         return np.clip(values.astype(np.float64, copy=False), low, high)
 
     def codes(self, values: NDArray[Any], name: str) -> NDArray[np.int64]:
-        """Category codes 0..C-1, -1 where missing, of an array of codes or of category values."""
+        """Return category codes 0..C-1, -1 where missing, for an array of codes or of category values."""
         categories = self.categories or ()
         if values.dtype.kind in "iu":
             codes = values.astype(np.int64, copy=False)
@@ -276,7 +276,7 @@ Declared = Mapping[str, Column]
 
 
 def reach_faults(field: str, domain: tuple[float, float]) -> Iterator[Fault]:
-    """Bounds that floating point cannot carry through a computation."""
+    """Yield faults of bounds that floating point cannot carry through a computation."""
     low, high = domain
     if max(abs(low), abs(high)) > _FARTHEST:
         rule, remedy = "must not reach beyond 1e150", "Declare what is possible, or use another unit of measurement."
@@ -287,10 +287,10 @@ def reach_faults(field: str, domain: tuple[float, float]) -> Iterator[Fault]:
 
 
 def _shown(domain: tuple[float, float]) -> str:
-    """A whole number may have more digits than anybody reads, or Python writes."""
+    """Return the bounds as text; a whole number may have more digits than anybody reads, or Python writes."""
     return ", ".join(repr(bound) if abs(bound) < 10**20 or isinstance(bound, float) else "..." for bound in domain)
 
 
 def named(declared: Declared, *roles: Role) -> tuple[str, ...]:
-    """The names of the columns that have one of the roles, in declared order."""
+    """Return the names of the columns that have one of the roles, in declared order."""
     return tuple(name for name, column in declared.items() if column.role in roles)

@@ -6,7 +6,7 @@ The groups g are the charges of one model, adjacency and edition. Inside a group
 charges on all records and ε_p those on the records of part p alone; t_g is the number of parts that
 one change can touch, c_g the factor with which the group counts in the account that is asked for.
 Parts of which two charges used the same records are one part, also by way of a third: whatever was
-said about them, one change touches both. Editions add up: who moved from one part to another between
+said about them, one change touches both. Editions add up: somebody who moved from one part to another between
 them is in both.
 
 Why it holds. Fix two adjacent data sets and one sequence of outputs. The log likelihood ratio is the
@@ -100,9 +100,9 @@ _COUNTS_AS: Mapping[tuple[Model, str], Mapping[tuple[Model, str], int]] = {
 # Model, adjacency and edition.
 _Group = tuple[Model, str, str | None]
 
-# How many parts one change of one row can touch. A row that is added or removed, or present or absent, lies in
+# The number of parts that a change of one row can touch. A row that is added or removed, or present or absent, lies in
 # one part. A replaced row leaves one part and may enter another. A replacement within its cell may do so too,
-# unless every cell lies inside one part; a charge does not say how cells and parts lie, so two.
+# unless every cell lies inside one part; a charge does not say how cells and parts lie, so it counts two.
 _PARTS_TOUCHED: Mapping[str, int] = {
     "add_remove": 1,
     "presence": 1,
@@ -126,11 +126,11 @@ class NotCountable(Refusal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """What one release cost.
+    """The cost of one release.
 
     part: the part of the declared partition whose records alone were used; None: all records.
     edition: the state of data that change; None where they do not.
-    records: by what the records that were used are known; charges that share any of it used the same ones.
+    records: what identifies the records that were used; charges that share any of it used the same ones.
     """
 
     model: Model
@@ -155,7 +155,7 @@ class Charge:
 
 
 def counts_as(model: Model, adjacency: str, *, in_model: Model, in_adjacency: str) -> Fraction | None:
-    """The factor with which an epsilon promised under (model, adjacency) counts under (in_model, in_adjacency).
+    """Return the factor with which an epsilon promised under (model, adjacency) counts under (in_model, in_adjacency).
 
     None where it implies nothing there. A factor c holds when every pair of data sets that the second promise
     is about is joined by at most c steps between pairs that the first is about, because the likelihood ratios
@@ -184,7 +184,7 @@ def counts_as(model: Model, adjacency: str, *, in_model: Model, in_adjacency: st
 
 
 def composed(charges: Iterable[Charge], *, model: Model, adjacency: str, unit: str) -> Fraction:
-    """The epsilon (1) that all charges together promise under one model, adjacency and unit.
+    """Return the epsilon (1) that all charges together promise under one model, adjacency and unit.
 
     Charges of another model do not count, except those of dp, which count everywhere. What counts but cannot
     be converted into the account's adjacency, or has another unit, is refused.
@@ -194,7 +194,7 @@ def composed(charges: Iterable[Charge], *, model: Model, adjacency: str, unit: s
     NotCountable.raise_for(
         dict.fromkeys(fault for charge in counted for fault in _uncountable(charge, model, adjacency, unit))
     )
-    # What does not count here joins nothing: or a release that this account never saw could overdraw it.
+    # Charges that do not count here join nothing: otherwise a release that this account never saw could overdraw it.
     parts = joined(
         [charge.records if charge.part is None else charge.records | {("part", charge.part)} for charge in counted]
     )
@@ -212,13 +212,13 @@ def composed(charges: Iterable[Charge], *, model: Model, adjacency: str, unit: s
 
 
 def joined(groups: Sequence[AbstractSet[Hashable]]) -> list[int]:
-    """For each group the first one that it is joined with, by place: they share a member, or each does with a third."""
+    """Return for each group the place of the first that it is joined with: by a shared member, or through a third."""
     root = list(range(len(groups)))
     first: dict[Hashable, int] = {}
 
     def lowest(place: int) -> int:
         while root[place] != place:
-            root[place] = root[root[place]]  # or a long chain would be walked again and again
+            root[place] = root[root[place]]  # otherwise a long chain would be walked again and again
             place = root[place]
         return place
 
@@ -230,7 +230,7 @@ def joined(groups: Sequence[AbstractSet[Hashable]]) -> list[int]:
 
 
 def why_not_together(one: Model, other: Model, *, of_one_data_set: bool) -> str | None:
-    """Why no sum of epsilons covers two releases of the same people; None where one does.
+    """Return why no sum of epsilons covers two releases of the same people; None where one does.
 
     of_one_data_set: whether both are known to be made from one and the same actual data set.
     """
@@ -244,7 +244,7 @@ def why_not_together(one: Model, other: Model, *, of_one_data_set: bool) -> str 
 
 
 def _within_group(by_part: Mapping[int | None, Fraction], *, adjacency: str, unit: str) -> Fraction:
-    """The bracket in (1)."""
+    """Return the bracket in (1)."""
     # An individual may have rows in any number of parts, so only for rows is it known how many a change touches.
     touched = _PARTS_TOUCHED[adjacency] if unit == "row" else None
     largest_first = sorted((epsilon for part, epsilon in by_part.items() if part is not None), reverse=True)

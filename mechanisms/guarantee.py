@@ -38,12 +38,12 @@ class Guarantee(BaseModel):
 
     @property
     def in_short(self) -> str:
-        """The promise on one line."""
+        """Return the promise on one line."""
         return MODELS[self.model].in_short(self.parameters, self.adjacency)
 
 
 def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
-    """The promise of several outputs about the same records.
+    """Return the promise of several outputs about the same records.
 
     dp, idp and bdp add up, sum of epsilon_i, within one model, adjacency and unit (also for
     adaptive choices). prob_k, t_close and k_anon have no composition theorem and stand alone.

@@ -25,7 +25,7 @@ TOTAL = "_T"
 
 
 def error_of(figure: str) -> str:
-    """The name of the column with the standard error of a figure."""
+    """Return the name of the column with the standard error of a figure."""
     return f"{figure}_standard_error"
 
 
@@ -59,17 +59,17 @@ class Layout:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns, in the order of the file."""
+        """Return all columns, in the order of the file."""
         figures = ((figure.name, error_of(figure.name)) if self.errors else (figure.name,) for figure in self.figures)
         return (*self.dimensions, *(name for pair in figures for name in pair))
 
     def shape(self, level: tuple[str, ...]) -> tuple[int, ...]:
-        """The number of categories of each dimension of a level."""
+        """Return the number of categories of each dimension of a level."""
         return tuple(len(self.dimensions[name]) for name in level)
 
     @property
     def starts(self) -> tuple[int, ...]:
-        """The first row of each level, and the number of all rows."""
+        """Return the first row of each level, and the number of all rows."""
         return (0, *accumulate(prod(self.shape(level)) for level in self.levels))
 
     @property
@@ -77,12 +77,12 @@ class Layout:
         return self.starts[-1]
 
     def labels(self, dimension: str) -> tuple[str, ...]:
-        """The categories of a dimension, TOTAL last where a margin needs it."""
+        """Return the categories of a dimension, TOTAL last where a margin needs it."""
         everywhere = all(dimension in level for level in self.levels)
         return self.dimensions[dimension] if everywhere else (*self.dimensions[dimension], TOTAL)
 
     def codes(self) -> dict[str, NDArray[np.int32]]:
-        """For each dimension the place of every row's category among its labels."""
+        """Return for each dimension the place of every row's category among its labels."""
         parts: dict[str, list[NDArray[np.int32]]] = {name: [] for name in self.dimensions}
         for level in self.levels:
             shape = self.shape(level)

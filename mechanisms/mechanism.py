@@ -34,7 +34,7 @@ __all__ = [
     "unbounded",
 ]
 
-# What an output consists of, and so which files hold it, and which checks and measures fit it.
+# The parts that an output consists of, and so which files hold it, and which checks and measures fit it.
 Kind = Literal["records", "cells", "groups"]
 
 # Values, declaration, name, smallest group -> protected values and their groups.
@@ -50,16 +50,16 @@ def never(params: Any) -> bool:
 
 
 def unbounded(name: str, params: Any, declared: Declared, records: int | None) -> None:
-    """The settings bound no measure."""
+    """Return None: the settings bound no measure."""
 
 
 def nothing_chosen(params: Any, declared: Declared, records: int) -> dict[str, Any]:
-    """The settings leave nothing open."""
+    """Return nothing: the settings leave nothing open."""
     return {}
 
 
 def nothing_released(params: Any, declared: Declared) -> dict[str, Column]:
-    """The output has a layout instead of declared columns."""
+    """Return nothing: the output has a layout instead of declared columns."""
     return {}
 
 
@@ -101,7 +101,7 @@ class Mechanism:
     released_columns: the declaration of the output, where it has no layout.
     layout: what the output looks like, where that is known before any record is read.
     chosen: what `protect` will state as chosen for this many records, from public facts alone.
-    expect, treatments, advice: sentences for those who decide, and for those who use the data.
+    expect, treatments, advice: sentences for the person who decides, and for those who use the data.
     possible: what a measure can come to; None where the mechanism does not bound it.
     spends: whether a release with these settings spends epsilon.
     takes_units: whether a unit may have several records under these settings (rows_per_unit).

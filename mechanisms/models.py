@@ -41,7 +41,7 @@ class PromiseModel:
 
     @property
     def adds_up(self) -> bool:
-        """Whether a composition theorem covers several releases; the others stand alone."""
+        """Return whether a composition theorem covers several releases; the others stand alone."""
         return self.loss is not None
 
     @property

@@ -19,6 +19,6 @@ _WORKERS = min(4, os.cpu_count() or 1)
 
 
 def in_parallel(function: Callable[..., R], *arguments: Iterable[Any]) -> list[R]:
-    """`list(map(function, *arguments))`, on several threads; the first error is raised."""
+    """Return `list(map(function, *arguments))`, computed on several threads; raise the first error."""
     with ThreadPoolExecutor(_WORKERS) as threads:
         return list(threads.map(function, *arguments))

@@ -22,13 +22,13 @@ _BATCH = 2**17
 
 
 def permutation(n: int, randomness: Randomness) -> NDArray[np.int64]:
-    """A uniform permutation of 0..n-1."""
+    """Return a uniform permutation of 0..n-1."""
     _check_length(n)
     return permute_within(np.arange(n, dtype=np.int64), np.array([0, n], dtype=np.int64), randomness)
 
 
 def permute_within(order: NDArray[np.int64], starts: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
-    """A copy of `order`, permuted uniformly and independently inside the runs starts[r] .. starts[r+1] - 1.
+    """Return a copy of `order`, permuted uniformly and independently inside the runs starts[r] .. starts[r+1] - 1.
 
     `starts` rises from 0 to len(order).
     """

@@ -1,6 +1,6 @@
 """What every promise of differential privacy says in the same words, so that no two mechanisms can drift apart.
 
-Each function returns a piece of a `Guarantee`. What is said by one mechanism only stands in its own folder.
+Each function returns a piece of a `Guarantee`. A sentence of only one mechanism is in that mechanism's folder.
 """
 
 from __future__ import annotations
@@ -82,5 +82,5 @@ def hides_no_number_of_own_records(rows_per_unit: int) -> str:
 
 
 def noise_is_secret(*sizes: str) -> tuple[str, ...]:
-    """Return what stays secret where noise was drawn; sizes: what tells the size of noise that follows the data."""
+    """Return what stays secret where noise was drawn; sizes: what reveals the size of noise that follows the data."""
     return ("random words", "noise that was drawn", "exact figures", *sizes)

@@ -26,14 +26,14 @@ Scaling = Literal["domain", "standard_deviation", "none"]
 
 
 def points(columns: Columns, declared: Declared, names: Sequence[str], scaling: Scaling) -> NDArray[np.float64]:
-    """One row a record, one or more coordinates a named column, in the order of the names."""
+    """Return a row for each record, with one or more coordinates for each named column, in the order of the names."""
     if not names:
         raise SettingRefused.at("columns", rule="must be at least one", remedy="Declare the columns to compare.")
     return np.column_stack([_coordinates(columns[name], declared[name], name, scaling) for name in names])
 
 
 def formulas(declared: Declared, names: Sequence[str], scaling: Scaling) -> dict[str, str]:
-    """For each column what `points` computes, in words for the reader of a promise."""
+    """Return what `points` computes for each column, in words for the reader of a promise."""
     return {name: _formula(declared[name], scaling) for name in names}
 
 

@@ -19,7 +19,7 @@ ANY = math.inf
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """The least and the most that a measure can come to; because: of what, where it is not the measure itself."""
+    """The least and the most that a measure can come to; because: the reason, where it is not the measure itself."""
 
     low: float
     high: float
@@ -28,7 +28,7 @@ class Possible:
 
 @dataclass(frozen=True, slots=True)
 class Undefined:
-    """The measure has no value; needs: what it would take."""
+    """A measure that has no value; needs: what it would take."""
 
     needs: str
 

@@ -2,7 +2,7 @@
 
 The source's row order is secret, because a place in it can identify a person: a release shuffles the rows.
 Swapped columns are aligned with the source rows, so that risk and utility can be measured; where the promise
-itself needs the shuffle, the mechanism has done it, and `origin` tells where each row came from.
+itself needs the shuffle, the mechanism has done it, and `origin` says where each row came from.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Protected:
     groups: secret; for each masked column the group label of every source row.
     origin: secret; the source row of each row, where rows are not aligned with the source.
     chosen: public; what the mechanism chose from public facts (number of records, declared columns, settings).
-    hidden: secret; what the re-check needs besides. Of a table its noisy figures before they were made to fit each
-    other, and their scales; of buckets the one that each source row is in.
+    hidden: secret; what else the re-check needs. For a table its noisy figures before they were made to fit each
+    other, and their scales; for buckets the one that each source row is in.
     made: published; columns of the output that could not be declared before the data were seen.
     linked: published; tables beside the records, by name.
     """

@@ -25,11 +25,11 @@ class Randomness(Protocol):
     def from_system(self) -> bool: ...
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """`count` independent words, uniform on 0 .. 2^64 - 1."""
+        """Return `count` independent words, uniform on 0 .. 2^64 - 1."""
         ...
 
     def streams(self, count: int) -> list[Randomness]:
-        """`count` independent sources, so that work on several threads draws the same whoever comes first."""
+        """Return `count` independent sources, so that several threads draw the same, whichever comes first."""
         ...
 
 
@@ -58,17 +58,17 @@ class _Seeded:
 
 
 def system() -> Randomness:
-    """The operating system's generator."""
+    """Return the operating system's generator."""
     return _System()
 
 
 def seeded(seed: int) -> Randomness:
-    """A reproducible generator for tests and simulation; every release refuses it."""
+    """Return a reproducible generator for tests and simulation; every release refuses it."""
     return _Seeded(seed)
 
 
 def require_system(randomness: Randomness) -> None:
-    """Refuse to release anything drawn from a seed: who knows the seed can undo the protection."""
+    """Refuse to release anything drawn from a seed: whoever knows the seed can undo the protection."""
     if not randomness.from_system:
         raise SeedRefused.at(
             "randomness",

@@ -6,7 +6,7 @@ RULE says what must hold of the field, and begins with "must", "needs" or "canno
 may come before it. VALUE is the value of that field, never of another setting and never from the data; it is left out
 where it would not help. REMEDY is an action, in a sentence of its own. A test checks this for the whole product.
 
-Every refusal is a class with a stable `code`, which docs/refusals.md explains. Its `kind` tells callers what to do
+Every refusal is a class with a stable `code`, which docs/refusals.md explains. Its `kind` says what callers should do
 next; the command line maps kinds to exit codes. A refusal lists every fault found, not only the first.
 """
 
@@ -40,7 +40,7 @@ Kind = Literal["spec", "data", "gate", "budget", "approval", "integrity", "failu
 
 _ABSENT = object()
 _SHOULD = re.compile(r"^\w+(?: \w+)? should ")
-_FOUND = re.compile(r" after validation, not \S+$")  # the value is shown apart
+_FOUND = re.compile(r" after validation, not \S+$")  # the value is shown separately
 
 
 @dataclass(frozen=True, slots=True)

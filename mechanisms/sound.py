@@ -22,7 +22,7 @@ __all__ = ["is_missing", "require_sound"]
 
 
 def is_missing(values: NDArray[Any], column: Column, name: str) -> NDArray[np.bool_]:
-    """Where a value is missing."""
+    """Return where a value is missing."""
     if not column.numeric:
         return column.codes(values, name) < 0
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)

@@ -18,15 +18,15 @@ _NUMBER = re.compile(r"[-+]?([0-9]+([.,][0-9]+)*)?")
 
 
 def begins_like_a_formula(text: str) -> bool:
-    """Whether a spreadsheet might run it."""
+    """Return whether a spreadsheet might run the text."""
     return bool(_FORMULA.match(text)) and not _NUMBER.fullmatch(text)
 
 
 def escaped(text: str) -> str:
-    """The text as it is written into a cell."""
+    """Return the text as it is written into a cell."""
     return _APOSTROPHE + text if text.startswith(_APOSTROPHE) or begins_like_a_formula(text) else text
 
 
 def plain(cell: str) -> str:
-    """The text that was written into a cell."""
+    """Return the text that was written into a cell."""
     return cell.removeprefix(_APOSTROPHE)

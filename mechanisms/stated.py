@@ -91,7 +91,7 @@ class PartChosen(TypedDict):
 
 @_CLOSED
 class BlocksChosen(TypedDict):
-    """How differentially private records were cut into blocks."""
+    """The blocks into which differentially private records were cut."""
 
     records: Whole
     epsilon: Exact
@@ -177,7 +177,7 @@ class NoiseClass(TypedDict):
 
 @_CLOSED
 class LevelChosen(TypedDict):
-    """What is measured together in one level of a table; no classes where the size of the noise is secret."""
+    """Measures that are drawn together in one level of a table; no classes where the size of the noise is secret."""
 
     level: list[str]
     measures: list[str]
@@ -187,7 +187,7 @@ class LevelChosen(TypedDict):
 
 @_CLOSED
 class TableChosen(TypedDict):
-    """Who spends what of epsilon in a table, and with which noise."""
+    """The part of epsilon that each measure of a table spends, and its noise."""
 
     table: str
     cells: Whole

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["GRID", "MOST_ANCESTORS", "Taxonomy", "boundaries", "candidates", "marginality", "reach", "score_table"]
 
 GRID = 2**16
-# Of all phi together: 15 levels above 65,536 leaves. In a chain they grow with the square of its length.
+# The size of all phi together: 15 levels above 65,536 leaves. In a chain it grows with the square of its length.
 MOST_ANCESTORS = 1_000_000
 
 
@@ -75,11 +75,11 @@ class Taxonomy:
 
     @staticmethod
     def faults(parents: Mapping[str, Sequence[str]]) -> list[Fault]:
-        """Every reason why this is no taxonomy."""
+        """Return every reason why this is no taxonomy."""
         return _faults_of_names(parents) or _faults_of_graph(parents) or _faults_of_size(parents)
 
     def ancestors(self, concept: str) -> frozenset[str]:
-        """phi: all that is above the concept, itself included."""
+        """Return phi: all that is above the concept, itself included."""
         return self._above[concept]
 
     def distance(self, one: str, other: str) -> float:
@@ -100,7 +100,7 @@ class Taxonomy:
         return found[place].reshape(union.shape)
 
     def _membership(self, concepts: Sequence[str]) -> NDArray[np.float64]:
-        """One row a concept: 1 for each concept of the taxonomy that is above it."""
+        """Return one row for each concept: 1 for each concept of the taxonomy that is above it."""
         code = {concept: code for code, concept in enumerate(self.concepts)}
         above = np.zeros((len(concepts), len(code)))
         for row, concept in enumerate(concepts):
@@ -109,7 +109,7 @@ class Taxonomy:
 
 
 def candidates(column: Column) -> tuple[str | int, ...]:
-    """What may come out: the declared categories, then every other concept of the taxonomy.
+    """Return what may come out: the declared categories, then every other concept of the taxonomy.
 
     So the code of a category is also its code as a candidate.
     """
@@ -145,7 +145,7 @@ def marginality(column: Column) -> NDArray[np.int64]:
 
 
 def boundaries(column: Column) -> tuple[int, int]:
-    """(3) over the declared categories, as codes; of equals the first."""
+    """(3) over the declared categories, as codes; the first of equals."""
     apart = _between_categories(column)
     bottom = int(apart.sum(axis=1).argmax())
     return bottom, int(apart[bottom].argmax())
@@ -162,7 +162,7 @@ def _categories(column: Column) -> tuple[str | int, ...]:
 
 
 def _taxonomy(column: Column) -> Taxonomy | None:
-    """Sorted by name: a stored spec keeps no order of its keys, and the candidates must not depend on it."""
+    """Return the taxonomy sorted by name: a stored spec keeps no order of keys, and candidates must not need one."""
     return None if column.taxonomy is None else Taxonomy(dict(sorted(column.taxonomy.items())))
 
 
@@ -177,7 +177,7 @@ def _on_grid(apart: int, union: int) -> int:
 
 
 def _ancestors(parents: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
-    """phi of every concept; of the first ones only, where all together are too many."""
+    """Return phi of every concept; of the first ones only, where all together are too many."""
     above: dict[str, frozenset[str]] = {}
     total = 0
     for concept in TopologicalSorter(parents).static_order():
@@ -260,7 +260,7 @@ def _faults_of_graph(parents: Mapping[str, Sequence[str]]) -> list[Fault]:
 
 
 def _faults_of_size(parents: Mapping[str, Sequence[str]]) -> list[Fault]:
-    """Counted first as if no two parents had anything above them in common, which is quick and never too few."""
+    """Return faults of size; count first as if no two parents shared anything above, quickly and never too low."""
     most: dict[str, int] = {}
     for concept in TopologicalSorter(parents).static_order():
         most[concept] = min(MOST_ANCESTORS + 1, 1 + sum(most[parent] for parent in parents[concept]))

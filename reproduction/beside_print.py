@@ -29,7 +29,7 @@ _FURTHER = 3
 class Row:
     """One number.
 
-    printed: None where nothing is in print. corrected: what should stand there, None if the print is right.
+    printed: None where nothing is in print. corrected: what should have been printed, None if the print is right.
     agrees: with the print, None where nothing is in print. holds: as it should be, corrections being made.
     """
 
@@ -43,14 +43,14 @@ class Row:
 
 
 def printed_tables(name: str) -> dict[str, Any]:
-    """One file of printed numbers."""
+    """Return one file of printed numbers."""
     text = (files("penstock.reproduction") / "printed" / f"{name}.json").read_text(encoding="utf-8")
     tables: dict[str, Any] = json.loads(text)
     return tables
 
 
 def beside(name: str, value: float, printed: str, *, corrected: str | None = None, cut_off: bool = False) -> Row:
-    """A number that should be what was printed, or the correction of it."""
+    """Return a row for a number that should be what was printed, or the correction of it."""
     found = as_printed(value, printed, cut_off=cut_off)
     if corrected is not None:
         note = f"wrong in print, must read {corrected}"
@@ -61,17 +61,17 @@ def beside(name: str, value: float, printed: str, *, corrected: str | None = Non
 
 
 def near(name: str, value: float, printed: str, agrees: bool, note: str) -> Row:
-    """A number that cannot have the printed digits, because chance is in them; the caller knows how much."""
+    """Return a row for a number that cannot have the printed digits, as chance is in them; the caller knows how far."""
     return Row(name, printed, None, _shown(value, printed), agrees, agrees, note)
 
 
 def ours(name: str, value: float, right: str) -> Row:
-    """A number that is not in print."""
+    """Return a row for a number that is not in print."""
     return Row(name, None, right, _shown(value, right), None, as_printed(value, right) == right, "ours, corrected")
 
 
 def verdict(rows: Sequence[Row], criterion: str) -> str:
-    """All rows in one line."""
+    """Sum up all rows in one line."""
     in_print = [row for row in rows if row.agrees is not None]
     agreeing = sum(row.agrees is True for row in in_print)
     parts = [f"{agreeing} of {len(in_print)} agree {criterion}"] if in_print else []
@@ -86,7 +86,7 @@ def verdict(rows: Sequence[Row], criterion: str) -> str:
 
 
 def as_printed(value: float, like: str, *, cut_off: bool = False, further: int = 0) -> str:
-    """A number with as many digits as a printed one has, or some more."""
+    """Return a number with as many digits as a printed one has, or some more."""
     mantissa, exponent, _ = like.partition("E")
     decimals = len(mantissa.partition(".")[2]) + further
     if cut_off:
@@ -95,7 +95,7 @@ def as_printed(value: float, like: str, *, cut_off: bool = False, further: int =
 
 
 def half_a_unit(printed: str) -> float:
-    """Half a unit of the last printed digit."""
+    """Return half a unit of the last printed digit."""
     return 0.5 * 10.0 ** int(Decimal(printed).as_tuple().exponent)
 
 

@@ -1,7 +1,7 @@
 """The rows of every table that can be reproduced: a recomputed number beside each printed one.
 
 The numbers come from reproduction.computed, which promises nothing; the data, where a table needs them, are public.
-Of the tables of chapter 6 of the thesis that hang on chance, Table 6.2 stands for all:
+Of the tables of chapter 6 of the thesis that depend on chance, Table 6.2 stands for all:
 
     an error is an expectation, and agrees to within 3 % and half a unit of the last digit, because ten runs miss it by
     1 to 2 %, and the source does not say at which corner it starts                                               (1)
@@ -72,31 +72,31 @@ Printed = Mapping[str, Any]
 Values = NDArray[np.float64]
 
 _RUNS, _RECORDS = 10, 1080
-# Above everything in either file, which are read and not protected.
+# Above every value in either file; the files are read and not protected.
 _LARGEST = 10**9
 
 
 def variances(printed: Printed) -> list[Row]:
-    """Thesis, Table 4.1."""
+    """Return the rows of the thesis, Table 4.1."""
     lines = [line for line in printed["rows"] if line["printed"]]
     return _by_line(printed, lines, "epsilon", least_variances([line["epsilon"] for line in lines]))
 
 
 def widths(printed: Printed) -> list[Row]:
-    """Thesis, Table 4.2."""
+    """Return the rows of the thesis, Table 4.2."""
     lines = printed["rows"]
     return _by_line(printed, lines, "epsilon", least_widths([line["epsilon"] for line in lines], printed["level"]))
 
 
 def laplace_regions(printed: Printed) -> list[Row]:
-    """Thesis, Table 4.3."""
+    """Return the rows of the thesis, Table 4.3."""
     lines = printed["rows"]
     figures = regions_of_laplace_noise(printed["scale"], [line["level"] for line in lines])
     return _by_line(printed, lines, "level", figures)
 
 
 def box_regions(printed: Printed) -> list[Row]:
-    """Thesis, Table 4.4."""
+    """Return the rows of the thesis, Table 4.4."""
     lines, half_widths = printed["rows"], printed["half_widths"]
     core_share = printed["core"][0] / half_widths[0]
     figures = regions_of_box_noise(half_widths, core_share, printed["epsilon"], [line["level"] for line in lines])
@@ -104,7 +104,7 @@ def box_regions(printed: Printed) -> list[Row]:
 
 
 def median_intervals(printed: Printed) -> list[Row]:
-    """Individual differential privacy, Table 1."""
+    """Return the rows of individual differential privacy, Table 1."""
     lines = printed["rows"]
     figures = intervals_of_medians(printed["epsilon"], printed["level"], [line["gamma"] for line in lines])
     rows = [beside("individual", float(figures[0, 0]), printed["individual"]["printed"])]
@@ -115,14 +115,14 @@ def median_intervals(printed: Printed) -> list[Row]:
 
 
 def count_errors(printed: Printed) -> list[Row]:
-    """Individual differential privacy, Table 2."""
+    """Return the rows of individual differential privacy, Table 2."""
     lines = printed["rows"]
     epsilons = [log(2) if line["epsilon"] == "ln 2" else float(line["epsilon"]) for line in lines]
     return _by_line(printed, lines, "epsilon", errors_of_counts(epsilons))
 
 
 def read_farms(path: Path) -> Cells:
-    """The net output of rice farms by status and varieties, the cells in the order of print."""
+    """Read the net output of rice farms by status and varieties, the cells in the order of print."""
     tables = printed_tables("bootstrap_tables")
     dimensions = {
         name: Column(role="quasi_identifier", type="nominal", categories=tuple(tables[order]))
@@ -134,7 +134,7 @@ def read_farms(path: Path) -> Cells:
 
 
 def cells_of_farms(printed: Printed, farms: Cells) -> list[Row]:
-    """Bootstrap differential privacy, Table 1."""
+    """Return the rows of bootstrap differential privacy, Table 1."""
     output = farms.measures["output"]
     figures = {"n": farms.counts, "total": output.sums, "max": output.largest, "min": output.smallest}
     return [
@@ -145,22 +145,22 @@ def cells_of_farms(printed: Printed, farms: Cells) -> list[Row]:
 
 
 def ranges_of_farms(printed: Printed, farms: Cells) -> list[Row]:
-    """Bootstrap differential privacy, Table 2."""
+    """Return the rows of bootstrap differential privacy, Table 2."""
     return _by_cell(printed_sensitivities(farms, "output"), printed["printed"])
 
 
 def shares_of_farms(printed: Printed, farms: Cells) -> list[Row]:
-    """Bootstrap differential privacy, Table 3."""
+    """Return the rows of bootstrap differential privacy, Table 3."""
     return _by_cell(shares_of_totals(farms, "output"), printed["printed"])
 
 
 def accuracies_of_farms(printed: Printed, farms: Cells) -> list[Row]:
-    """Bootstrap differential privacy, Table 4."""
+    """Return the rows of bootstrap differential privacy, Table 4."""
     return _by_cell(ratios_of_accuracy(farms, "output"), printed["printed"])
 
 
 def scales_of_farms(printed: Printed, farms: Cells) -> list[Row]:
-    """What a whole table of rice farms needs, and what the printed scale loses instead."""
+    """Return the steps that a whole table of rice farms needs, and the epsilon that the printed scale loses instead."""
     steps = {
         adjacency: magnitude_table_sensitivity(farms, "output", adjacency) for adjacency in get_args(BootstrapAdjacency)
     }
@@ -172,7 +172,7 @@ def scales_of_farms(printed: Printed, farms: Cells) -> list[Row]:
 
 
 def read_census(path: Path) -> Values:
-    """Four attributes of the Census file, one a column."""
+    """Read four attributes of the Census file, one in each column."""
     names = printed_tables("table_6_1")["columns"]
     declared = dict.fromkeys(names, Column(role="quasi_identifier", type="continuous", domain=(0, _LARGEST)))
     columns = read_source(open_source(str(path), declared), declared)
@@ -180,7 +180,7 @@ def read_census(path: Path) -> Values:
 
 
 def error_of_mdav(printed: Printed, census: Values) -> list[Row]:
-    """Thesis, Table 6.1, standard MDAV."""
+    """Return the rows of the thesis, Table 6.1, standard MDAV."""
     rows = []
     for line in printed["rows"]:
         masked = mdav_means(census, line["k"])
@@ -190,7 +190,7 @@ def error_of_mdav(printed: Printed, census: Values) -> list[Row]:
 
 
 def noise_on_groups(printed: Printed, census: Values) -> list[Row]:
-    """Thesis, Table 6.2, by (1) and (2)."""
+    """Return the rows of the thesis, Table 6.2, by (1) and (2)."""
     upper = observed_bounds(census)
     groups = {k: corner_means(census, k) for k in (1, *(cell["k"] for cell in printed["rows"][0]["aggregated"]))}
     rows = []
@@ -215,7 +215,7 @@ def noise_on_groups(printed: Printed, census: Values) -> list[Row]:
 
 
 def changes_of_statistics(printed: Printed, census: Values) -> list[Row]:
-    """Thesis, Table 6.5, standard MDAV."""
+    """Return the rows of the thesis, Table 6.5, standard MDAV."""
     sizes = {line["k"] for line in printed["rows"]} - {1}
     masked = {1: census} | {k: mdav_means(census, k) for k in sizes}
     changes = {k: relative_changes(census, masked[k]) for k in masked}
@@ -228,12 +228,12 @@ def changes_of_statistics(printed: Printed, census: Values) -> list[Row]:
 
 
 def ten_runs(centroids: Values, upper: Values, k: int, epsilon: float) -> Values:
-    """Ten masked files; every k and epsilon has a seed of its own."""
+    """Return ten masked files; every k and epsilon has a seed of its own."""
     return masked_runs(centroids, upper, k, epsilon, _RUNS, seeded(round(1000 * epsilon) * 100 + k))
 
 
 def percent_linked(census: Values, masked: Values | Sequence[Values]) -> float:
-    """Mean percentage of record linkages over the masked files."""
+    """Return the mean percentage of record linkages over the masked files."""
     names = printed_tables("table_6_1")["columns"]
     declared = {
         name: Column(role="quasi_identifier", type="continuous", domain=(0.0, float(bound)))
@@ -264,7 +264,7 @@ def _linkage(name: str, value: float, printed: str, percent: float, percent_in_p
 
 
 def _by_line(printed: Printed, lines: Sequence[Printed], key: str, figures: Values) -> list[Row]:
-    """One row for each line and column of a table."""
+    """Return one row for each line and column of a table."""
     return [
         beside(
             f"{key} {line[key]}, {column}",
@@ -279,7 +279,7 @@ def _by_line(printed: Printed, lines: Sequence[Printed], key: str, figures: Valu
 
 
 def _by_cell(figures: NDArray[Any], printed: Any, corrected: Any = None, statistic: str = "") -> list[Row]:
-    """One row for each cell of three by three."""
+    """Return one row for each cell of three by three."""
     tables = printed_tables("bootstrap_tables")
     names = [f"{status} / {kind}".lower() for status in tables["rows"] for kind in tables["columns_in_print"]]
     before, after = ([str(cell) for row in table for cell in row] for table in (printed, corrected or printed))

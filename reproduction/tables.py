@@ -25,7 +25,7 @@ _READERS: Mapping[str, Callable[[Path], Any]] = {_FARMS: rows.read_farms, _CENSU
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Where a table stands in flows/printed, what recomputes its rows, and the data set that they need."""
+    """The place of a table in flows/printed, what recomputes its rows, and the data set that they need."""
 
     file: str
     key: str | None
@@ -54,7 +54,7 @@ NAMES = tuple(_TABLES)
 
 
 def reproduce_all(folder: Path | None) -> dict[str, Any]:
-    """Every table in one line; those whose data set is not in the folder are listed and not recomputed."""
+    """Return every table in one line; those whose data set is not in the folder are listed and not recomputed."""
     _require_folder(folder)
     data = {name: reader(folder / name) for name, reader in _READERS.items() if folder and (folder / name).is_file()}
     tables = [_compared(name, data) for name in NAMES]
@@ -64,7 +64,7 @@ def reproduce_all(folder: Path | None) -> dict[str, Any]:
 
 
 def reproduce_one(name: str, folder: Path | None) -> dict[str, Any]:
-    """One table, with every number."""
+    """Return one table, with every number."""
     if name not in _TABLES:
         raise SpecRefused.at("NAME", rule=f"must be one of {', '.join(NAMES)}", got=name, remedy="Choose one of them.")
     _require_folder(folder)
@@ -80,7 +80,7 @@ def reproduce_one(name: str, folder: Path | None) -> dict[str, Any]:
 
 
 def _compared(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """holds: every number is as it should be; None where the data set is not there."""
+    """Compare a table with its print; holds: every number is as it should be, None where the data set is not there."""
     table = _TABLES[name]
     tables = printed_tables(table.file)
     printed = tables if table.key is None else tables[table.key]

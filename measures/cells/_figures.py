@@ -29,7 +29,7 @@ from penstock.mechanisms.layout import Figure, Layout, error_of
 __all__ = ["columns_as_declared", "margins_add_up", "rows_as_declared", "traced"]
 
 _TOLERANCE = 1e-9
-# Below, whole numbers add up without overflow.
+# Whole numbers below this add up without overflow.
 _LARGEST_SUM = 2.0**62
 
 
@@ -113,7 +113,7 @@ def _adds_up(output: TableOutput, figure: Figure) -> bool:
 
 
 def traced(promise: Promise, table: Recounted) -> Iterator[str]:
-    """The figures that are not made from the noisy totals, or from the exact ones where there is no noise."""
+    """Yield the figures that are not made from the noisy totals, or from the exact ones where there is no noise."""
     for figure in table.output.layout.figures:
         values = _stored(table.output, figure)
         if values is None:
@@ -155,21 +155,21 @@ def _is_mean(promise: Promise, table: Recounted, figure: Figure, means: NDArray[
 
 
 def _noisy(promise: Promise, table: Recounted, measure: str) -> NDArray[np.int64]:
-    """The totals of the cells from which everything is made; exact where nothing is drawn."""
+    """Return the totals of the cells from which everything is made; exact where nothing is drawn."""
     if any(entry.level == 0 and measure in entry.measures for entry in promise.entries):
         return np.asarray(table.output.hidden[f"noised 0 {measure}"])
     return table.measured[measure].sums
 
 
 def _in_all_rows(layout: Layout, cells: NDArray[Any]) -> NDArray[Any]:
-    """The cells and all their margins; as floats where whole numbers might overflow."""
+    """Return the cells and all their margins; as floats where whole numbers might overflow."""
     if cells.dtype.kind == "i" and np.abs(cells.astype(np.float64)).sum() >= _LARGEST_SUM:
         cells = cells.astype(np.float64)
     return np.concatenate([folded(layout, level, cells) for level in layout.levels])
 
 
 def _stored(output: TableOutput, figure: Figure) -> NDArray[Any] | None:
-    """The values of a figure, or None where they are not what it must hold."""
+    """Return the values of a figure, or None where they are not what it must hold."""
     return output.released[figure.name] if _is_stored(output, figure.name, "i" if figure.whole else "f") else None
 
 

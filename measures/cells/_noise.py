@@ -47,7 +47,7 @@ __all__ = ["epsilon_spent", "figures_as_noised", "noise_chance", "scales_suffice
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# No total of a cell is as large, so the difference to a noisy one that is not larger does not overflow.
+# No total of a cell is this large, so its difference from a noisy one that is not larger does not overflow.
 _LARGEST = 2**62
 
 
@@ -88,7 +88,7 @@ def scales_suffice(promise: Promise, table: Recounted) -> Check:
 
 
 def _insufficient(promise: Promise, table: Recounted, entry: Entry) -> Iterator[str]:
-    """The measures of an entry whose steps are too few, or, under dp, not those that are stated."""
+    """Yield the measures of an entry whose steps are too few, or, under dp, not those that are stated."""
     stated = promise.model != "dp" or _is_stated(promise, table, entry)
     for place, measure in enumerate(entry.measures):
         needed = _needed(promise, table, entry, measure)
@@ -97,7 +97,7 @@ def _insufficient(promise: Promise, table: Recounted, entry: Entry) -> Iterator[
 
 
 def _is_stated(promise: Promise, table: Recounted, entry: Entry) -> bool:
-    """Whether as many cells as stated have the stated B in each measure."""
+    """Return whether as many cells as stated have the stated B in each measure."""
     widths, _, cells = _by_class(promise, table, entry)
     drawn = {tuple(row): number for row, number in zip(widths.tolist(), cells.tolist(), strict=True)}
     stated = {found.half_widths: found.cells for found in entry.classes}
@@ -105,7 +105,7 @@ def _is_stated(promise: Promise, table: Recounted, entry: Entry) -> bool:
 
 
 def _by_class(promise: Promise, table: Recounted, entry: Entry) -> tuple[Integers, Integers, Integers]:
-    """The different B, the one of every cell, and how many cells have it."""
+    """Return the different B, which of them each cell has, and how many cells have each."""
     widths = np.stack([_hidden(table, "steps", entry, place) for place in range(len(entry.measures))], axis=1)
     widths = widths // promise.touched
     if bool((widths == widths[0]).all()):  # sorting many equal rows takes long
@@ -115,7 +115,7 @@ def _by_class(promise: Promise, table: Recounted, entry: Entry) -> tuple[Integer
 
 
 def _needed(promise: Promise, table: Recounted, entry: Entry, measure: str) -> Integers:
-    """The fewest steps of every cell of a level."""
+    """Return the fewest steps that each cell of a level needs."""
     counts, measured, layout = table.cells.counts, table.measured[measure], table.output.layout
     if promise.model == "dp":
         found: Integers = folded(layout, layout.levels[entry.level], measured.bounds, np.maximum)
@@ -135,7 +135,7 @@ def _needed(promise: Promise, table: Recounted, entry: Entry, measure: str) -> I
 
 
 def _bootstrap(adjacency: str, counts: Integers, measured: Measured) -> int:
-    """How far a record of D that replaces another, or that is added or removed, moves the whole table."""
+    """Return how far the whole table moves when a record of D replaces another, or is added or removed."""
     sizes = np.sort(measured.sizes[counts > 0])
     if adjacency == "bootstrap_add_remove":
         return int(sizes[-1])
@@ -146,13 +146,13 @@ def _bootstrap(adjacency: str, counts: Integers, measured: Measured) -> int:
 
 
 def _local(counts: Integers, measured: Measured) -> int:
-    """How far any record of the domain that replaces one of D moves the whole table."""
+    """Return how far the whole table moves when any record of the domain replaces one of D."""
     filled = counts > 0
     stays = np.maximum(measured.high - measured.smallest, measured.largest - measured.low)[filled].max()
     if len(counts) < 2:
         return int(stays)
     bounds = np.sort(measured.bounds)
-    # Who is in the only cell with the largest bound can at most enter the next one.
+    # A record in the only cell with the largest bound can at most enter the cell with the next largest.
     entered = np.where(measured.bounds == bounds[-1], bounds[-2], bounds[-1])
     return max(int(stays), int((measured.sizes + entered)[filled].max()))
 
@@ -175,7 +175,7 @@ def figures_as_noised(promise: Promise, table: Recounted) -> Check:
 
 
 def noise_chance(promise: Promise, table: Recounted) -> float:
-    """At most how likely noise as small as this is, if it is sound."""
+    """Return an upper bound on the chance of noise as small as this, if it is sound."""
     spending = [entry for entry in promise.entries if entry.epsilon > 0]
     return chance([part for entry in spending for part in _within(promise, table, entry)])
 
@@ -186,7 +186,7 @@ def _exact_without_steps(table: Recounted, entry: Entry, place: int) -> bool:
 
 
 def _within(promise: Promise, table: Recounted, entry: Entry) -> Iterator[Floats]:
-    """U of every noise of an entry."""
+    """Yield U of every noise of an entry."""
     epsilon = float(entry.epsilon)
     if promise.noise == "laplace":
         for place in range(len(entry.measures)):
@@ -198,12 +198,12 @@ def _within(promise: Promise, table: Recounted, entry: Entry) -> Iterator[Floats
     widths, which, _ = _by_class(promise, table, entry)
     place_of = {tuple(row): place for place, row in enumerate(widths.tolist())}
     for found in entry.classes:
-        rows = which == place_of.get(found.half_widths, -1)  # scales_suffice tells of cells without a stated class
+        rows = which == place_of.get(found.half_widths, -1)  # scales_suffice reports cells without a stated class
         yield box_within(sizes[rows], found.half_widths, found.core, epsilon / promise.touched)
 
 
 def _noise(table: Recounted, entry: Entry, place: int) -> Integers:
-    """The sizes of the noise of one measure in the cells of a level."""
+    """Return the sizes of the noise of one measure in the cells of a level."""
     layout, measure = table.output.layout, entry.measures[place]
     total = folded(layout, layout.levels[entry.level], table.measured[measure].sums)
     found: Integers = np.abs(np.clip(_hidden(table, "noised", entry, place), -_LARGEST, _LARGEST) - total)

@@ -38,9 +38,9 @@ __all__ = ["box_within", "chance", "laplace_within"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Small ones find noise that is missing, in few cells; those in the middle find noise that is too small, in many.
+# Small levels detect missing noise in few cells; those in the middle detect noise that is too small in many cells.
 _LEVELS = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9)
-# Beyond as many boxes U counts as 1, which accuses nobody; the sums of (5) need not be longer.
+# Beyond this many boxes U counts as 1, which never reports a fault; the sums of (5) need not be longer.
 _MOST_BOXES = 10**6
 
 
@@ -90,14 +90,14 @@ def _total(offsets: Sequence[float], epsilon: float) -> float:
 
 
 def chance(within: Sequence[Floats]) -> float:
-    """L times the least (3) of these U, and 1 at most."""
+    """Return L times the least (3) of these U, and 1 at most."""
     u = np.concatenate([*within, np.empty(0)])
     most = max(len(u) * _excess(int(np.count_nonzero(u <= level)), len(u), level) for level in _LEVELS)
     return min(1.0, len(_LEVELS) * exp(-most))
 
 
 def _excess(hits: int, noises: int, level: float) -> float:
-    """K of (3); 0 where the share is not above the level."""
+    """Return K of (3); 0 where the share is not above the level."""
     if hits <= level * noises:
         return 0.0
     share = hits / noises

@@ -31,7 +31,7 @@ _NOISES: dict[Model, tuple[str, ...]] = {
     "idp": ("laplace",),
     "k_anon": ("none",),
 }
-# Under which adjacencies each scale of bdp is proven.
+# The adjacencies under which each scale of bdp is proven.
 _SCALES: dict[str, tuple[str, ...]] = {
     "one": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
     "per_cell": ("bootstrap_replace", "bootstrap_add_remove"),
@@ -60,7 +60,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a table promises. Without noise, epsilon is 0 and there are no entries; k is 0 unless it is promised."""
+    """The promise of a table. Without noise, epsilon is 0 and there are no entries; k is 0 unless it is promised."""
 
     model: Model
     adjacency: str
@@ -76,7 +76,7 @@ class Promise:
 
     @property
     def touched(self) -> int:
-        """How many cells one change touches under dp."""
+        """Return how many cells one change touches under dp."""
         return 2 if self.adjacency == "replace" else 1
 
     @property
@@ -85,7 +85,7 @@ class Promise:
 
 
 def read_promise(output: TableOutput) -> Promise:
-    """The promise of a table; refused where it cannot be understood, so that nothing is checked against a guess."""
+    """Return the promise of a table; refuse one that cannot be understood, so nothing is checked against a guess."""
     guarantee, layout = output.guarantee, output.layout
     if guarantee.model not in _ADJACENCIES:
         raise RecheckImpossible.at(
@@ -133,7 +133,7 @@ def read_promise(output: TableOutput) -> Promise:
 
 
 def _made_from(figure: Figure) -> set[str | None]:
-    """The measures that a figure needs."""
+    """Return the measures that a figure needs."""
     needs: dict[str, set[str | None]] = {"count": {COUNT}, "sum": {figure.column}, "mean": {figure.column, COUNT}}
     return needs[figure.statistic]
 
@@ -150,7 +150,7 @@ def _levels_as_promised(promise: Promise, output: TableOutput) -> bool:
 
 
 def _settings_fit(promise: Promise) -> bool:
-    """Whether these settings have a proof together."""
+    """Return whether a proof covers these settings together."""
     together = [promise.measures, *(entry.measures for entry in promise.entries)]
     return (
         promise.adjacency in _ADJACENCIES[promise.model]
@@ -180,7 +180,7 @@ def _entry(facts: Mapping[str, Any], output: TableOutput) -> Entry:
 
 
 def _core(found: Mapping[str, Any], noise: str) -> tuple[int, ...]:
-    """Staircase noise with step r is box noise of one answer with core r - 1."""
+    """Return the core; staircase noise with step r is box noise of one answer with core r - 1."""
     if noise == "staircase":
         return (_whole(found["step"], 1) - 1,)
     return tuple(_whole(inner, 0) for inner in found["core"]) if noise == "box" else ()

@@ -36,7 +36,7 @@ _NOISES = {"count": "laplace", "sum": "laplace", "mean": "box", "variance": "box
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One figure: what it spends in a group, its grid, and how far it is said that one record moves it (dp only)."""
+    """One figure: what it spends in a group, its grid, and how far one record is stated to move it (dp only)."""
 
     figure: Figure
     share: Fraction
@@ -48,7 +48,7 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """What the statistics promise; touched: how many groups one change touches."""
+    """The promise of the statistics; touched: how many groups one change touches."""
 
     model: str
     epsilon: Fraction
@@ -58,12 +58,12 @@ class Promised:
 
 
 def read_promised(output: TableOutput) -> Promised:
-    """The promise; refused where it cannot be understood, so that nothing is checked against a guess."""
+    """Return the promise; refuse one that cannot be understood, so that nothing is checked against a guess."""
     guarantee, layout = output.guarantee, output.layout
     several = bool(layout.dimensions)
     try:
         parameters = guarantee.parameters
-        # Under idp the group of every record is public, or there is one.
+        # Under idp the group of every record is public, or there is only one group.
         fits = guarantee.adjacency in _ADJACENCIES[guarantee.model] and (
             guarantee.model == "dp" or several == (guarantee.adjacency == "from_D_within_cell")
         )

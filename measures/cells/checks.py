@@ -24,7 +24,7 @@ __all__ = ["table_checks"]
 
 
 def table_checks(output: TableOutput) -> tuple[Check, ...]:
-    """Every check of the model of a table."""
+    """Run every check of the model of a table."""
     promise = read_promise(output)
     table = recounted(output, promise.measures)
     return tuple(check(promise, table) for check in _CHECKS[promise.model])

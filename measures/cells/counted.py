@@ -2,7 +2,7 @@
 
     counts, sums, sizes    added, in whole numbers
     smallest, largest      of the parts that have records in the cell
-    x_1, x_2               the two largest of the four that two parts tell of
+    x_1, x_2               the two largest of the four that two parts have
     clamped                added, in whole numbers
     true, bias             added as floats, so in another order the last digit may differ; no check uses them
 
@@ -48,7 +48,7 @@ class CountedMeasure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """Counts and measures of every cell, over so many records."""
+    """Counts and measures of every cell, and the number of records behind them."""
 
     records: int
     counts: Integers
@@ -56,7 +56,7 @@ class Counted:
 
 
 def together(one: Counted, other: Counted) -> Counted:
-    """Both parts as one."""
+    """Return both parts as one."""
     if one.counts.shape != other.counts.shape or set(one.measures) != set(other.measures):
         raise ValueError("parts of one table have the same cells and measures")
     joined = {name: _together(name, one, other) for name in one.measures}
@@ -71,7 +71,7 @@ def _together(name: str, one: Counted, other: Counted) -> CountedMeasure:
             name, rule="must add up to less than 2^62 steps in every cell", remedy="Report this defect."
         )
     both = (one.counts > 0) & (other.counts > 0)
-    # Where one of the two has no records its extremes are 0, and the sum is what the other has.
+    # Where one of the two has no records, its extremes are 0 and the sum is that of the other.
     smallest = np.where(both, np.minimum(a.smallest, b.smallest), a.smallest + b.smallest)
     largest = np.where(both, np.maximum(a.largest, b.largest), a.largest + b.largest)
     tops = np.sort(np.stack([a.first, a.second, b.first, b.second]), axis=0)
@@ -83,7 +83,7 @@ _FIELDS = ("sums", "smallest", "largest", "sizes", "first", "second", "true", "c
 
 
 def as_columns(counted: Counted) -> Columns:
-    """Arrays with names, to be stored."""
+    """Return arrays with names, to be stored."""
     stored: dict[str, NDArray[Any]] = {"records": np.array([counted.records]), "counts": counted.counts}
     for name, measure in counted.measures.items():
         stored |= {f"{part} {name}": getattr(measure, part) for part in _FIELDS}
@@ -91,6 +91,6 @@ def as_columns(counted: Counted) -> Columns:
 
 
 def from_columns(stored: Columns, measures: tuple[str, ...]) -> Counted:
-    """What `as_columns` stored."""
+    """Return what `as_columns` stored."""
     found = {name: CountedMeasure(*(stored[f"{part} {name}"] for part in _FIELDS)) for name in measures}
     return Counted(int(stored["records"][0]), stored["counts"], found)

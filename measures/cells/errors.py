@@ -2,7 +2,7 @@
 
 f_i is the true figure of row i, counted and added up from the records as they are, before anything was clamped or
 rounded; f'_i the published one. Counts, sums and means; a mean has no true value in a cell without records, and no
-published one where it is left out, and such rows do not count. Of several figures the worst is the value.
+published one where it is left out, and such rows do not count. The value is that of the worst figure.
 
 All three are in units of the mean size of the true figures, so that figures compare; lower is better.
 """
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 def cell_error(output: TableOutput) -> Measurement:
-    """Mean error of the cells.
+    """Return the mean error of the cells.
 
         max over figures of  mean_i |f'_i - f_i| / mean_i |f_i|,   i over the cells
 
@@ -39,7 +39,7 @@ def cell_error(output: TableOutput) -> Measurement:
 
 
 def largest_cell_error(output: TableOutput) -> Measurement:
-    """Largest error of a cell.
+    """Return the largest error of a cell.
 
         max over figures of  max_i |f'_i - f_i| / mean_i |f_i|,   i over the cells
 
@@ -50,7 +50,7 @@ def largest_cell_error(output: TableOutput) -> Measurement:
 
 
 def margin_error(output: TableOutput) -> Measurement:
-    """Mean error of the margins: totals and sub-totals.
+    """Return the mean error of the margins: totals and sub-totals.
 
         max over figures of  mean_i |f'_i - f_i| / mean_i |f_i|,   i over the rows of all margins
 
@@ -90,7 +90,7 @@ def _judged(output: TableOutput, name: str, rows: slice, size: Callable[[Floats]
 
 
 def _true_figures(output: TableOutput, cells: Cells) -> Iterator[tuple[Figure, Floats]]:
-    """Every figure whose true value is known here, in all rows; NaN where there is none."""
+    """Yield every figure whose true value is known here, in all rows; NaN where there is none."""
     counts = _in_all_rows(cells, cells.counts)
     for figure in output.layout.figures:
         if figure.statistic == "count":
@@ -104,7 +104,7 @@ def _true_figures(output: TableOutput, cells: Cells) -> Iterator[tuple[Figure, F
 
 
 def true_sums(output: TableOutput, cells: Cells, column: str) -> Floats:
-    """The values of every cell added up as they were stored."""
+    """Return the sum of each cell's values as they were stored."""
     if output.counted is not None:
         return output.counted.measures[column].true
     values = output.original[column].astype(np.float64)

@@ -35,9 +35,9 @@ def privacy_loss(output: TableOutput) -> Measurement:
 
 
 def noise_chance(output: TableOutput) -> Measurement:
-    """How likely noise as small as that of this table is, at most, if it was drawn as promised.
+    """Return an upper bound on the chance of noise as small as this table's, if it was drawn as promised.
 
-    Near 0 something is wrong with the noise. _noise_size has the formula; sound noise gives a value of at most
+    Near 0, something is wrong with the noise. _noise_size has the formula; sound noise gives a value of at most
     alpha with probability alpha at most. No gate may use it: sound noise could miss any limit, and whether a table
     appears would then depend on it. Limits: few cells, or noise of a scale below 1, tell little.
     """

@@ -13,12 +13,12 @@ __all__ = ["count_part", "summed_columns"]
 
 
 def summed_columns(output: TableOutput) -> tuple[str, ...]:
-    """The columns whose values are added up."""
+    """Return the columns whose values are added up."""
     return tuple(name for name in output.guarantee.parameters["measures"] if name != COUNT)
 
 
 def count_part(output: TableOutput) -> Counted:
-    """Counts and measures of the records of `output.original`, which are a part of those of the table."""
+    """Count and measure the records of `output.original`, which are a part of those of the table."""
     cells = find_cells(output)
     measures = {}
     for name in summed_columns(output):

@@ -40,12 +40,12 @@ NO_MISSING = "there are none: no value of a table may be missing"
 
 
 def smallest_frequency(output: TableOutput) -> Measurement:
-    """Fewest records of a cell that is not empty.
+    """Return the fewest records of a cell that is not empty.
 
         min over cells i with n_i > 0 of n_i
 
-    The rule of minimum frequency m is a gate `min: m`. Attacker: recognises somebody in a cell and looks who else it
-    has. Limits: an empty cell says something about everybody and is left out; a cell whose records are all alike in
+    The rule of minimum frequency m is a gate `min: m`. Attacker: recognises somebody in a cell and sees who else is
+    in it. Limits: an empty cell says something about everybody and is left out; a cell whose records are all alike in
     another respect shows it however many they are.
     """
     counts = find_cells(output).counts
@@ -61,7 +61,7 @@ def smallest_frequency(output: TableOutput) -> Measurement:
 
 
 def largest_share(output: TableOutput) -> Measurement:
-    """Largest part that one contributor has in a total.
+    """Return the largest part that one contributor has in a total.
 
         max over cells with X > 0 of x_1 / X
 
@@ -78,7 +78,7 @@ def largest_share(output: TableOutput) -> Measurement:
 
 
 def two_largest_share(output: TableOutput) -> Measurement:
-    """Largest part that two contributors have in a total.
+    """Return the largest part that two contributors have in a total.
 
         max over cells with X > 0 of (x_1 + x_2) / X
 
@@ -96,7 +96,7 @@ def two_largest_share(output: TableOutput) -> Measurement:
 
 
 def p_percent(output: TableOutput) -> Measurement:
-    """How near the second largest contributor comes to the largest, in per cent of it.
+    """Return how near the second largest contributor gets to the value of the largest, in per cent of it.
 
         min over cells with x_1 > 0 of 100 (X - x_1 - x_2) / x_1
 
@@ -132,7 +132,7 @@ def contributions(output: TableOutput, cells: Cells, column: str) -> tuple[Integ
     sizes, first, second = (np.zeros_like(cells.counts) for _ in range(3))
     np.add.at(sizes, cells.places, each)
     np.maximum.at(first, cells.places, each)
-    holder = np.zeros_like(cells.counts)  # of each cell one record with x_1, whichever
+    holder = np.zeros_like(cells.counts)  # for each cell, any one record that has x_1
     largest = np.flatnonzero(each == first[cells.places])
     holder[cells.places[largest]] = largest
     each[holder[cells.counts > 0]] = 0
@@ -141,7 +141,7 @@ def contributions(output: TableOutput, cells: Cells, column: str) -> tuple[Integ
 
 
 def _largest(numerators: Integers, denominators: Integers) -> Fraction:
-    """The largest quotient, exactly: only those that are largest up to rounding are compared as fractions."""
+    """Return the largest quotient, exactly: only those that are largest up to rounding are compared as fractions."""
     quotients = numerators / denominators
     near = quotients >= quotients.max() - 1e-12 * np.abs(quotients).max()
     best_n, best_d = -1, 0  # less than everything
@@ -154,7 +154,7 @@ def _largest(numerators: Integers, denominators: Integers) -> Fraction:
 def _judged(
     output: TableOutput, name: str, direction: Direction, rule: Callable[[_Sizes], Fraction], attacker: str
 ) -> Measurement:
-    """The worst cell of each column that is added up, and the worst of these."""
+    """Judge each column that is added up by its worst cell, and return the worst of these."""
     summed = dict.fromkeys(
         figure.column for figure in output.layout.figures if figure.statistic in ("sum", "mean") and figure.column
     )

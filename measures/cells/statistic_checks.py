@@ -42,7 +42,7 @@ __all__ = ["statistic_checks"]
 
 
 def statistic_checks(output: TableOutput) -> tuple[Check, ...]:
-    """Every check of the model of the statistics."""
+    """Run every check of the model of the statistics."""
     promised = read_promised(output)
     checks = (
         _columns_as_declared(output),
@@ -147,7 +147,7 @@ def _scale_covers_data(output: TableOutput, promised: Promised) -> Check:
 
 
 def _labels(output: TableOutput) -> NDArray[np.int64]:
-    """The number of every record's group, the last column fastest."""
+    """Return the number of every record's group, the last column varying fastest."""
     records = len(output.original[str(output.layout.figures[0].column)])  # idp has no counts
     number: NDArray[np.int64] = np.zeros(records, np.int64)
     for name, categories in output.layout.dimensions.items():
@@ -191,7 +191,7 @@ def _on_grid(values: NDArray[Any], eta: Fraction, low: float, high: float) -> ND
 
 
 def _moves(stated: Stated, x: list[int], steps: int) -> Fraction:
-    """By how many units one record moves the figure: steps; half steps of a median, squared steps of a variance."""
+    """Return how far one record moves the figure: in steps, half steps for a median, squared steps for a variance."""
     n, kind = len(x), stated.figure.statistic
     if n < (1 if kind in ("sum", "mean") else 2):
         raise RecheckImpossible.at(

@@ -30,7 +30,7 @@ __all__ = ["COUNT", "Cells", "Measured", "Recounted", "add_up", "cell_limits", "
 Integers = NDArray[np.int64]
 
 COUNT = "count"
-# Quotients x / eta below are exact in float64, and so are halves of them.
+# Quotients x / eta below this are exact in float64, and so are halves of them.
 _LARGEST_STEP = 2**51
 _LARGEST_SUM = 2.0**62
 
@@ -84,7 +84,7 @@ class Recounted:
 
 
 def recounted(output: TableOutput, measures: tuple[str, ...]) -> Recounted:
-    """The cells, and each measure added up; the measure `count` is the number of records."""
+    """Return the cells, and each measure added up; the measure `count` is the number of records."""
     cells = find_cells(output)
     return Recounted(output, cells, {name: add_up(output, cells, name) for name in measures})
 
@@ -117,7 +117,7 @@ def find_cells(output: TableOutput) -> Cells:
 
 
 def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
-    """One measure of every record, and its sums and extremes by cell."""
+    """Return one measure of every record, and its sums and extremes by cell."""
     if measure == COUNT:
         ones, filled = np.ones_like(cells.places), (cells.counts > 0).astype(np.int64)
         return Measured(0, ones, np.zeros_like(filled), np.ones_like(filled), cells.counts, filled, filled)
@@ -149,7 +149,7 @@ def cell_limits(output: TableOutput, measure: str) -> tuple[NDArray[np.float64],
 
 
 def _counted(output: TableOutput, measure: str) -> Measured:
-    """One measure that was added up part by part."""
+    """Return one measure that was added up part by part."""
     column = output.declared.get(measure)
     found = None if output.counted is None else output.counted.measures.get(measure)
     if found is None or column is None or column.domain is None:
@@ -160,7 +160,7 @@ def _counted(output: TableOutput, measure: str) -> Measured:
 
 
 def folded(layout: Layout, level: tuple[str, ...], by_cell: NDArray[Any], fold: np.ufunc = np.add) -> NDArray[Any]:
-    """What the cells of a level get from the cells of the table; sums where no other fold is given."""
+    """Fold the cells of the table into the cells of a level; by sums where no other fold is given."""
     cells = layout.levels[0]
     gone = tuple(axis for axis, name in enumerate(cells) if name not in level)
     kept = [name for name in cells if name in level]
@@ -172,7 +172,7 @@ def folded(layout: Layout, level: tuple[str, ...], by_cell: NDArray[Any], fold: 
 
 
 def _exponent(output: TableOutput, measure: str, column: Column) -> int:
-    """The binary logarithm of eta."""
+    """Return the binary logarithm of eta."""
     try:
         eta = Fraction(output.chosen["steps"][measure])
         exponent = eta.numerator.bit_length() - eta.denominator.bit_length()
@@ -227,7 +227,7 @@ def _bounds(output: TableOutput, measure: str, column: Column, exponent: int) ->
 
 
 def _chosen(categories: tuple[str, ...], named: Any) -> list[int]:
-    """The places of these categories; all where none are named."""
+    """Return the places of these categories; all where none are named."""
     return list(range(len(categories))) if named is None else [categories.index(str(name)) for name in named]
 
 

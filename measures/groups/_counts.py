@@ -23,17 +23,17 @@ Integers = NDArray[np.int64]
 
 
 def numbered(columns: Sequence[Integers]) -> tuple[Integers, tuple[Integers, ...]]:
-    """For every record the number of its tuple among those that occur, in lexicographic order; and what they are."""
+    """Return for every record the number of its tuple in the lexicographic list of those that occur, and the list."""
     number = np.zeros_like(columns[0])
     for codes in columns:
         number = np.unique(number * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
     holder = np.empty(int(number.max()) + 1, np.int64)
-    holder[number] = np.arange(len(number))  # any one of those who have it
+    holder[number] = np.arange(len(number))  # any one of the records that have it
     return number, tuple(codes[holder] for codes in columns)
 
 
 def counts_of(group: Integers, bucket: Integers) -> Integers | None:
-    """c_ij of (1), a row for each group; None where there cannot be a record for every one."""
+    """Return c_ij of (1), a row for each group; None where there are too few records for every c_ij to be above 0."""
     groups, buckets = int(group.max()) + 1, int(bucket.max()) + 1
     if groups * buckets > len(group):
         return None
@@ -41,7 +41,7 @@ def counts_of(group: Integers, bucket: Integers) -> Integers | None:
 
 
 def largest_ratio(counts: Integers | None) -> Fraction | None:
-    """(2) exactly, or None where it is infinite. Equal triples k_i, n_j, c_ij are looked at once."""
+    """(2) exactly, or None where it is infinite. Equal triples k_i, n_j, c_ij are looked at only once."""
     if counts is None or not bool(counts.all()):
         return None
     records = int(counts.sum())

@@ -37,11 +37,11 @@ class Interval:
 
     @property
     def place(self) -> tuple[Fraction, Fraction]:
-        """Rises from low intervals to high ones."""
+        """Return a sort key that rises from low intervals to high ones."""
         return self.low, self.high
 
     def holds(self, value: float) -> bool:
-        """Whether a value lies inside. A float is compared with the floats that stand for the ends: 0.1 is "0.1"."""
+        """Return whether a value lies inside. A float is compared with the floats nearest to the ends: 0.1 is "0.1"."""
         if isinstance(value, float):
             return float(self.low) <= value <= float(self.high)
         return self.low <= value <= self.high
@@ -60,7 +60,7 @@ class Categories:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Rises from low ranges of categories to high ones."""
+        """Return a sort key that rises from low ranges of categories to high ones."""
         return min(self.codes), max(self.codes)
 
     def width(self, column: Column) -> Fraction:
@@ -72,7 +72,7 @@ Label = Interval | Categories
 
 
 def read_labels(labels: Sequence[object], column: Column) -> list[Label | None]:
-    """What each label of the buckets of a source column stands for; None where it is no label."""
+    """Return what each label of the buckets of a source column stands for; None where it is no label."""
     if column.numeric:
         return [_interval(label) for label in labels]
     code = {str(category): place for place, category in enumerate(column.categories or ())}
@@ -96,7 +96,7 @@ def _of_one_reading(readings: set[frozenset[int]]) -> Categories | None:
 
 
 def _ranges(label: object, code: dict[str, int]) -> set[frozenset[int]]:
-    """Every split is tried: a category may contain the word itself."""
+    """Return the ranges that a label may stand for: every split is tried, as a category may contain the word itself."""
     if not isinstance(label, str):
         return set()
     found = {frozenset([code[label]])} if label in code else set()
@@ -119,7 +119,7 @@ def _sets(label: object, code: dict[str, int], below: dict[str, frozenset[int]])
 
 
 def _below(column: Column, code: dict[str, int]) -> dict[str, frozenset[int]]:
-    """The declared categories that each concept of the taxonomy is above, itself included."""
+    """Return the declared categories that each concept of the taxonomy is above, itself included."""
     parents = column.taxonomy or {}
     found: dict[str, set[int]] = {concept: set() for concept in parents}
     for category, place in code.items():

@@ -24,7 +24,7 @@ Integers = NDArray[np.int64]
 
 
 def share_inside_groups(output: BucketOutput, group: Integers) -> float:
-    """SSE / SST of all quasi-identifiers together; 0 where there is nothing to explain."""
+    """Return SSE / SST of all quasi-identifiers together; 0 where there is nothing to explain."""
     names = named(output.source, "quasi_identifier")
     if not names:
         raise MeasureUndefined.at("quasi_identifier_loss", rule="needs a quasi-identifier", remedy="Remove the gate.")

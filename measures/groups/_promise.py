@@ -31,7 +31,7 @@ from penstock.mechanisms.refusal import Fault
 
 __all__ = ["Part", "Promise", "at_most_exponential", "read_promise"]
 
-# So many digits end every decision by (1) within a moment.
+# With this many digits every decision by (1) ends within a moment.
 _WRITTEN = re.compile(r"[0-9]{1,100}(/[1-9][0-9]{0,99})?")
 _KINDS = (
     ("t_close", "buckets", "anatomy"),
@@ -42,7 +42,7 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Columns that share one partition, the column that tells their groups, and the table that holds the rest."""
+    """Columns that share one partition, the column that shows their groups, and the table that holds the rest."""
 
     columns: tuple[str, ...]
     key: str
@@ -51,7 +51,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """t, epsilon and buckets are None where values are published by group; epsilon also where t was given."""
+    """A promise; t, epsilon, buckets are None where values are published by group, epsilon also where t was given."""
 
     method: str
     output: str
@@ -63,7 +63,7 @@ class Promise:
 
     @property
     def anatomy(self) -> bool:
-        """Whether groups are published, and what belongs to them in tables beside the records."""
+        """Return whether groups are published, and what belongs to them in tables beside the records."""
         return self.output == "anatomy"
 
     @property
@@ -71,7 +71,7 @@ class Promise:
         return tuple(name for part in self.parts for name in part.columns)
 
     def published(self, output: BucketOutput, part: Part, name: str) -> Column | None:
-        """The column that publishes the labels of the buckets, or None where there is none."""
+        """Return the column that publishes the labels of the buckets, or None where there is none."""
         if self.anatomy:
             table = output.linked.get(part.table)
             found = None if table is None else table.declared.get(name)
@@ -81,7 +81,7 @@ class Promise:
 
 
 def read_promise(output: BucketOutput) -> Promise:
-    """Refused where the promise does not say enough to be counted again."""
+    """Return the promise; refuse one that does not say enough to be counted again."""
     RecheckImpossible.raise_for(_faults(output))
     parameters = output.guarantee.parameters
     with_buckets = parameters["method"] == "buckets"
@@ -139,7 +139,7 @@ def _is_exact(text: object) -> bool:
 
 
 def at_most_exponential(t: Fraction, epsilon: Fraction) -> bool:
-    """Whether t <= e^epsilon, by (1), for epsilon >= 0."""
+    """Return whether t <= e^epsilon, by (1), for epsilon >= 0."""
     terms, term, place = Fraction(1), Fraction(1), 0
     while t > terms:
         following = term * epsilon / (place + 1)

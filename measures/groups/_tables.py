@@ -3,7 +3,7 @@
     buckets   group, a label for each column, records        one row for every group and bucket that occurs
     values    group, a value for each column                 one row for every record
 
-Rows stand in the order of the groups, then of the labels or values: an order that tells nothing more.
+Rows stand in the order of the groups, then of the labels or values: an order that reveals nothing more.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Integers = NDArray[np.int64]
 
 
 def key_column(groups: int) -> Column:
-    """What is declared of published numbers of groups, from 1; a domain has two ends, so one group is in [0, 1]."""
+    """Return the declaration of published group numbers, from 1; a domain has two ends, so one group is in [0, 1]."""
     return Column(role="confidential", type="integer", domain=(1, groups) if groups > 1 else (0, 1))
 
 
 def labelled(values: NDArray[Any], published: Column | None, column: Column) -> bool:
-    """Whether a column is released as labels of buckets of the declared one, and as nothing else.
+    """Return whether a column is released as labels of buckets of the declared one, and as nothing else.
 
     Labels of values that have an order have one too, if there are two of them.
     """
@@ -51,7 +51,7 @@ def labelled(values: NDArray[Any], published: Column | None, column: Column) -> 
 
 
 def bucket_table(output: BucketOutput, promise: Promise) -> Check:
-    """Counted from groups and buckets of the records; a table that is not promised is none."""
+    """Check the tables against the groups and buckets of the records; a table that is not promised must not exist."""
     return verdict(
         "bucket_table",
         "the tables beside the records hold how often each bucket is in each group, in order, and nothing else",
@@ -95,7 +95,7 @@ def _counted(output: BucketOutput, promise: Promise, part: Part) -> bool:
 
 
 def values_by_group(output: BucketOutput, promise: Promise) -> Check:
-    """Compared with the original values; a table that is not promised is none."""
+    """Check the table against the original values; a table that is not promised must not exist."""
     return verdict(
         "values_by_group",
         "the table beside the records holds the confidential values of every group together, in order, nothing else",
@@ -131,20 +131,20 @@ def _held(output: BucketOutput, part: Part) -> bool:
 
 
 def _arranged(columns: list[Integers]) -> list[Integers]:
-    """The same records in an order that depends on their values only."""
+    """Return the same records in an order that depends on their values only."""
     order = np.lexsort(columns[::-1])
     return [column[order] for column in columns]
 
 
 def _comparable(values: NDArray[Any], column: Column, name: str) -> NDArray[Any]:
-    """Values that compare as they are sorted: a missing number comes last."""
+    """Return values that compare as they are sorted: a missing number comes last."""
     if not column.numeric:
         return column.codes(values, name)
     return np.where(np.isnan(values), np.inf, values) if values.dtype.kind == "f" else values
 
 
 def _in_order(columns: list[NDArray[Any]]) -> bool:
-    """Whether records rise, compared by the first column in which neighbours differ."""
+    """Return whether records rise, compared by the first column in which neighbours differ."""
     undecided = np.ones(len(columns[0]) - 1, np.bool_)
     for column in columns:
         if bool((undecided & (column[1:] < column[:-1])).any()):

@@ -40,7 +40,7 @@ Integers = NDArray[np.int64]
 
 
 def bucket_checks(output: BucketOutput) -> tuple[Check, ...]:
-    """Every check of the method and the form of the output."""
+    """Run every check of the method and the form of the output."""
     promise = read_promise(output)
     return tuple(check(output, promise) for check in _CHECKS[promise.method, promise.output])
 
@@ -59,7 +59,7 @@ def _group_sizes(output: BucketOutput, promise: Promise) -> Check:
 
 
 def _divided(output: BucketOutput, promise: Promise, part: Part, name: str) -> bool:
-    """Whether the groups of a column are large enough, those of its part, and those that are published."""
+    """Return whether a column's groups are large enough, those of its part, and those that are published."""
     group, first = output.group_of(name), output.group_of(part.columns[0])
     if group is None or first is None or not np.array_equal(group, first):
         return False
@@ -104,7 +104,7 @@ def _close(output: BucketOutput, promise: Promise, part: Part) -> bool:
 
 
 def _buckets(output: BucketOutput, promise: Promise, part: Part) -> list[Integers] | None:
-    """The bucket of every record in each column of a part."""
+    """Return the bucket of every record in each column of a part."""
     found = [output.bucket_of(name, promise.published(output, part, name)) for name in part.columns]
     known = [codes for codes in found if codes is not None]
     return known if len(known) == len(found) else None
@@ -209,7 +209,7 @@ def _confidential_absent(output: BucketOutput, promise: Promise) -> Check:
 
 
 def _unfit(output: BucketOutput, promise: Promise) -> Iterator[str]:
-    """What is released and must not be, in the file of records and in every table beside it."""
+    """Yield what is released and must not be, in the file of records and in every table beside it."""
     keys_or_labels = {part.key for part in promise.parts} if promise.anatomy else set(promise.columns)
     allowed = keys_or_labels | set(named(output.source, "quasi_identifier", "weight"))
     shown: list[tuple[Columns, Declared, set[str]]] = [(output.released, output.declared, allowed)]

@@ -4,7 +4,7 @@ risk       closeness_ratio, smallest_group, l_diversity, narrowest_bucket
            anonymity.py    average_risk: the same as of swapped records
 utility    bucket_width, quasi_identifier_loss
 
-Of several columns the worst is the value, and by_column tells them apart; columns that are in buckets together, or
+The value is that of the worst column, and by_column tells them apart; columns that are in buckets together, or
 have their groups together, share theirs. All but quasi_identifier_loss are computed in whole numbers.
 """
 
@@ -44,7 +44,7 @@ _EVERYBODY = "every record counts"
 
 
 def closeness_ratio(output: BucketOutput) -> Measurement:
-    """How far the share of a bucket in a group is from its share of all records, as a factor.
+    """Return how far the share of a bucket in a group is from its share of all records, as a factor.
 
         max over columns, groups i and buckets j of  max(c_ij N / (k_i n_j), k_i n_j / (c_ij N))
 
@@ -52,8 +52,8 @@ def closeness_ratio(output: BucketOutput) -> Measurement:
     ratios limits by t, counted on the output; a gate can ask for less than t. Rounded up.
 
     Attacker: knows the group of a record and the published shares, and nothing of other members. Source: Soria-Comas
-    2013 (thesis), chapter 7. Limits: says nothing of values inside a bucket, and is no differential privacy; who
-    knows all members of a group but one knows the last.
+    2013 (thesis), chapter 7. Limits: says nothing of values inside a bucket, and is no differential privacy;
+    whoever knows all members of a group but one knows the last.
     """
     promise = _with_buckets(output, "closeness_ratio")
     parts: dict[str, float] = {}
@@ -70,7 +70,7 @@ def closeness_ratio(output: BucketOutput) -> Measurement:
 
 
 def smallest_group(output: BucketOutput) -> Measurement:
-    """Fewest records of a group.
+    """Return the fewest records of a group.
 
         min over columns and groups i of k_i
 
@@ -87,7 +87,7 @@ def smallest_group(output: BucketOutput) -> Measurement:
 
 
 def l_diversity(output: BucketOutput) -> Measurement:
-    """Fewest different buckets in a group; where values are published by group, fewest different values.
+    """Return the fewest different buckets in a group; where values are published by group, the fewest different values.
 
         min over columns and groups i of |{j : c_ij > 0}|
 
@@ -114,7 +114,7 @@ def l_diversity(output: BucketOutput) -> Measurement:
 
 
 def narrowest_bucket(output: BucketOutput) -> Measurement:
-    """The narrowest label as a share of what was declared.
+    """Return the narrowest label as a share of what was declared.
 
         min over columns and buckets that occur of  (high - low) / (width of the domain),   for categories
         (m - 1) / (C - 1), m of the C declared ones
@@ -134,7 +134,7 @@ def narrowest_bucket(output: BucketOutput) -> Measurement:
 
 
 def bucket_width(output: BucketOutput) -> Measurement:
-    """Mean width of the label that a record gets, as a share of what was declared.
+    """Return the mean width of the label that a record gets, as a share of what was declared.
 
         max over columns of  sum_j n_j width_j / N,   width_j as of narrowest_bucket
 
@@ -149,7 +149,7 @@ def bucket_width(output: BucketOutput) -> Measurement:
 
 
 def quasi_identifier_loss(output: BucketOutput) -> Measurement:
-    """How much of the variation of the quasi-identifiers lies inside groups.
+    """Return how much of the variation of the quasi-identifiers lies inside groups.
 
         max over partitions of  SSE inside groups / SSE in all,   0 where all records are alike
 
@@ -204,7 +204,7 @@ def _values(output: BucketOutput, name: str) -> Integers:
 
 
 def _widths(output: BucketOutput, measure: str) -> Iterator[tuple[str, list[tuple[Fraction, int]]]]:
-    """For each column the width and the records of every bucket that occurs."""
+    """Yield for each column the width and the number of records of every bucket that occurs."""
     promise = _with_buckets(output, measure)
     for part in promise.parts:
         for name, codes in zip(part.columns, _buckets(output, promise, part), strict=True):

@@ -45,11 +45,11 @@ class BucketOutput:
     records: int
 
     def group_of(self, name: str) -> NDArray[np.int64] | None:
-        """The group of every record, or None where there is nothing that can be counted."""
+        """Return the group of every record, or None where there is nothing that can be counted."""
         return self._numbers(self.groups, name, self.records)
 
     def bucket_of(self, name: str, published: Column | None) -> NDArray[np.int64] | None:
-        """The bucket of every record among the published labels, or None where it points elsewhere."""
+        """Return the bucket of every record among the published labels, or None where it points elsewhere."""
         return None if published is None else self._numbers(self.buckets, name, len(published.categories or ()))
 
     def _numbers(self, account: Groups, name: str, count: int) -> NDArray[np.int64] | None:

@@ -24,7 +24,7 @@ _MISSING = "records without a value under own_group are left out; otherwise miss
 
 
 def average_risk(pair: Comparison) -> Measurement:
-    """Expected share of records that an intruder links correctly by guessing inside the right group.
+    """Return the expected share of records that an intruder links correctly by guessing inside the right group.
 
         max_i J_i / N_i,   J_i groups of column i among its N_i records
 
@@ -52,7 +52,7 @@ def average_risk(pair: Comparison) -> Measurement:
 
 
 def own_value_probability(pair: Comparison) -> Measurement:
-    """Largest probability that a record is released with its own value.
+    """Return the largest probability that a record is released with its own value.
 
         max over columns, groups and values of c / g
 
@@ -61,7 +61,7 @@ def own_value_probability(pair: Comparison) -> Measurement:
     shares one value, whatever the size of the group.
 
     Attacker: knows the group of the record they look for, and that values were permuted uniformly
-    inside groups. Limits: of swapped columns only. Where values are averaged or noisy nothing is
+    inside groups. Limits: for swapped columns only. Where values are averaged or noisy nothing is
     handed to anybody, and it is undefined.
     """
     if not pair.permuted:
@@ -95,7 +95,7 @@ def own_value_probability(pair: Comparison) -> Measurement:
 
 
 def _grouped_names(pair: Comparison, measure: str) -> list[str]:
-    """The judged columns that have groups."""
+    """Return the judged columns that have groups."""
     names = [name for name in pair.names if name in (pair.groups or {})]
     if not names:
         raise MeasureUndefined.at(
@@ -105,7 +105,7 @@ def _grouped_names(pair: Comparison, measure: str) -> list[str]:
 
 
 def _labels(pair: Comparison, name: str) -> tuple[NDArray[np.int64], _Rows]:
-    """The group labels of the records of a column that count, and which records these are."""
+    """Return the group labels of the records of a column that count, and which records these are."""
     labels = (pair.groups or {})[name]
     if labels.dtype.kind not in "iu" or labels.shape != (pair.records,):
         raise MeasureUndefined.at(name, rule="must have one integer group label per record", remedy="Pass the groups.")

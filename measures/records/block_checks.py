@@ -36,7 +36,7 @@ __all__ = ["block_checks"]
 
 @dataclass(frozen=True, slots=True)
 class _Stated:
-    """What the public facts say of one column: its blocks, its grid, what it spends and what it may spend."""
+    """The public facts about one column: its blocks, its grid, what it spends and what it may spend."""
 
     k: int
     blocks: int
@@ -60,7 +60,7 @@ class _Blocks:
 
 
 def block_checks(output: RecordOutput) -> tuple[Check, ...]:
-    """Every check of dp."""
+    """Run every check of dp."""
     blocks = _blocks(output)
     return (
         _block_sizes(blocks),
@@ -105,7 +105,7 @@ def _blocks(output: RecordOutput) -> _Blocks:
 
 
 def _stated(output: RecordOutput, promised: tuple[str, ...]) -> dict[str, _Stated]:
-    """The facts of every promised column; refused where one is missing, stated twice or makes no sense."""
+    """Return the facts of every promised column; refuse if one is missing, stated twice or makes no sense."""
     try:
         found = [
             (name, _read(part["k"], part["blocks"], facts, output.declared[name]))
@@ -166,7 +166,7 @@ def _block_sizes(blocks: _Blocks) -> Check:
 
 
 def _divided_as_stated(blocks: _Blocks, name: str, other: str) -> bool:
-    """Whether the blocks of a column have the stated sizes and are those of another column of its part."""
+    """Return whether a column's blocks have the stated sizes and are those of another column of its part."""
     labels, others, stated = blocks.output.labels(name), blocks.output.labels(other), blocks.stated[name]
     number, rest = divmod(blocks.output.records, stated.k)
     if labels is None or others is None or number == 0 or blocks.k not in (None, stated.k) or stated.blocks != number:
@@ -201,7 +201,7 @@ def _one_value(blocks: _Blocks, name: str) -> bool:
 
 
 def _sums_of_blocks(counts: NDArray[np.int64], k: int) -> bool:
-    """Whether these are sums of the sizes k, k, ..., k + n mod k: all are multiples of k but one, which is larger."""
+    """Return whether these are sums of the sizes k, k, ..., k + n mod k: multiples of k but one, which is larger."""
     odd = counts[counts % k > 0]
     return len(odd) == 0 or (len(odd) == 1 and bool(odd[0] > k))
 

@@ -50,11 +50,11 @@ class Comparison:
     known: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def of_type(self, *types: ColumnType) -> tuple[str, ...]:
-        """The judged columns of these types."""
+        """Return the judged columns of these types."""
         return tuple(name for name in self.names if self.declared[name].type in types)
 
     def blocks(self, name: str) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """One column, original and released, in blocks of rows; NaN where missing."""
+        """Yield one column, original and released, in blocks of rows; NaN where missing."""
         column = self.declared[name]
         for start in range(0, self.records, _BLOCK):
             rows = slice(start, start + _BLOCK)
@@ -64,7 +64,7 @@ class Comparison:
             )
 
     def present(self, name: str) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-        """As `blocks`, without the records where either value is missing."""
+        """Yield the same as `blocks`, without the records where either value is missing."""
         for x, y in self.blocks(name):
             missing = np.isnan(x) | np.isnan(y)
             yield (x[~missing], y[~missing]) if missing.any() else (x, y)

@@ -28,7 +28,7 @@ from penstock.mechanisms.parallel import in_parallel
 
 __all__ = ["column_verdicts", "group_checks", "joined_checks"]
 
-# Which columns each method promises to mask, and which checks its model needs.
+# The columns that each method promises to mask, and the checks that its model needs.
 _MASKS: dict[str, tuple[Role, ...]] = {
     "mdav_id": ("quasi_identifier", "weight"),
     "mdav_swap": ("confidential",),
@@ -47,7 +47,7 @@ class _Grouped:
     k: dict[str, int]
 
     def comparable(self, name: str) -> bool:
-        """Whether the column is on both sides, and numbers are stored alike."""
+        """Return whether the column is on both sides, and numbers are stored alike."""
         original, released = self.output.original, self.output.released
         if name not in original or name not in released:
             return False
@@ -56,7 +56,7 @@ class _Grouped:
 
 
 def group_checks(output: RecordOutput) -> tuple[Check, ...]:
-    """Every check of prob_k or of k_anon."""
+    """Run every check of prob_k or of k_anon."""
     grouped = _grouped(output)
     return (
         *(check(grouped) for check in _CHECKS[output.guarantee.model]),
@@ -65,7 +65,7 @@ def group_checks(output: RecordOutput) -> tuple[Check, ...]:
 
 
 def column_verdicts(output: RecordOutput, name: str) -> dict[str, bool]:
-    """The checks of one column under ir_swap, whose columns have nothing to do with each other.
+    """Run the checks of one column under ir_swap, whose columns have nothing to do with each other.
 
     output: with this column alone, but every declared one.
     """
@@ -80,7 +80,7 @@ def column_verdicts(output: RecordOutput, name: str) -> dict[str, bool]:
 
 
 def joined_checks(output: RecordOutput, found: Mapping[str, Mapping[str, bool]]) -> tuple[Check, ...]:
-    """Every check of ir_swap from the verdicts of its columns; a column without its verdict has failed.
+    """Return every check of ir_swap from the verdicts of its columns; a column without its verdict has failed.
 
     output: without values; `released` has the columns of the file.
     """
@@ -195,7 +195,7 @@ def _permutation_verdict(broken: Iterable[str], together: str = "") -> Check:
 
 
 def _permuted(grouped: _Grouped, names: tuple[str, ...]) -> bool:
-    """Whether these columns share one partition and hold the original tuples in every group of it."""
+    """Return whether these columns share one partition and hold the original tuples in every group of it."""
     partitions = [grouped.output.labels(name) for name in names]
     labels = partitions[0]
     if labels is None or not all(map(grouped.comparable, names)):
@@ -208,7 +208,7 @@ def _permuted(grouped: _Grouped, names: tuple[str, ...]) -> bool:
 
 
 def _tuple_keys(grouped: _Grouped, names: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One key for each original and each released record, equal only where all these columns are equal."""
+    """Return one key for each original and each released record, equal only where all these columns are equal."""
     sides = (grouped.output.original, grouped.output.released)
     if len(names) == 1:
         before, after = (grouped.output.keys(side, names[0]) for side in sides)
@@ -220,7 +220,7 @@ def _tuple_keys(grouped: _Grouped, names: tuple[str, ...]) -> tuple[NDArray[np.i
 
 
 def _k_anonymity_of_keys(grouped: _Grouped) -> Check:
-    """Counted on the released columns alone, as an intruder would."""
+    """Check k-anonymity on the released columns alone, as an intruder would count it."""
     k = max(grouped.k.values())
     rule = f"every released combination of {', '.join(grouped.promised)} occurs at least {k} times"
     if any(name not in grouped.output.released for name in grouped.promised):

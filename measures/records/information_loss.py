@@ -29,7 +29,7 @@ _NO_VARIATION = 1e-10
 
 
 def sse(pair: Comparison) -> Measurement:
-    """Sum of squared errors on raw values.
+    """Return the sum of squared errors on raw values.
 
         SSE = sum_j sum_i dist(x_ij, x'_ij)^2
 
@@ -50,7 +50,7 @@ def sse(pair: Comparison) -> Measurement:
 
 
 def il1s(pair: Comparison) -> Measurement:
-    """Mean absolute change in units of the spread of each column.
+    """Return the mean absolute change in units of the spread of each column.
 
         IL1s = (1 / (n p)) sum_i sum_j |x_ij - x'_ij| / (sqrt(2) s_i)
 
@@ -71,7 +71,7 @@ def il1s(pair: Comparison) -> Measurement:
 
 
 def mean_change(pair: Comparison) -> Measurement:
-    """Largest change of a mean, in standard deviations.
+    """Return the largest change of a mean, in standard deviations.
 
         max_i |mean(x'_i) - mean(x_i)| / s_i
 
@@ -89,7 +89,7 @@ def mean_change(pair: Comparison) -> Measurement:
 
 
 def variance_change(pair: Comparison) -> Measurement:
-    """Largest relative change of a variance.
+    """Return the largest relative change of a variance.
 
         max_i |var(x'_i) / var(x_i) - 1|
 
@@ -107,7 +107,7 @@ def variance_change(pair: Comparison) -> Measurement:
 
 
 def correlation_change(pair: Comparison) -> Measurement:
-    """Largest change of a correlation.
+    """Return the largest change of a correlation.
 
         max_{h < i} |r(x'_h, x'_i) - r(x_h, x_i)|,   r = Pearson's correlation
 
@@ -161,7 +161,7 @@ def _spread(pair: Comparison, name: str) -> _Spread:
 
 
 def _moments(pair: Comparison, name: str) -> _Spread:
-    """Moments in two passes: means first, then deviations from them, which keeps all digits."""
+    """Compute moments in two passes: means first, then deviations from them, which keeps all digits."""
     mean, released_mean = _centres(pair, name)
     n, squares, released_squares, change = 0, 0.0, 0.0, 0.0
     low, high = math.inf, -math.inf
@@ -198,7 +198,7 @@ def _sum_of_squares(values: NDArray[np.float64]) -> float:
 def _correlations(
     pair: Comparison, names: tuple[str, ...], centres: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Counts and correlations of all pairs, each over the records that are complete in that pair.
+    """Return counts and correlations of all pairs, each over the records that are complete in that pair.
 
     With z centred and 0 where missing and m = 1 where present, every sum over the complete records
     of a pair is one entry of a matrix product: mm', zm', (z^2)m' and zz'.

@@ -21,7 +21,7 @@ _SHARES = 64
 
 
 def record_linkage(pair: Comparison) -> Measurement:
-    """Share of records that are linked to their own original by smallest distance.
+    """Return the share of records that are linked to their own original by smallest distance.
 
         RL = (1/n) sum_j Pr(x'_j),   Pr(x'_j) = 1/|G_j| if x_j is in G_j, else 0
 
@@ -93,7 +93,7 @@ def record_linkage(pair: Comparison) -> Measurement:
 def _places(
     columns: Columns, declared: Declared, names: tuple[str, ...], complete: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], int]:
-    """Scaled points of the complete records, and how many of their axes are numeric.
+    """Return the scaled points of the complete records, and how many of their axes are numeric.
 
     Nominal columns stay one axis of codes, last: the search treats them as 0 or 1, which is their
     distance as scaled indicators without one axis per category.

@@ -39,7 +39,7 @@ class RecordOutput:
         return keys(side[name], self.declared[name], name)
 
     def labels(self, name: str) -> NDArray[np.int64] | None:
-        """The group labels of a column, or None where there are none that can be counted."""
+        """Return the group labels of a column, or None where there are none that can be counted."""
         labels = self.groups.get(name)
         if labels is None or labels.dtype.kind not in "iu" or labels.shape != (self.records,):
             return None

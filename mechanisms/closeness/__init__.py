@@ -34,7 +34,7 @@ from penstock.mechanisms.stated import ClosenessChosen, ClosenessParameters, Not
 
 __all__ = ["MECHANISM", "Params", "chosen_facts", "faults", "from_both_ends", "promise", "protect", "released_columns"]
 
-# Its epsilon is a bound that adds up with nothing, so nothing is spent.
+# Its epsilon is a bound that does not add up with others, so nothing is spent.
 MECHANISM = Mechanism(
     name="closeness",
     params=Params,

@@ -42,7 +42,7 @@ def cut_points(records: int, parts: int) -> NDArray[np.int64]:
 
 
 def group_number(buckets: Sequence[int], k: int, t: Fraction) -> int | None:
-    """The largest number of groups that can be t-close with at least k records each; None if only one can."""
+    """Return the largest number of groups that can be t-close with at least k records each; None if only one can."""
     records = sum(buckets)
     limits = _limits_by_size(buckets, t)
     groups = min(records // k, *buckets)  # every group has every bucket
@@ -50,14 +50,14 @@ def group_number(buckets: Sequence[int], k: int, t: Fraction) -> int | None:
         if _solvable(buckets, groups, limits):
             return groups
         size = records // groups
-        # Of fewer groups some have this size, and some one more, until there are records // (size + 1) of them.
+        # With fewer groups, some have this size and some one more, until there are records // (size + 1) of them.
         both = all(_row_possible(each, limits(each)) for each in (size, size + 1))
         groups = groups - 1 if both else min(groups - 1, records // (size + 1))
     return None
 
 
 def allot(buckets: Sequence[int], groups: int, t: Fraction) -> NDArray[np.int64]:
-    """c_ij for a number of groups that `group_number` found: one row a group, one column a bucket."""
+    """Return c_ij for a number of groups that `group_number` found: a row for each group, a column for each bucket."""
     b, records = len(buckets), sum(buckets)
     sizes = np.diff(cut_points(records, groups))
     if b == 1:
@@ -139,7 +139,7 @@ def _solved(
     columns: NDArray[np.int64],
     emphasised: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The vertex of the transportation problem with the largest sum of emphasised cells, rounded."""
+    """Return the vertex of the transportation problem with the largest sum of emphasised cells, rounded."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
 
@@ -160,7 +160,7 @@ def _solved(
 
 
 def _dealt(together: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
-    """A row for all of so many alike groups as one row for each: shares differ by at most one, sums are equal.
+    """Divide one row for several alike groups into a row for each: shares differ by at most one, sums are equal.
 
     What is left over of each bucket goes to the groups in turn, each bucket going on where the last one stopped.
     """

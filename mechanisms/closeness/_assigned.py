@@ -41,7 +41,7 @@ __all__ = [
 def assigned(
     places: NDArray[np.float64], of_row: NDArray[np.int64], counts: NDArray[np.int64], randomness: Randomness
 ) -> NDArray[np.int64]:
-    """The group of every record, 0..G-1 in random order."""
+    """Return the group of every record, 0..G-1 in random order."""
     shuffled = permutation(len(places), randomness)
     labels = np.empty(len(places), np.int64)
     labels[shuffled] = bucketed_groups(places[shuffled], of_row[shuffled], counts)
@@ -49,12 +49,12 @@ def assigned(
 
 
 def numbered_at_random(labels: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
-    """The same groups under other numbers: those of formation tell where a group lies."""
+    """Return the same groups under random numbers: those in order of formation show where a group lies."""
     return permutation(int(labels.max()) + 1, randomness)[labels]
 
 
 def dealt_out(labels: NDArray[np.int64], of_row: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
-    """The buckets of the records of each group in a uniformly random order."""
+    """Return the buckets of the records of each group in a uniformly random order."""
     order, starts = grouped(labels)
     released = np.empty_like(of_row)
     released[order] = of_row[permute_within(order, starts, randomness)]
@@ -62,7 +62,7 @@ def dealt_out(labels: NDArray[np.int64], of_row: NDArray[np.int64], randomness: 
 
 
 def bucket_columns(buckets: Buckets, declared: Declared) -> dict[str, Column]:
-    """The declaration of the labels of each column."""
+    """Return the declaration of the labels of each column."""
     made = {}
     for name, labels in buckets.labels.items():
         ordered = declared[name].type != "nominal" and len(labels) > 1
@@ -71,7 +71,7 @@ def bucket_columns(buckets: Buckets, declared: Declared) -> dict[str, Column]:
 
 
 def bucket_table(key: str, labels: NDArray[np.int64], buckets: Buckets, declared: Declared) -> Linked:
-    """How many records of each bucket every group has, by group, then by bucket."""
+    """Return how many records of each bucket every group has, by group, then by bucket."""
     b, groups = len(buckets.sizes), int(labels.max()) + 1
     counts = np.bincount(labels * b + buckets.of_row, minlength=groups * b)
     # In the order of the labels, column by column.
@@ -91,8 +91,8 @@ def bucket_table(key: str, labels: NDArray[np.int64], buckets: Buckets, declared
 
 
 def value_table(key: str, labels: NDArray[np.int64], values: Mapping[str, NDArray[Any]], declared: Declared) -> Linked:
-    """The confidential values of every group, sorted, so that their order tells nothing."""
-    # Of zeros the sign decides too, or their order were that of the source.
+    """Return the confidential values of every group, sorted, so that their order reveals nothing."""
+    # For zeros the sign decides too, or their order would be that of the source.
     keys = [key for name in reversed(list(values)) for key in (np.signbit(values[name]), values[name])]
     order = np.lexsort([*keys, labels])
     return Linked(
@@ -103,5 +103,5 @@ def value_table(key: str, labels: NDArray[np.int64], values: Mapping[str, NDArra
 
 
 def group_column(groups: int) -> Column:
-    """The declaration of a column of group numbers."""
+    """Return the declaration of a column of group numbers."""
     return Column(role="confidential", type="integer", domain=(1, groups) if groups > 1 else (0, 1))

@@ -53,7 +53,7 @@ class Buckets:
 def bucketed(
     columns: Columns, declared: Declared, names: Sequence[str], b: int, k: int, scaling: Scaling, randomness: Randomness
 ) -> Buckets:
-    """At most b buckets of the named columns together, with labels that k records stand behind."""
+    """Return at most b buckets of the named columns together, with labels that k records stand behind."""
     values = {name: numbers_of(columns[name], declared[name], name) for name in names}
     records = len(values[names[0]])
     name, column = names[0], declared[names[0]]
@@ -71,7 +71,7 @@ def bucketed(
 
 
 def bucket_sizes(columns: Columns, declared: Declared, names: Sequence[str], b: int, k: int) -> list[int]:
-    """How many records so many buckets would have, if no two had the same label."""
+    """Return how many records each of b buckets would have, if no two had the same label."""
     column = declared[names[0]]
     if len(names) > 1 or column.type != "nominal":
         sizes = np.diff(cut_points(len(columns[names[0]]), b))
@@ -82,7 +82,7 @@ def bucket_sizes(columns: Columns, declared: Declared, names: Sequence[str], b: 
 
 
 def category_buckets(column: Column, codes: NDArray[np.int64], b: int, k: int) -> NDArray[np.int64]:
-    """The bucket of every declared category: as many buckets, up to b, as leave each with at least k records."""
+    """Return the bucket of every declared category: as many buckets, up to b, as leave each with at least k records."""
     sizes = np.bincount(codes, minlength=len(column.categories or ()))
     divide = _by_taxonomy(column, sizes) if column.taxonomy is not None else lambda number: _balanced(sizes, number)
     for number in range(min(b, int(np.count_nonzero(sizes))), 1, -1):
@@ -93,7 +93,7 @@ def category_buckets(column: Column, codes: NDArray[np.int64], b: int, k: int) -
 
 
 def _by_taxonomy(column: Column, sizes: NDArray[np.int64]) -> Callable[[int], NDArray[np.int64]]:
-    """How to divide the categories into so many runs along the taxonomy."""
+    """Return a function that divides the categories into a given number of runs along the taxonomy."""
     categories = [str(category) for category in column.categories or ()]
     taxonomy = Taxonomy(dict(sorted((column.taxonomy or {}).items())))
     place = {concept: place for place, concept in enumerate(taxonomy.concepts)}
@@ -111,22 +111,22 @@ def _by_taxonomy(column: Column, sizes: NDArray[np.int64]) -> Callable[[int], ND
 
 
 def numbers_of(values: NDArray[Any], column: Column, name: str) -> NDArray[Any]:
-    """Numbers as they are, categories as codes."""
+    """Return numbers as they are, categories as codes."""
     return values if column.numeric else column.codes(values, name)
 
 
 def _clusters(places: NDArray[np.float64], b: int, randomness: Randomness) -> NDArray[np.int64]:
-    """MDAV with given sizes, on shuffled records because it breaks ties by row."""
+    """Cluster by MDAV with given sizes, on shuffled records because it breaks ties by row."""
     shuffled = permutation(len(places), randomness)
     of_row = np.empty(len(places), np.int64)
     sizes = np.diff(cut_points(len(places), min(b, len(places))))
-    in_turn = sizes[permutation(len(sizes), randomness)]  # else the first cluster, the farthest, had a known size
+    in_turn = sizes[permutation(len(sizes), randomness)]  # else the first, farthest cluster would have a known size
     of_row[shuffled] = bucketed_groups(places[shuffled], np.zeros(len(places), np.int64), in_turn[:, None])
     return of_row
 
 
 def _balanced(sizes: NDArray[np.int64], b: int) -> NDArray[np.int64]:
-    """Longest processing time first: each category to the bucket that is smallest by then."""
+    """Assign categories by falling size (longest processing time first), each to the bucket smallest by then."""
     filled = [0] * b
     bucket = np.empty(len(sizes), np.int64)
     for category in np.argsort(-sizes, kind="stable").tolist():
@@ -137,12 +137,12 @@ def _balanced(sizes: NDArray[np.int64], b: int) -> NDArray[np.int64]:
 
 
 def _best_cuts(sizes: NDArray[np.int64], common: NDArray[np.int64]) -> Callable[[int], NDArray[np.int64]]:
-    """The best runs for any number of them, by dynamic programming over the last cut, in whole numbers.
+    """Return a function that finds the best runs, given their number, by dynamic programming in whole numbers.
 
-    common: what a cut before each category parts, in concepts; it decides between equal sums of squares only.
+    common: how many concepts a cut before each category parts; it decides between equal sums of squares only.
     """
     m = len(sizes)
-    weight = (m + 1) * (int(common.max()) + 1)  # more than all cuts together part
+    weight = (m + 1) * (int(common.max()) + 1)  # more concepts than all cuts together part
     ends = [0, *itertools.accumulate(sizes.tolist())]
     exact = np.int64 if 2 * ends[-1] ** 2 * weight < 2**62 else object  # Python's integers have no limit
     none = 2 * ends[-1] ** 2 * weight
@@ -169,7 +169,7 @@ def _best_cuts(sizes: NDArray[np.int64], common: NDArray[np.int64]) -> Callable[
 
 
 def _named(values: Mapping[str, NDArray[Any]], declared: Declared, of_row: NDArray[np.int64], k: int) -> Buckets:
-    """Buckets with labels of their members."""
+    """Return buckets with labels of their members."""
     of_row = np.unique(of_row, return_inverse=True)[1]
     order = np.argsort(of_row.astype(np.int16), kind="stable")  # a radix sort
     starts = np.append(0, np.cumsum(np.bincount(of_row)))
@@ -191,11 +191,11 @@ def _named(values: Mapping[str, NDArray[Any]], declared: Declared, of_row: NDArr
 
 
 def _merged(found: Mapping[str, list[Label]], of_row: NDArray[np.int64]) -> Buckets:
-    """Buckets with the same labels put together, numbered by their labels: how they were formed tells about values."""
+    """Merge buckets with the same labels and number them by label: the order of formation reveals values."""
     of_bucket = list(zip(*found.values(), strict=True))
     different = sorted({of_bucket[bucket] for bucket in np.unique(of_row)})
     number = {each: place for place, each in enumerate(different)}
-    merged = np.array([number.get(each, -1) for each in of_bucket])  # of buckets without a record -1
+    merged = np.array([number.get(each, -1) for each in of_bucket])  # -1 for buckets without a record
     labels: dict[str, tuple[str, ...]] = {}
     places: dict[str, NDArray[np.int64]] = {}
     for column, name in enumerate(found):

@@ -25,7 +25,7 @@ __all__ = ["expect"]
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
-    """Sentences for a person who decides about the settings; more exact when the number of records is known."""
+    """Return sentences for the person who chooses the settings; more exact when the number of records is known."""
     sentences = _ranked(params, records) if params.method == "ranked" else _close(params, declared, records)
     return (*sentences, _work(params, declared))
 

@@ -35,7 +35,7 @@ _EVERY = ("Rows are in random order.", "Sampling errors do not include the effec
 
 
 def treatments(params: Params, declared: Declared) -> dict[str, str]:
-    """For each column of the records and of the linked tables, what was done to it."""
+    """Return what was done to each column of the records and of the linked tables."""
     done = dict.fromkeys(named(declared, "quasi_identifier", "weight"), "released unchanged")
     confidential = named(declared, "confidential")
     if params.output == "permuted":
@@ -52,6 +52,6 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
 
 
 def advice(params: Params, declared: Declared) -> tuple[str, ...]:
-    """How to use data released under this method."""
+    """Return how to use data released under this method."""
     labels = (_LABELS,) if params.method == "buckets" else ()
     return (*_ADVICE[params.method, params.output], *labels, *_EVERY)

@@ -1,17 +1,17 @@
 """What a bucket is called: an interval or a set of categories, never a value that only a few records have.
 
-Numbers: "low to high", both ends included, chosen such that they tell of no fewer than k records:
+Numbers: "low to high", both ends included, chosen such that they reveal nothing about fewer than k records:
 
     fewer than k records lie beyond the outermost value v      the bound of the declared domain                   (1)
     else                                                       the end of the cell of v, of the smallest step 1, 2
                                                                or 5 times a power of ten for which k or more
                                                                records have a value in that cell                  (2)
 
-A cell of step s is (m s - s, m s] for an upper end and [m s, m s + s) for a lower one. Who reads the end learns that
+A cell of step s is (m s - s, m s] for an upper end and [m s, m s + s) for a lower one. The end shows that
 the outermost value lies in its cell, as those of k records or more do. A value that k records have is its own cell.
 
 Ordinal: "first to last", widened to a category that at least k records have, or to the end of the list. Nominal: the
-concept of the taxonomy that has exactly these categories below it, or else all of them, joined with " | "; of several
+concept of the taxonomy that has exactly these categories below it, or else all of them, joined with " | "; for several
 columns together, categories of fewer than k records are in the labels of all buckets.
 
 Labels of neighbouring buckets may overlap; every value lies inside that of its own.
@@ -53,7 +53,7 @@ class Label:
 
 
 def interval_label(column: Column, ranked: NDArray[Any], members: NDArray[Any], k: int) -> Label:
-    """Of numbers. ranked: all of the column, rising; members: those in the bucket."""
+    """Return a label for numbers. ranked: all of the column, rising; members: those in the bucket."""
     domain = column.domain or (0, 0)
     whole = column.type == "integer"
     low = _end(ranked, members.min(), k, _exact(domain[0]), whole=whole, upwards=False)
@@ -62,7 +62,7 @@ def interval_label(column: Column, ranked: NDArray[Any], members: NDArray[Any], 
 
 
 def range_label(column: Column, sizes: NDArray[np.int64], members: NDArray[np.int64], k: int) -> Label:
-    """Of ordinal categories, as codes. sizes: how many records each category has."""
+    """Return a label for ordinal categories, as codes. sizes: how many records each category has."""
     categories = column.categories or ()
     first, last = int(members.min()), int(members.max())
     while first > 0 and sizes[first] < k:
@@ -73,14 +73,14 @@ def range_label(column: Column, sizes: NDArray[np.int64], members: NDArray[np.in
 
 
 def category_label(column: Column, codes: Collection[int], concepts: Concepts) -> Label:
-    """Of a set of nominal categories. concepts: as `concept_names` finds them."""
+    """Return a label for a set of nominal categories. concepts: as `concept_names` finds them."""
     chosen = frozenset(codes)
     joined = BETWEEN.join(str(category) for code, category in enumerate(column.categories or ()) if code in chosen)
     return Label(Fraction(0), Fraction(0), joined if len(chosen) == 1 else concepts.get(chosen, joined))
 
 
 def concept_names(column: Column) -> Concepts:
-    """Of a nominal column the name of each set of categories that a concept of its taxonomy has below it."""
+    """Return, for a nominal column, the name of each set of categories that a concept of its taxonomy has below it."""
     if column.taxonomy is None:
         return {}
     taxonomy = Taxonomy(dict(sorted(column.taxonomy.items())))
@@ -88,7 +88,7 @@ def concept_names(column: Column) -> Concepts:
     for code, category in enumerate(column.categories or ()):
         for concept in taxonomy.ancestors(str(category)):
             below.setdefault(concept, []).append(code)
-    # The lowest concept of equals, which is the last one met from the root.
+    # Of concepts with the same set the lowest, which is the last one met from the root.
     return {frozenset(below[concept]): concept for concept in taxonomy.concepts if concept in below}
 
 
@@ -113,7 +113,7 @@ def _end(ranked: NDArray[Any], outermost: Any, k: int, bound: Fraction, *, whole
 
 
 def _steps(value: Fraction, limit: Fraction, *, whole: bool) -> Iterator[Fraction]:
-    """1, 2 and 5 times powers of ten below a limit, from the last digit of the value on."""
+    """Yield 1, 2 and 5 times powers of ten below a limit, from the last digit of the value on."""
     power = 0 if whole else -len(str(value.denominator))
     for exponent in count(power):
         for multiple in (1, 2, 5):
@@ -124,12 +124,12 @@ def _steps(value: Fraction, limit: Fraction, *, whole: bool) -> Iterator[Fractio
 
 
 def _exact(number: Any) -> Fraction:
-    """The number as its shortest decimal, which is what is printed."""
+    """Return the number as its shortest decimal, which is what is printed."""
     return Fraction(int(number)) if isinstance(number, (int, np.integer)) else Fraction(repr(float(number)))
 
 
 def _plain(number: Fraction) -> str:
-    """All are decimals, so this is exact."""
+    """Write a number without an exponent; all are decimals, so this is exact."""
     digits = 0
     while (number * 10**digits).denominator != 1:
         digits += 1

@@ -10,8 +10,8 @@ differential privacy: the release is a function of the data.
 
 Why buckets: of raw values, each occurs in few groups, and where it does not occur the ratio is infinite. Why several
 records of every bucket in every group: as (1) demands, and it can always be met by fewer and larger groups. How many
-groups there are is found by exact arithmetic (buckets/allotment.py); who goes where keeps quasi-identifiers of a group
-alike (buckets/assigned.py), which is where the utility comes from.
+groups there are is found by exact arithmetic (buckets/allotment.py); the assignment of records keeps quasi-identifiers
+of a group alike (buckets/assigned.py), which is where the utility comes from.
 
 Source: Soria-Comas 2013 (thesis), chapter 7: (1) Definition 15 and Proposition 10; (2) Algorithm 7.1. Departures: t
 need not be a whole number; the counts solve a transportation problem; equal values at a border are split at random; the
@@ -56,7 +56,7 @@ __all__ = ["Params", "chosen_facts", "faults", "from_both_ends", "promise", "pro
 
 
 def promise(params: Params, declared: Declared) -> Guarantee:
-    """What a release with these settings promises, in the terms of (1) or (2), and what it does not."""
+    """Return what a release with these settings promises, in the terms of (1) or (2), and what it does not."""
     SettingRefused.raise_for(faults(params, declared))
     confidential = named(declared, "confidential")
     compared = named(declared, "quasi_identifier") if params.method == "buckets" else ()
@@ -83,17 +83,17 @@ def promise(params: Params, declared: Declared) -> Guarantee:
 
 
 def released_columns(params: Params, declared: Declared) -> dict[str, Column]:
-    """What is known of the output beforehand: the columns that are released unchanged."""
+    """Return what is known of the output beforehand: the columns that are released unchanged."""
     return {name: declared[name] for name in named(declared, "quasi_identifier", "weight")}
 
 
 def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
-    """The exact bound and the number of buckets that it leads to."""
+    """Return the exact bound and the number of buckets that it leads to."""
     return {} if params.method == "ranked" else {"t": str(params.bound), "buckets": bucket_number(params.bound)}
 
 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
-    """The output under `promise(params, declared)`, aligned with the source rows; identifiers are left out."""
+    """Return the output under `promise(params, declared)`, aligned with the source rows; identifiers are left out."""
     guarantee = promise(params, declared)
     records = require_sound(columns, declared)
     require_group_size(params.k, records, "k")
@@ -139,7 +139,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
 def _counts(
     columns: Columns, declared: Declared, params: Params, part: Sequence[str], buckets: Buckets
 ) -> NDArray[np.int64]:
-    """How many records of each bucket every group gets, for as many groups as can be."""
+    """Return how many records of each bucket every group gets, for as many groups as possible."""
     t, sizes = params.bound, buckets.sizes
     groups = group_number(sizes, params.k, t)
     if groups is not None:
@@ -159,7 +159,7 @@ def _counts(
 def _ranked(
     columns: Columns, declared: Declared, params: Params, guarantee: Guarantee, randomness: Randomness
 ) -> Protected:
-    """Algorithm 7.1; for several columns, or categories without an order, MDAV on the confidential columns."""
+    """Group by Algorithm 7.1; several columns, or categories without an order, by MDAV on the confidential columns."""
     confidential = named(declared, "confidential")
     values = {name: numbers_of(columns[name], declared[name], name) for name in confidential}
     records = len(values[confidential[0]])
@@ -184,9 +184,9 @@ def _ranked(
 
 
 def from_both_ends(records: int, k: int) -> NDArray[np.int64]:
-    """Where groups begin along the sorted values (and the last one ends): k from below and k from above in turn.
+    """Return where groups begin along the sorted values (and the last one ends): k from below and k from above in turn.
 
-    While 3k records or more remain, both; while 2k, one from below; the rest, k to 2k - 1 records, is in between.
+    While 3k records or more remain, both; with 2k left, one from below; the rest, k to 2k - 1 records, lies between.
     """
     low, high = 0, records
     below, above = [0], [records]

@@ -6,7 +6,7 @@
 
 Fewer groups are always tried first, so a smaller k helps only if two groups of k do not fit at all. The grid is 1/100
 where the sizes of buckets follow from the number of records alone, and 1/10 where they follow from those of categories:
-a refusal tells settings, and little about the data.
+a refusal shows settings, and little about the data.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class ClosenessInfeasible(Refusal):
 def infeasible(
     sizes_for: SizesFor, k: int, *, name: str, epsilon: Fraction | None, t: Fraction, steps: int
 ) -> ClosenessInfeasible:
-    """The refusal, with the nearest settings that are feasible.
+    """Return the refusal, with the nearest settings that are feasible.
 
-    sizes_for: the sizes of so many buckets of the columns with this name. steps: of the grid, in a unit.
+    sizes_for: the sizes of a given number of buckets of the columns with this name. steps: grid steps in one unit.
     """
     field, asked = ("t", t) if epsilon is None else ("epsilon", epsilon)
     factor = below_exp if epsilon is not None else Fraction
@@ -79,7 +79,7 @@ def _above(place: int, steps: int, factor: Callable[[Fraction], Fraction]) -> It
 
 
 def _below(place: int, steps: int, factor: Callable[[Fraction], Fraction]) -> Iterator[Fraction]:
-    """For each smaller number of buckets the largest setting that leads to it."""
+    """Yield for each smaller number of buckets the largest setting that leads to it."""
     settings = [Fraction(each, steps) for each in range(place, 0, -1)]
     for before, setting in pairwise(settings):
         if factor(setting) > 1 and bucket_number(factor(setting)) < bucket_number(factor(before)):

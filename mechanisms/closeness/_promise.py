@@ -24,7 +24,7 @@ _OUTPUTS = {
 def close_promise(
     parameters: dict[str, Any], confidential: Sequence[str], *, t: Fraction, epsilon: Fraction | None
 ) -> Guarantee:
-    """Of groups in which every bucket has its share of the whole, up to the factor t."""
+    """Return the promise of groups in which every bucket has its share of the whole, up to the factor t."""
     named = ", ".join(confidential)
     each = parameters["several"] == "each"
     together = parameters["several"] == "joint"
@@ -96,7 +96,7 @@ def close_promise(
 
 
 def ranked_promise(parameters: dict[str, Any], confidential: Sequence[str]) -> Guarantee:
-    """Of groups of similar confidential values, published as lists beside the records."""
+    """Return the promise of groups of similar confidential values, published as lists beside the records."""
     named = ", ".join(confidential)
     return Guarantee(
         model="prob_k",
@@ -139,5 +139,5 @@ def ranked_promise(parameters: dict[str, Any], confidential: Sequence[str]) -> G
 
 
 def _number(exact: Fraction) -> str:
-    """Exact where it is short, else rounded up, which promises less; the parameters have it exactly."""
+    """Write a number exactly if it is short, else rounded up, which promises less; the parameters have it exactly."""
     return str(exact) if len(str(exact)) <= 7 else f"{-(-exact.numerator * 10**4 // exact.denominator) / 10**4:.4f}"

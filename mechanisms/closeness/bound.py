@@ -16,7 +16,7 @@ from fractions import Fraction
 
 __all__ = ["LARGEST_T", "below_exp", "bucket_number"]
 
-# More buckets than a hundred make groups of thousands of records; nobody reads so many.
+# More than a hundred buckets make groups of thousands of records; nobody reads that many.
 LARGEST_T = 100
 _DIGITS = 10**12
 _TERMS = 64
@@ -24,7 +24,7 @@ _LARGEST_EPSILON = 5
 
 
 def below_exp(epsilon: Fraction) -> Fraction:
-    """(1); of any epsilon above 5, the value at 5, which is above LARGEST_T."""
+    """(1); for any epsilon above 5 the value at 5, which is above LARGEST_T."""
     x = min(epsilon, Fraction(_LARGEST_EPSILON))
     total = term = Fraction(1)
     for power in range(1, _TERMS + 1):

@@ -18,7 +18,7 @@ from penstock.mechanisms.taxonomy import Taxonomy
 
 __all__ = ["KEY", "RECORDS", "Params", "faults", "group_keys"]
 
-# Columns of the output that no source has.
+# Columns of the output that are in no source.
 KEY = "group"
 RECORDS = "records"
 
@@ -67,12 +67,12 @@ class Params(BaseModel):
 
     @property
     def bound(self) -> Fraction:
-        """t, a fraction not above e^epsilon."""
+        """Return t, a fraction not above e^epsilon."""
         return self.t if self.t is not None else below_exp(self.epsilon or Fraction(0))
 
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
-    """Every reason why these settings do not fit these columns, found before any row is read."""
+    """Return every reason why these settings do not fit these columns, found before any row is read."""
     found = [*_faults_of_bound(params), *_faults_of_columns(params, declared)]
     confidential = named(declared, "confidential")
     if not named(declared, "quasi_identifier"):
@@ -127,7 +127,7 @@ def _faults_of_columns(params: Params, declared: Declared) -> list[Fault]:
 
 
 def _faults_of_names(name: str, column: Column) -> Iterator[Fault]:
-    """A label must be read in one way only."""
+    """Yield faults of names that would let a label be read in more than one way."""
     categories = [str(category) for category in column.categories or ()]
     known = set(categories)
     mark = BETWEEN.strip()
@@ -145,7 +145,7 @@ def _faults_of_names(name: str, column: Column) -> Iterator[Fault]:
 
 
 def group_keys(params: Params, declared: Declared) -> dict[tuple[str, ...], str]:
-    """The confidential columns, those together that have one partition, and the name of the column of their groups."""
+    """Return the confidential columns, those with one partition together, and the name of their column of groups."""
     confidential = named(declared, "confidential")
     if params.several != "each":
         return {confidential: KEY}

@@ -8,7 +8,7 @@ rounded to the grid with halves up, all in integers. A category's block gets one
 
     P(a) ~ exp(-m(S, a) / scale),   m(S, a) = sum over the block of delta(x, a),   scale = 2 D / epsilon       (2)
 
-Expected errors, in units of the widest possible error (microaggregation.choice tells for which records):
+Expected errors, in units of the widest possible error (microaggregation.choice says for which records):
 
     number      mean over records of (x - c)^2 + 2 b^2 - sum over A in {c, 1 - c} of b (A + b) exp(-A / b)   (3)
                 c the mean of the record's block, b = scale / (g R)
@@ -45,29 +45,29 @@ class Attribute(Protocol):
     def axis(self) -> Axis: ...
 
     def levels(self, values: NDArray[Any], name: str) -> NDArray[np.int64]:
-        """The level of every record."""
+        """Return the level of every record."""
         ...
 
     def scale(self, sensitivity: int, epsilon: Fraction) -> Fraction:
-        """The scale of (1) or (2) that keeps epsilon; exact, and never too small."""
+        """Return the scale of (1) or (2) that keeps epsilon; exact, and never too small."""
         ...
 
     def draw(
         self, levels: NDArray[np.int64], blocks: Blocks, sensitivity: int, epsilon: Fraction, randomness: Randomness
     ) -> NDArray[Any]:
-        """One protected value for each block: a number, or the code of a candidate."""
+        """Draw one protected value for each block: a number, or the code of a candidate."""
         ...
 
     def expected_error(self, levels: NDArray[np.int64], blocks: Blocks, scale: Fraction, weight: float) -> float:
-        """Root of (3) or (4); each level given stands for `weight` records."""
+        """Return the root of (3) or (4); each level given stands for `weight` records."""
         ...
 
     def least_error(self, scale: Fraction, size: int) -> float:
-        """A lower bound of the expected error, whatever the records: that of the noise on a block of this size."""
+        """Return a lower bound of the expected error for any records: that of the noise on a block of this size."""
         ...
 
     def facts(self, scale: Fraction, size: int) -> dict[str, Any]:
-        """What is public about a release with this scale in blocks of this size.
+        """Return what is public about a release with this scale in blocks of this size.
 
         grid, steps: the unit of the axis, and how many it has. noise_error: the standard deviation of a block's noise
         before the bounds cut it off, in the unit of the column; None for categories.
@@ -112,7 +112,7 @@ class Number:
         return math.sqrt(float(np.mean(within)) + float(np.average(_cut_off_noise(b, means), weights=sizes)))
 
     def least_error(self, scale: Fraction, size: int) -> float:
-        """The root of the second part of (3) where the mean of a block makes it smallest, to about a hundredth."""
+        """Return the root of the second part of (3) for the block mean that makes it smallest, to about a hundredth."""
         b = float(scale) / (size * self.grid.steps)
         return 0.98 * math.sqrt(float(_cut_off_noise(b, np.linspace(0, 0.5, 11)).min()))
 
@@ -138,7 +138,7 @@ class Category:
     def draw(
         self, levels: NDArray[np.int64], blocks: Blocks, sensitivity: int, epsilon: Fraction, randomness: Randomness
     ) -> NDArray[Any]:
-        """(2); codes of candidates."""
+        """(2), as codes of candidates."""
         return choose(self._counts(levels, blocks) @ self.scores, self.scale(sensitivity, epsilon), randomness)
 
     def expected_error(self, levels: NDArray[np.int64], blocks: Blocks, scale: Fraction, weight: float) -> float:
@@ -151,7 +151,7 @@ class Category:
         return math.sqrt(float((chances * (counts @ squares)).sum() / counts.sum()))
 
     def least_error(self, scale: Fraction, size: int) -> float:
-        """None is known."""
+        """Return 0, because no lower bound is known."""
         return 0.0
 
     def facts(self, scale: Fraction, size: int) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class Category:
         return {"scale": str(scale), "grid": str(Fraction(1, GRID)), "steps": steps, "noise_error": None}
 
     def _counts(self, levels: NDArray[np.int64], blocks: Blocks) -> NDArray[np.int64]:
-        """How many records of each category each block has."""
+        """Return how many records of each category each block has."""
         number, categories = len(blocks.starts) - 1, self.axis.levels
         block = np.repeat(np.arange(number), np.diff(blocks.starts))
         cells = np.bincount(block * categories + levels[blocks.rows], minlength=number * categories)
@@ -167,13 +167,13 @@ class Category:
 
 
 def _cut_off_noise(b: float | NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The second part of (3)."""
+    """Return the second part of (3)."""
     below, above = (b * (a + b) * np.exp(-a / b) for a in (means, 1 - means))
     return np.maximum(2 * b * b - below - above, 0.0)  # a difference of nearly equal numbers where b is large
 
 
 def attribute_of(column: Column, name: str) -> Attribute:
-    """The attribute of a declared column, from its declaration alone."""
+    """Return the attribute of a declared column, from its declaration alone."""
     if column.numeric:
         return Number(grid_of(column, name))
     scores = score_table(column)

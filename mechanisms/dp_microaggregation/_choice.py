@@ -1,7 +1,7 @@
 """Which order and how many blocks: the smallest expected error, from public facts alone.
 
 The error that is expected if records were spread evenly over the declared domain: evenly spread points are
-sorted by the very order that is judged, and each attribute tells its error (microaggregation.attributes). So
+sorted by the very order that is judged, and each attribute states its error (microaggregation.attributes). So
 nothing is known here about how an order works, and no data are read: n, the declared columns and each column's
 epsilon decide. Columns are weighed by the error of one block for all records. Real data are not spread evenly,
 and skewed columns do better or worse.
@@ -38,10 +38,10 @@ from penstock.mechanisms.dp_microaggregation.orders import (
 
 __all__ = ["MOST_CORNER_ATTRIBUTES", "Choice", "choose_order", "judged"]
 
-# So many points show an expected error to about a hundredth of itself.
+# This many points show an expected error to about a hundredth of itself.
 _POINTS = 4096
 _POINTS_IN_BLOCK = 4
-# Above this many attributes the corners outnumber what anyone visits.
+# Above this many attributes there are more corners than any order visits.
 MOST_CORNER_ATTRIBUTES = 8
 _STEP, _FINE_STEP = 1.6, 1.1
 # With one block there is nothing to sort.
@@ -63,7 +63,7 @@ class Choice:
 
     @property
     def error(self) -> float:
-        """Root mean square over the attributes."""
+        """Return the root mean square over the attributes."""
         return math.sqrt(sum(error**2 for error in self.errors) / len(self.errors))
 
 
@@ -74,7 +74,7 @@ def choose_order(
     order: OrderName | Literal["auto"],
     k: int | Literal["auto"],
 ) -> Choice:
-    """The best choice among those that the settings leave open."""
+    """Return the best choice among those that the settings leave open."""
 
     axes = [attribute.axis for attribute in attributes]
     # Errors are weighed by those of a single block, so that far categories do not outweigh near numbers.
@@ -103,7 +103,7 @@ def choose_order(
 
 
 def judged(order: Order, attributes: Sequence[Attribute], epsilons: Sequence[Fraction], records: int, k: int) -> Choice:
-    """What to expect of one order and block size."""
+    """Return what to expect of one order and block size."""
     blocks = records // k
     axes = [attribute.axis for attribute in attributes]
     sensitivities = order.sensitivities(axes, blocks)
@@ -147,7 +147,7 @@ def _candidates(name: OrderName, axes: Sequence[Axis], blocks: int) -> Iterator[
 
 
 def _snakes(axes: Sequence[Axis], blocks: int) -> Iterator[Snake]:
-    """Equally many columns in the first few attributes, about as many as there are blocks along an edge."""
+    """Yield snakes with equally many columns in the first few attributes, about as many as blocks along an edge."""
     tried = set()
     for cut_up in range(len(axes)):
         edge = blocks ** (1 / (cut_up + 1))
@@ -161,12 +161,12 @@ def _snakes(axes: Sequence[Axis], blocks: int) -> Iterator[Snake]:
 
 
 def _most_blocks(records: int, epsilon: Fraction | int) -> float:
-    """Beyond a few times the optimum of (1) for one attribute, where it is largest."""
+    """Return more blocks than a few times the optimum of (1) for one attribute, where it is largest."""
     return min(float(records), 8 + 4 * math.sqrt(records * epsilon))
 
 
 def _sizes(records: int, fewest: float, most: float, step: float) -> list[int]:
-    """The largest block size for each number of blocks on a geometric scale."""
+    """Return the largest block size for each number of blocks on a geometric scale."""
     counts = {1.0, fewest, most}
     count = max(1.0, fewest)
     while count < most:
@@ -177,7 +177,7 @@ def _sizes(records: int, fewest: float, most: float, step: float) -> list[int]:
 
 @functools.lru_cache(maxsize=8)
 def _evenly_spread(counts: tuple[int, ...], size: int) -> list[NDArray[np.int64]]:
-    """Points x_j = frac(1/2 + j / phi^i), phi^(m+1) = phi + 1: evenly spread, without chance (Roberts 2018)."""
+    """Return points x_j = frac(1/2 + j / phi^i), phi^(m+1) = phi + 1: evenly spread, without chance (Roberts 2018)."""
     phi = 2.0
     for _ in range(40):
         phi = (1 + phi) ** (1 / (len(counts) + 1))

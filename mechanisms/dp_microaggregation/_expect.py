@@ -24,7 +24,7 @@ _WORTH_IT = 0.9
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
-    """Sentences for a person who decides about the settings; errors need the number of records."""
+    """Return sentences for the person who chooses the settings; errors need the number of records."""
     sentences = ["Every protected value is noisy; the noise is drawn once, and its size is public."]
     may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))
     sentences += clamping.expected(may_be, declared, "values and means")
@@ -71,5 +71,5 @@ def _part(part: ChosenPart, declared: Declared, records: int) -> list[str]:
 
 
 def _figure(number: float) -> str:
-    """Three significant digits."""
+    """Return a number with three significant digits."""
     return "below 0.001" if number < 0.001 else f"{float(f'{number:.3g}'):,g}"

@@ -33,7 +33,7 @@ _EVERY = (
 
 
 def treatments(params: Params, declared: Declared) -> dict[str, str]:
-    """For each released column, what was done to it."""
+    """Return what was done to each released column."""
     taxonomy = "; it may be a broader concept of the taxonomy"
     return {
         name: _TREATMENT[str(declared[name].type)] + (taxonomy if declared[name].taxonomy is not None else "")
@@ -42,6 +42,6 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
 
 
 def advice(params: Params, declared: Declared) -> tuple[str, ...]:
-    """How to use data released under this mechanism."""
+    """Return how to use data released under this mechanism."""
     may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))
     return (*_ADVICE[params.mode], *clamping.advised(may_be, declared, "values and means", errors=False), *_EVERY)

@@ -22,7 +22,7 @@ which records share their blocks, and that is not private at any epsilon.
 Source: Soria-Comas 2013 (thesis), chapter 6, for the idea; theorem and proof are ours. Departures: one draw for each
 block instead of each record, D_i instead of the domain's width, the diameter instead of the distance of two
 boundaries, epsilon split over the attributes, integers instead of floats. As printed, Algorithm 6.2 loses up to
-(3k - 2) epsilon; docs/mechanisms/dp_microaggregation.md tells why.
+(3k - 2) epsilon; docs/mechanisms/dp_microaggregation.md says why.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class Params(BaseModel):
 
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
-    """Every reason why these settings do not fit these columns, found before any row is read."""
+    """Return every reason why these settings do not fit these columns, found before any row is read."""
     found: list[Fault] = []
     names = named(declared, *OUTPUT_ROLES)
     if not names:
@@ -144,7 +144,7 @@ def _order_faults(params: Params, attributes: int) -> Iterator[Fault]:
 
 
 def released_columns(params: Params, declared: Declared) -> dict[str, Column]:
-    """The columns of the output: a category may come back as any concept of its taxonomy."""
+    """Return the columns of the output: a category may come back as any concept of its taxonomy."""
     return {
         name: column if column.taxonomy is None else column.model_copy(update={"categories": candidates(column)})
         for name, column in declared.items()
@@ -161,7 +161,7 @@ class ChosenPart:
     choice: Choice
 
     def facts(self) -> dict[str, Any]:
-        """All of it as public data; numbers that a promise rests on are exact.
+        """Return all of it as public data; numbers that a promise rests on are exact.
 
         sorted_by: the columns as the order takes them. intervals: into how many a snake cuts each; the last is whole.
         """
@@ -186,7 +186,7 @@ class ChosenPart:
 
 
 def settle(params: Params, declared: Declared, records: int) -> tuple[ChosenPart, ...]:
-    """What the settings leave open, decided by the number of records and the declared columns alone.
+    """Decide what the settings leave open, by the number of records and the declared columns alone.
 
     Records mode settles all columns together, marginals mode each by itself.
     """
@@ -204,7 +204,7 @@ def settle(params: Params, declared: Declared, records: int) -> tuple[ChosenPart
 
 
 def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
-    """What `protect` will state as settled, before any record is looked at."""
+    """Return what `protect` will state as settled, before any record is looked at."""
     return _facts(params, settle(params, declared, records), records)
 
 
@@ -228,7 +228,7 @@ _OUTPUT = {
 
 
 def promise(params: Params, declared: Declared) -> Guarantee:
-    """What a release with these settings promises, and what it does not."""
+    """Return what a release with these settings promises, and what it does not."""
     SettingRefused.raise_for(faults(params, declared))
     unit: Literal["row", "individual"] = "row" if params.rows_per_unit is None else "individual"
     names = named(declared, *OUTPUT_ROLES)
@@ -287,7 +287,7 @@ def promise(params: Params, declared: Declared) -> Guarantee:
 
 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
-    """Protected records in random order under `promise(params, declared)`; codes refer to `released_columns`."""
+    """Return protected records in random order under `promise(params, declared)`; codes refer to `released_columns`."""
     guarantee = promise(params, declared)
     records = require_sound(columns, declared, clamped=True)
     chosen = settle(params, declared, records)
@@ -312,7 +312,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
 
 
 def _as_given(values: NDArray[Any], source: NDArray[Any], column: Column) -> NDArray[Any]:
-    """Categories as text where they came as text, else as codes of the type that they came in, if it holds them."""
+    """Return categories as text if they came as text, else as codes of the type that they came in, if it holds them."""
     if column.numeric:
         return values
     labels = candidates(column)

@@ -23,7 +23,7 @@ Snake: attributes 1..m-1 are cut into columns of equally many levels. Cells are 
 mixed-radix order (the first attribute slowest, each next one forwards and backwards in turn), and inside a cell
 records go by the last attribute, up in even cells and down in odd ones. So the last attribute is a
 triangular wave of the position, which gives (6). Another attribute moves at most W_i a step while its column
-stays, and by the distance of the column starts besides when it changes; these add up to E_i in each of the
+stays, and also by the distance of the column starts when it changes; these add up to E_i in each of the
 g_1 .. g_{i-1} sweeps, which gives (5). Ties go by all attributes in turn, so that the order is total.
 
 Corners in turn takes the k remaining records nearest to one corner of the domain after the other, so each block
@@ -93,7 +93,7 @@ class Axis:
         return self.place(self.levels - 1) - self.place(0)
 
     def from_corner(self, values: NDArray[np.int64], upper: bool) -> NDArray[np.int64]:
-        """How far each value lies from the corner, in steps."""
+        """Return how far each value lies from the corner, in steps."""
         if self.corner_distances is not None:
             table: NDArray[np.int64] = self.corner_distances[int(upper)]
             return table[values]
@@ -117,17 +117,17 @@ class Order(Protocol):
     def name(self) -> OrderName: ...
 
     def cut(self, levels: Levels, axes: Sequence[Axis], k: int) -> Blocks:
-        """The blocks of these records: one array of levels an attribute."""
+        """Return the blocks of these records, given as one array of levels for each attribute."""
         ...
 
     def sensitivities(self, axes: Sequence[Axis], blocks: int) -> tuple[int, ...]:
-        """D_i for this many blocks, in grid steps."""
+        """Return D_i for this many blocks, in grid steps."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicographic:
-    """By the first attribute, then the second, and so on."""
+    """The order by the first attribute, then the second, and so on."""
 
     name: OrderName = "lexicographic"
 
@@ -141,14 +141,14 @@ class Lexicographic:
 
 @dataclass(frozen=True, slots=True)
 class Natural(Lexicographic):
-    """One attribute by itself."""
+    """The order of one attribute by itself."""
 
     name: OrderName = "natural"
 
 
 @dataclass(frozen=True, slots=True)
 class Corner:
-    """By the distance from the lower corner of the domain, each attribute scaled to its width."""
+    """The order by the distance from the lower corner of the domain, each attribute scaled to its width."""
 
     name: OrderName = "corner"
 
@@ -217,12 +217,12 @@ class Snake:
         return _capped([*reach, cells * axes[-1].length], axes, blocks)
 
     def fits(self, axes: Sequence[Axis]) -> bool:
-        """Whether cell and last attribute make one key of 62 bits."""
+        """Return whether cell and last attribute fit into one key of 62 bits."""
         return math.prod(self.columns) * axes[-1].levels < _LARGEST_KEY
 
 
 def corner_sequence(attributes: int, longest: int) -> list[tuple[bool, ...]]:
-    """Corners, True for the upper bound: each next one differs most from the last, ties from the one before, and so on.
+    """Return corners, True for the upper bound: each differs most from the last, ties from the one before, and so on.
 
     At most `longest` of them, each once; the first is the lower corner of all attributes.
     """
@@ -241,18 +241,18 @@ def corner_sequence(attributes: int, longest: int) -> list[tuple[bool, ...]]:
 
 
 def _columns(axis: Axis, columns: int) -> tuple[int, int]:
-    """Levels in a column, and how many columns that makes: at most as many as asked for."""
+    """Return the levels in a column, and how many columns that makes: at most as many as asked for."""
     width = -(-axis.levels // columns)
     return width, -(-axis.levels // width)
 
 
 def _capped(reach: Sequence[int], axes: Sequence[Axis], blocks: int) -> tuple[int, ...]:
-    """No chain of `blocks` steps moves an attribute by more than that many times its widest step."""
+    """Cap each reach at `blocks` times the widest step: no chain of that many steps moves an attribute further."""
     return tuple(min(d, blocks * axis.widest) for d, axis in zip(reach, axes, strict=True))
 
 
 def _from_corner(levels: Levels, axes: Sequence[Axis], corner: Sequence[bool]) -> NDArray[np.int64]:
-    """Squared distance from the corner, each attribute scaled to its width: (6.7) of the thesis, squared."""
+    """Return the squared distance from the corner, each attribute scaled to its width: (6.7) of the thesis, squared."""
     squared = np.zeros(len(levels[0]), np.int64)
     for values, axis, upper in zip(levels, axes, corner, strict=True):
         distance = axis.from_corner(values, upper)
@@ -274,7 +274,7 @@ def _take_nearest(ranking: NDArray[np.int64], cursor: int, taken: NDArray[np.boo
 
 
 def _cut(key: NDArray[np.int64], ties: Levels, k: int) -> Blocks:
-    """Blocks along the key, equal keys by the attributes in `ties`.
+    """Cut blocks along the key, equal keys by the attributes in `ties`.
 
     The order inside a block does not matter, so equal keys are put in order only where they lie on both sides
     of a border.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = ["arranged"]
 
-# The spread along an axis is judged by about so many points.
+# The spread along an axis is judged by about this many points.
 _JUDGED = 128
 
 _FLOATS, _INTS, _INT = types.float64[:, ::1], types.int64[::1], types.int64
@@ -53,7 +53,7 @@ def _split(cloud: Any, rows: Any, start: int, middle: int, end: int, axis: int) 
 
 @njit(_INT(_FLOATS, _INT, _INT), cache=True, nogil=True)
 def _widest(cloud: Any, start: int, end: int) -> int:
-    """The axis on which the points spread most."""
+    """Return the axis on which the points spread most."""
     step = max(1, (end - start) // _JUDGED)
     axis, widest = 0, -1.0
     for j in range(cloud.shape[1]):
@@ -69,7 +69,7 @@ def _widest(cloud: Any, start: int, end: int) -> int:
 def arranged(
     points: Any, order: Any, starts: Any, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Leaves of up to `size` points; tree t has the points (columns of a d x n array) order[starts[t]:starts[t + 1]].
+    """Arrange leaves of up to `size` points; tree t has the points order[starts[t]:starts[t + 1]] of a d x n array.
 
     Returns the points as (leaf, coordinate, slot), NaN in unused slots; their rows by position = leaf * size + slot;
     and the first leaf of every tree (and the end of the last).

@@ -32,11 +32,11 @@ _TREE = "6f8f43e1165b1c49"
 _SLACK = 1e-9
 # if their squares do not underflow.
 _SMALLEST = 1e-280
-# A shell has so many times sqrt(n) candidates. If it served few turns it did not pay, and a pause is made.
+# A shell has _CANDIDATES times sqrt(n) candidates. If it served few turns it did not pay, and a pause is made.
 _CANDIDATES, _SERVED, _PAUSE = 4, 4, 64
 # A round of few points goes on to the end.
 _FEW = 1024
-# So few are sorted fastest one by one.
+# Up to this many are sorted fastest one by one.
 _FEW_MEMBERS = 32
 
 _CUBE, _TABLE, _FLOATS = types.float64[:, :, ::1], types.float64[:, ::1], types.float64[::1]
@@ -61,7 +61,7 @@ _SHELL = types.NamedTuple((_TABLE, _INTS, _INTS, _FLOATS, _FLOATS, _FLOATS, _INT
 
 @njit(_INT(FOREST, _FLOATS, _FLOATS, _INTS), cache=True, nogil=True)
 def _farthest(forest: Any, centre: Any, keys: Any, found: Any) -> Any:
-    """The position farthest from the centre."""
+    """Return the position farthest from the centre."""
     keys[0] = np.inf
     for tree in range(len(forest.heights)):
         search(forest, tree, centre, -1.0, 1, keys, found)
@@ -103,14 +103,14 @@ def _renew(forest: Any, shell: Any, centre: Any, left: int) -> None:
         for j in range(len(centre)):
             shell.points[j, candidate] = forest.points[position // LEAF, j, position % LEAF]
     shell.centre[:] = centre
-    # With all points inside there is none beyond.
+    # With all points inside, no point lies beyond.
     shell.radius[0] = np.sqrt(-shell.keys[0]) if size < left else -np.inf
     shell.state[0], shell.state[1] = size, 0
 
 
 @njit(_INT(FOREST, _SHELL, _FLOATS, types.boolean), cache=True, nogil=True)
 def _farthest_in_shell(forest: Any, shell: Any, centre: Any, renewed: bool) -> Any:
-    """The position farthest from the centre, or -1 if it may lie outside the shell."""
+    """Return the position farthest from the centre, or -1 if it may lie outside the shell."""
     size = shell.state[0]
     distances = shell.keys[:size]
     distances[:] = 0.0
@@ -136,7 +136,7 @@ def _farthest_in_shell(forest: Any, shell: Any, centre: Any, renewed: bool) -> A
 
 @njit(_INT(FOREST, _SHELL, _FLOATS, _INT), cache=True, nogil=True)
 def _farthest_from_mean(forest: Any, shell: Any, mean: Any, left: int) -> Any:
-    """The position farthest from the mean of the `left` points that are left."""
+    """Return the position farthest from the mean of the `left` points that are left."""
     if shell.state[0] > 0:
         where = _farthest_in_shell(forest, shell, mean, False)
         if where >= 0:
@@ -199,7 +199,7 @@ def _leave(forest: Any, shell: Any, members: Any, total: Any, labels: Any, label
 
 @njit(_INT(FOREST, _SHELL, _FLOATS, _FLOATS, _INT, types.boolean, _FLOATS, _INTS), cache=True, nogil=True)
 def _seed(forest: Any, shell: Any, centre: Any, total: Any, left: int, second: bool, keys: Any, found: Any) -> Any:
-    """The position farthest from the centre (second turn) or the mean, which becomes the centre; hidden in its leaf."""
+    """Hide and return the position farthest from the centre (second turn) or the mean; it becomes the centre."""
     if second:
         seed = _farthest(forest, centre, keys, found)
     else:

@@ -1,7 +1,7 @@
 """Groups of similar records with a prescribed number from each bucket: MDAV under counts.
 
 Records lie in buckets 0..b-1, n_j of n in bucket j. Group g takes c_gj >= 1 records of bucket j; k_g = sum_j c_gj.
-Two groups a turn, as in MDAV, while more than one group is left:
+Two groups in each turn, as in MDAV, while more than one group is left:
 
     x1 = the record farthest from the mean of the remaining records; a group around x1 leaves
     x2 = the remaining record farthest from x1; a group around x2 leaves
@@ -36,7 +36,7 @@ __all__ = ["bucketed_groups"]
 
 
 def bucketed_groups(points: NDArray[Any], bucket: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The group of every row of an (n, d) array: label g has counts[g, j] records of bucket j."""
+    """Return the group of every row of an (n, d) array: label g has counts[g, j] records of bucket j."""
     coordinates = coordinates_of(points)
     if bucket.shape != (len(points),) or bucket.dtype != np.int64 or counts.dtype != np.int64 or counts.ndim != 2:
         raise ValueError("one bucket a record and a table of counts, both whole numbers of 64 bits")

@@ -3,7 +3,7 @@
     continuous   the mean                               integer   floor(mean + 1/2)
     ordinal      the lower median category              nominal   the most frequent category, ties by declared order
 
-Source: Domingo-Ferrer & Torra 2005, section 3 (mean, median, plurality rule). Each is computed once a
+Source: Domingo-Ferrer & Torra 2005, section 3 (mean, median, plurality rule). Each is computed once for each
 group and copied, so that all records of a group have the same bits.
 """
 
@@ -20,12 +20,12 @@ __all__ = ["centroid", "grouped"]
 
 
 def grouped(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows in the order of their labels 0..J-1, and where each group starts in it (and the last one ends)."""
+    """Return rows in the order of their labels 0..J-1, and where each group starts in it (and the last one ends)."""
     return np.argsort(labels, kind="stable"), np.append(0, np.cumsum(np.bincount(labels)))
 
 
 def centroid(values: NDArray[Any], column: Column, name: str, labels: NDArray[np.int64]) -> NDArray[Any]:
-    """Every value replaced by that of its group; categories keep their representation, integers their dtype."""
+    """Replace every value by that of its group; categories keep their representation, integers their dtype."""
     if column.numeric:
         return _mean(values, column, labels)
     codes = column.codes(values, name)
@@ -48,7 +48,7 @@ def _mean(values: NDArray[Any], column: Column, labels: NDArray[np.int64]) -> ND
 
 
 def _median_row(codes: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each group a row that holds its lower median."""
+    """Return for each group a row that holds its lower median."""
     order = np.lexsort((codes, labels))
     _, starts = grouped(labels)
     rows: NDArray[np.int64] = order[starts[:-1] + (np.diff(starts) - 1) // 2]
@@ -56,7 +56,7 @@ def _median_row(codes: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[
 
 
 def _most_frequent_row(codes: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each group a row that holds its most frequent code, the lowest of them in a tie."""
+    """Return for each group a row that holds its most frequent code, the lowest of them in a tie."""
     order = np.lexsort((codes, labels))
     code, label = codes[order], labels[order]
     runs = np.append(0, np.flatnonzero((code[1:] != code[:-1]) | (label[1:] != label[:-1])) + 1)

@@ -19,7 +19,7 @@ __all__ = ["mdav_labels", "shuffle_runs"]
 
 # Distances are computed for as many points at a time as stay in the first-level cache.
 _CHUNK = 512
-# Points that have left are squeezed out when they are one in so many.
+# Points that have left are squeezed out when they are one in this many.
 _SQUEEZE = 16
 
 _WORDS = types.Array(types.uint32, 1, "C", readonly=True)
@@ -41,7 +41,7 @@ def _squared_distances(points: Any, start: int, stop: int, centre: Any, out: Any
 
 @njit("int64(float64[:, ::1], int64, float64[::1], float64[::1])", cache=True)
 def _farthest(points: Any, slots: int, centre: Any, distances: Any) -> int:
-    """The first slot among those farthest from the centre."""
+    """Return the first slot among those farthest from the centre."""
     highest, where = -1.0, -1
     for start in range(0, slots, _CHUNK):
         stop = min(start + _CHUNK, slots)
@@ -126,7 +126,7 @@ def _squeeze(points: Any, rows: Any, slots: int) -> int:
 
 @njit("int64[::1](float64[:, ::1], int64)", cache=True)
 def mdav_labels(points: Any, k: int) -> NDArray[np.int64]:
-    """Cluster labels of the points (one per column of a d x n array, overwritten), see `mdav`."""
+    """Return cluster labels of the points (one per column of a d x n array, overwritten), see `mdav`."""
     d, n = points.shape
     labels = np.empty(n, np.int64)
     rows = np.arange(n)
@@ -176,7 +176,7 @@ def mdav_labels(points: Any, k: int) -> NDArray[np.int64]:
 
 @njit(types.int64(types.int64[::1], types.int64[::1], _WORDS, types.int64[::1]), cache=True, nogil=True)
 def shuffle_runs(order: Any, starts: Any, words: Any, state: Any) -> int:
-    """Fisher-Yates inside the runs order[starts[r]:starts[r + 1]], from where `state` says.
+    """Shuffle by Fisher-Yates inside the runs order[starts[r]:starts[r + 1]], from where `state` says.
 
     state = (run, place): the next exchange is of order[place] in that run. Stops when the words are used up
     or the runs are done, and returns the number of exchanges made.

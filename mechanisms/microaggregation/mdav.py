@@ -16,7 +16,7 @@ the number remaining. A fresh mean may differ in its last bit and so decide a ti
 
 Two ways give the same labels, bit for bit. By scans: 3 scans of the remaining points for every 2k of them, so
 about 3 n^2 d / 4k subtractions. By k-d trees (microaggregation.tree): about n^1.2 at d = 3, more in higher dimensions,
-but each step is dearer. Memory is O(n d) for both.
+but each step costs more. Memory is O(n d) for both.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LARGEST = 1e150
 
 
 def mdav(points: NDArray[Any], k: int) -> NDArray[np.int64]:
-    """The cluster of every row of an (n, d) array: labels 0..J-1 in the order in which clusters are formed."""
+    """Return the cluster of every row of an (n, d) array: labels 0..J-1 in the order in which clusters are formed."""
     coordinates = coordinates_of(points)
     require_group_size(k, len(points), "points")
     d, n = coordinates.shape
@@ -51,7 +51,7 @@ def mdav(points: NDArray[Any], k: int) -> NDArray[np.int64]:
 
 
 def mdav_by_trees(coordinates: NDArray[np.float64], k: int) -> NDArray[np.int64]:
-    """The labels of `mdav` for the points given as columns, by trees."""
+    """Return the labels of `mdav` for the points given as columns, by trees."""
     from penstock.mechanisms.microaggregation._leaves import arranged
     from penstock.mechanisms.microaggregation._rounds import mdav_round
     from penstock.mechanisms.microaggregation._tree import LEAF
@@ -69,12 +69,12 @@ def mdav_by_trees(coordinates: NDArray[np.float64], k: int) -> NDArray[np.int64]
 
 
 def running_sum(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of every row, added up in the order of the columns."""
+    """Return the sum of every row, added up in the order of the columns."""
     return np.array([np.cumsum(coordinate)[-1] for coordinate in coordinates])
 
 
 def coordinates_of(points: NDArray[Any]) -> NDArray[np.float64]:
-    """One row a column of the points, as a copy; refuse what has no distances."""
+    """Return a row for each column of the points, as a copy; refuse what has no distances."""
     if points.ndim != 2 or points.shape[1] < 1 or points.dtype.kind not in "iuf":
         raise ColumnTypeWrong.at(
             "points",

@@ -27,7 +27,7 @@ _CODES = 2**32
 
 
 def individual_ranking(values: NDArray[Any], k: int, randomness: Randomness) -> NDArray[np.int64]:
-    """The block of every record: labels 0..J-1 along rising values."""
+    """Return the block of every record: labels 0..J-1 along rising values."""
     order, starts = ranked_blocks(values, k, randomness)
     labels = np.empty(len(values), dtype=np.int64)
     labels[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -35,7 +35,7 @@ def individual_ranking(values: NDArray[Any], k: int, randomness: Randomness) -> 
 
 
 def ranked_blocks(values: NDArray[Any], k: int, randomness: Randomness) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows by rising value, equal values in random order, and where the blocks of this order start (and end)."""
+    """Return rows by rising value, equal values in random order, and where the blocks of this order start (and end)."""
     if values.ndim != 1 or values.dtype.kind not in "iuf":
         raise ColumnTypeWrong.at(
             "values", rule="must be a list of numbers", got=str(values.dtype), remedy="Pass codes."
@@ -48,12 +48,12 @@ def ranked_blocks(values: NDArray[Any], k: int, randomness: Randomness) -> tuple
 
 
 def block_starts(n: int, k: int) -> NDArray[np.int64]:
-    """0, k, 2k, ..., n: blocks of k, the last one k to 2k-1."""
+    """Return 0, k, 2k, ..., n: blocks of k, the last one k to 2k-1."""
     return np.append(np.arange(n // k, dtype=np.int64) * k, n)
 
 
 def stable_order(values: NDArray[Any]) -> NDArray[np.int64]:
-    """`np.argsort(values, kind="stable")` of finite numbers, several times as fast."""
+    """Return `np.argsort(values, kind="stable")` of finite numbers, several times as fast."""
     return _sorted(values)[0]
 
 
@@ -74,7 +74,7 @@ def _ties_at_random(order: NDArray[np.int64], along: NDArray[Any], randomness: R
 
 
 def _sorted(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Rows by rising value, equal values by row, and the values in this order.
+    """Return rows by rising value, equal values by row, and the values in this order.
 
     Sorting numbers is far cheaper than sorting their positions, so a 32-bit code that never falls
     when the value rises is packed with the row into one 64-bit number, all in one array. Different
@@ -119,7 +119,7 @@ def _put_right(
 
 
 def _scale(values: NDArray[Any]) -> tuple[Any, float] | None:
-    """Lowest value and codes per unit, if 32-bit codes can be made and rows fit beside them."""
+    """Return the lowest value and codes per unit, if 32-bit codes can be made and rows fit beside them."""
     if not len(values) or len(values) > _CODES:
         return None
     lowest, highest = values.min().item(), values.max().item()
@@ -130,7 +130,7 @@ def _scale(values: NDArray[Any]) -> tuple[Any, float] | None:
 
 
 def _rising_codes(values: NDArray[Any], lowest: Any, scale: float) -> NDArray[np.uint64]:
-    """Codes 0..2^32-1 with x <= y => code(x) <= code(y), equal only for equal integers; a new array."""
+    """Return codes 0..2^32-1 with x <= y => code(x) <= code(y), equal only for equal integers; a new array."""
     if values.dtype.kind in "iu":
         # Differences modulo 2^64 are exact here, whatever the width and sign of the stored integers.
         whole: NDArray[np.uint64] = values.astype(np.int64).view(np.uint64)

@@ -64,7 +64,7 @@ def discrete_laplace_variance(scale: float) -> float:
 
 
 def discrete_laplace_width(scale: float, level: float) -> int:
-    """Twice the least integer w that |noise| exceeds with probability 2 a^(w+1) / (1 + a) <= 1 - level."""
+    """Return twice the least integer w that |noise| exceeds with probability 2 a^(w+1) / (1 + a) <= 1 - level."""
     a = exp(-1 / scale)
     return 2 * max(0, ceil(-scale * log((1 - level) * (1 + a) / 2)) - 1)
 
@@ -77,14 +77,14 @@ def staircase_variance(sensitivity: float, core: float, epsilon: float) -> float
 
 
 def staircase_magnitude(sensitivity: float, core: float, epsilon: float) -> float:
-    """E|Y|."""
+    """Return E|Y|."""
     b, q = exp(-epsilon), -expm1(-epsilon)
     steps = core / q + sensitivity * (1 + b) / (2 * q**2)
     return 2 * _peak(sensitivity, core, epsilon) * (core**2 / 2 + b * sensitivity * steps)
 
 
 def staircase_width(sensitivity: float, core: float, epsilon: float, level: float) -> float:
-    """The width of the symmetric interval that holds the noise with probability `level`.
+    """Return the width of the symmetric interval that holds the noise with probability `level`.
 
     P(|Y| > d + (i - 1) D + y) = b^i (1 - y (1 - b) / D) D / (d (1 - b) + D b),   0 <= y < D.
     """
@@ -98,18 +98,18 @@ def staircase_width(sensitivity: float, core: float, epsilon: float, level: floa
 
 
 def best_core_for_variance(sensitivity: float, epsilon: float) -> float:
-    """The d of (4)."""
+    """Return the d of (4)."""
     b = exp(-epsilon)
     return sensitivity * (cbrt(b * (1 + b) / 2) - b) / -expm1(-epsilon)
 
 
 def best_core_for_magnitude(sensitivity: float, epsilon: float) -> float:
-    """The d of (5)."""
+    """Return the d of (5)."""
     return sensitivity / (1 + exp(epsilon / 2))
 
 
 def best_core_for_width(sensitivity: float, epsilon: float, level: float) -> float:
-    """The d of the narrowest interval, by search. Up to epsilon 1 it gains less than 0.1 % on Laplace noise."""
+    """Return the d of the narrowest interval, by search. Up to epsilon 1 it gains less than 0.1 % on Laplace noise."""
     low, high = 0.0, sensitivity
     best = low
     # The width has kinks and several valleys in d, so the first search is a fine one.
@@ -127,14 +127,14 @@ def grid_staircase_variance(sensitivity: int, step: int, epsilon: float) -> floa
 
 
 def best_step(sensitivity: int, epsilon: float) -> int:
-    """The step r of least variance (6): (3) has one valley in d, so r - 1/2 is next to its bottom."""
+    """Return the step r of least variance (6): (3) has one valley in d, so r - 1/2 is next to its bottom."""
     near = floor(best_core_for_variance(sensitivity, epsilon) + 0.5)
     within = {min(max(step, 1), sensitivity) for step in (near, near + 1)}
     return min(within, key=lambda step: grid_staircase_variance(sensitivity, step, epsilon))
 
 
 def _peak(sensitivity: float, core: float, epsilon: float) -> float:
-    """The density M in the middle."""
+    """Return the density M in the middle."""
     q = -expm1(-epsilon)
     return q / (2 * (core * q + sensitivity * exp(-epsilon)))
 
@@ -176,7 +176,7 @@ def grid_box_variances(half_widths: Sequence[int], core: Sequence[int], epsilon:
 
 
 def box_region(half_widths: Sequence[float], core: Sequence[float], epsilon: float, level: float) -> Region:
-    """The density falls from box to box, so the region is the first boxes that are needed, the last one in part.
+    """Return the first boxes that are needed, the last one in part: the density falls from box to box.
 
     P(outside box_n) = c ((1 - b) sum of b^i vol_i over i > n  -  b^(n+1) vol_n),   1/c = (1 - b) sum of b^i vol_i.
     """
@@ -204,5 +204,5 @@ def _sides(half_widths: Sequence[float], core: Sequence[float]) -> list[tuple[Fr
 
 
 def _volume(sides: list[tuple[Fraction, Fraction]], i: int | Fraction) -> Fraction:
-    """The volume of box_i."""
+    """Return the volume of box_i."""
     return prod((2 * (z + i * s) for s, z in sides), start=Fraction(1))

@@ -29,7 +29,7 @@ __all__ = ["bernoulli_exp", "geometric"]
 
 
 def bernoulli_exp(x: Fraction, size: int, randomness: Randomness) -> NDArray[np.bool_]:
-    """Independent draws of (1)."""
+    """Return independent draws of (1)."""
     require_size(size)
     # Rounding x up or down may be safe for one caller and unsafe for another, so it is refused instead.
     if (
@@ -52,7 +52,7 @@ def bernoulli_exp(x: Fraction, size: int, randomness: Randomness) -> NDArray[np.
 
 
 def geometric(epsilon: Fraction, size: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Independent draws of (2), with 1 / scale_at_least(1, epsilon) in place of epsilon."""
+    """Return independent draws of (2), with 1 / scale_at_least(1, epsilon) in place of epsilon."""
     scale = scale_at_least(1, epsilon)
     require_size(size)
     from penstock.mechanisms.noise.kernels import geometric_values

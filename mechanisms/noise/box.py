@@ -37,7 +37,7 @@ _SMALLEST_EPSILON = Fraction(1, 2**40)
 def box(
     half_widths: Sequence[int], core: Sequence[int], epsilon: Fraction, size: int, randomness: Randomness
 ) -> NDArray[np.int64]:
-    """Independent draws of (2), one a row, with 1 / scale_at_least(1, epsilon) in place of epsilon."""
+    """Return independent draws of (2), one in each row, with 1 / scale_at_least(1, epsilon) in place of epsilon."""
     scale = scale_at_least(1, epsilon)
     if require_epsilon(epsilon) < _SMALLEST_EPSILON:
         raise SettingRefused.at(
@@ -71,7 +71,7 @@ def box(
 
 
 def _acceptance(half_widths: Sequence[int], core: Sequence[int], epsilon: Fraction) -> Fraction:
-    """The probability that an attempt is accepted: (1 - b)^(m+1) / m! sum_i b^i prod_l (2 (z_l + i D_l) + 1) / 2D_l."""
+    """Return P(an attempt is accepted) = (1 - b)^(m+1) / m! sum_i b^i prod_l (2 (z_l + i D_l) + 1) / 2D_l."""
     answers = len(half_widths)
     one_minus_b = Fraction(-expm1(-epsilon))
 

@@ -27,7 +27,7 @@ __all__ = ["choose"]
 
 
 def choose(scores: NDArray[np.int64], scale: Fraction, randomness: Randomness) -> NDArray[np.int64]:
-    """For each row of scores one column, drawn by (1); the scale is rounded up as in `scale_at_least`."""
+    """Draw one column for each row of scores by (1); the scale is rounded up as in `scale_at_least`."""
     if scores.ndim != 2 or scores.shape[1] < 1 or scores.dtype != np.int64:
         raise ValueError("scores must be 64-bit integers, one row a choice, with at least one alternative")
     if not isinstance(scale, Fraction) or scale <= 0:

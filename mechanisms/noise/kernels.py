@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _LARGEST = 2**63 - 1
-# What no sampler draws, because sizes end at 2^63 - 1: the stream ended where -1 may be a value.
+# Returned where the stream ended and -1 may be a value; no sampler draws it, because sizes end at 2^63 - 1.
 _NO_VALUE = -(2**63)
 _HIGHEST_LAYER = 2**62
 
@@ -42,7 +42,7 @@ _SCORES = types.Array(types.int64, 2, "C", readonly=True)
 
 @njit(_INT(_HALVES, _PLACE, _INT), cache=True, nogil=True)
 def _below(halves: Any, at: Any, bound: int) -> Any:
-    """Uniform on 0..bound-1, by rejection.
+    """Draw uniformly on 0..bound-1, by rejection.
 
     Up to 2^32 by multiplication (Lemire 2019, Algorithm 5, with L = 32); above, from the lowest bits of two halves.
     """
@@ -70,7 +70,7 @@ def _below(halves: Any, at: Any, bound: int) -> Any:
 
 @njit(_INT(_HALVES, _PLACE, _INT, _INT), cache=True, nogil=True)
 def _survives_fraction(halves: Any, at: Any, a: int, t: int) -> Any:
-    """Bernoulli(e^(-a/t)) for 0 <= a <= t: K is odd, K the first index at which Bernoulli(a / (t K)) fails.
+    """Draw Bernoulli(e^(-a/t)) for 0 <= a <= t: K is odd, K the first index at which Bernoulli(a / (t K)) fails.
 
     P(K > k) = (a/t)^k / k!, so P(K odd) = 1 - a/t + (a/t)^2/2! - ...  Each trial is [U < a] and [W = 0] with U uniform
     below t and W uniform below K.
@@ -93,7 +93,7 @@ def _survives_fraction(halves: Any, at: Any, a: int, t: int) -> Any:
 
 @njit(_INT(_HALVES, _PLACE, types.uint64, _INT, _INT), cache=True, nogil=True)
 def _survives(halves: Any, at: Any, amount: int, t: int, s: int) -> Any:
-    """Bernoulli(e^(-amount s / t)): trials with exponent 1 and one with the rest, up to the first failure."""
+    """Draw Bernoulli(e^(-amount s / t)): trials with exponent 1 and one with the rest, up to the first failure."""
     times = amount // np.uint64(t)
     while times > np.uint64(0):
         for _ in range(s):
@@ -111,7 +111,7 @@ def _survives(halves: Any, at: Any, amount: int, t: int, s: int) -> Any:
 
 @njit(_INT(_INT, _INT, _INT), cache=True, nogil=True)
 def _saturated(times: int, unit: int, rest: int) -> Any:
-    """times * unit + rest of integers from 0 on, or 2^63 - 1 where that is less."""
+    """Return times * unit + rest of integers from 0 on, or 2^63 - 1 where that is less."""
     if unit > 0 and times > (_LARGEST - rest) // unit:
         return _LARGEST
     return times * unit + rest
@@ -119,7 +119,7 @@ def _saturated(times: int, unit: int, rest: int) -> Any:
 
 @njit(_INT(_HALVES, _PLACE, _INT, _INT), cache=True, nogil=True)
 def _geometric(halves: Any, at: Any, t: int, s: int) -> Any:
-    """i >= 0 with P(i) = (1 - e^(-s/t)) e^(-i s/t): floor((U + t V) / s), see exponential.py."""
+    """Draw i >= 0 with P(i) = (1 - e^(-s/t)) e^(-i s/t): floor((U + t V) / s), see exponential.py."""
     u = 0
     accepted = 0
     while accepted == 0:
@@ -143,7 +143,7 @@ def _geometric(halves: Any, at: Any, t: int, s: int) -> Any:
 
 @njit(_INT(_HALVES, _PLACE, _INT, _INT), cache=True, nogil=True)
 def _laplace(halves: Any, at: Any, t: int, s: int) -> Any:
-    """A sign and a geometric size; the second way to write 0 is rejected."""
+    """Draw a sign and a geometric size; the second way to write 0 is rejected."""
     while True:
         negative = _below(halves, at, 2)
         size = _geometric(halves, at, t, s)
@@ -155,7 +155,7 @@ def _laplace(halves: Any, at: Any, t: int, s: int) -> Any:
 
 @njit(types.void(types.boolean[::1], _HALVES, _STATE, _INT, _INT), cache=True, nogil=True)
 def survivals(out: Any, halves: Any, state: Any, a: int, t: int) -> None:
-    """Bernoulli(e^(-a/t)) for any a >= 0."""
+    """Draw Bernoulli(e^(-a/t)) for any a >= 0."""
     at = np.zeros(1, np.int64)
     for i in range(state[0], len(out)):
         state[0], state[1] = i, at[0]
@@ -168,7 +168,7 @@ def survivals(out: Any, halves: Any, state: Any, a: int, t: int) -> None:
 
 @njit(types.void(_VALUES, _HALVES, _STATE, _INT, _INT), cache=True, nogil=True)
 def geometric_values(out: Any, halves: Any, state: Any, t: int, s: int) -> None:
-    """P(i) = (1 - e^(-s/t)) e^(-i s/t)."""
+    """Draw i with P(i) = (1 - e^(-s/t)) e^(-i s/t)."""
     at = np.zeros(1, np.int64)
     for i in range(state[0], len(out)):
         state[0], state[1] = i, at[0]
@@ -181,7 +181,7 @@ def geometric_values(out: Any, halves: Any, state: Any, t: int, s: int) -> None:
 
 @njit(types.void(_VALUES, _HALVES, _STATE, _INT, _INT), cache=True, nogil=True)
 def laplace_values(out: Any, halves: Any, state: Any, t: int, s: int) -> None:
-    """Discrete Laplace noise of scale t / s, see laplace.py."""
+    """Draw discrete Laplace noise of scale t / s, see laplace.py."""
     at = np.zeros(1, np.int64)
     for i in range(state[0], len(out)):
         state[0], state[1] = i, at[0]
@@ -194,7 +194,7 @@ def laplace_values(out: Any, halves: Any, state: Any, t: int, s: int) -> None:
 
 @njit(types.void(_VALUES, _HALVES, _STATE, _SETTINGS, _SETTINGS), cache=True, nogil=True)
 def laplace_values_by_scale(out: Any, halves: Any, state: Any, t: Any, s: Any) -> None:
-    """Discrete Laplace noise, the value i of scale t[i] / s[i]."""
+    """Draw discrete Laplace noise, the value i of scale t[i] / s[i]."""
     at = np.zeros(1, np.int64)
     for i in range(state[0], len(out)):
         state[0], state[1] = i, at[0]
@@ -207,7 +207,7 @@ def laplace_values_by_scale(out: Any, halves: Any, state: Any, t: Any, s: Any) -
 
 @njit(types.void(_VALUES, _HALVES, _STATE, _INT, _INT, _INT, _INT), cache=True, nogil=True)
 def staircase_values(out: Any, halves: Any, state: Any, d: int, r: int, t: int, s: int) -> None:
-    """Staircase noise with steps of d behind a core |j| < r, see staircase.py."""
+    """Draw staircase noise with steps of d behind a core |j| < r, see staircase.py."""
     at = np.zeros(1, np.int64)
     i = state[0]
     while i < len(out):
@@ -228,7 +228,7 @@ def staircase_values(out: Any, halves: Any, state: Any, d: int, r: int, t: int, 
 
 @njit(_INT(_VALUES, _HALVES, _PLACE, _SETTINGS, _SETTINGS, _INT, _INT), cache=True, nogil=True)
 def _box_point(point: Any, halves: Any, at: Any, widths: Any, core: Any, t: int, s: int) -> Any:
-    """One attempt: 1 and the point, or 0 where it is rejected."""
+    """Make one attempt: return 1 and fill in the point, or return 0 where it is rejected."""
     layer = 0
     for _ in range(len(point) + 1):
         steps = _geometric(halves, at, t, s)
@@ -259,7 +259,7 @@ def _box_point(point: Any, halves: Any, at: Any, widths: Any, core: Any, t: int,
 
 @njit(types.void(types.int64[:, ::1], _HALVES, _STATE, _SETTINGS, _SETTINGS, _INT, _INT), cache=True, nogil=True)
 def box_values(out: Any, halves: Any, state: Any, widths: Any, core: Any, t: int, s: int) -> None:
-    """Box noise, one point a row, see box.py."""
+    """Draw box noise, one point in each row, see box.py."""
     at = np.zeros(1, np.int64)
     i = state[0]
     while i < len(out):
@@ -273,7 +273,7 @@ def box_values(out: Any, halves: Any, state: Any, widths: Any, core: Any, t: int
 
 @njit(types.void(_VALUES, _HALVES, _STATE, _SCORES, _INT, _INT), cache=True, nogil=True)
 def chosen(out: Any, halves: Any, state: Any, scores: Any, t: int, s: int) -> None:
-    """A column of each row of scores, with P(a) proportional to e^(-scores[row, a] s / t), see choice.py."""
+    """Draw a column for each row of scores, with P(a) proportional to e^(-scores[row, a] s / t), see choice.py."""
     at = np.zeros(1, np.int64)
     alternatives = scores.shape[1]
     for i in range(state[0], len(out)):

@@ -27,13 +27,13 @@ from penstock.mechanisms.randomness import Randomness
 
 __all__ = ["discrete_laplace"]
 
-# OpenDP takes 10 to 16 us a value, so about 0.1 s for so many; our sampler takes 0.3 us a value.
+# OpenDP takes 10 to 16 us for each value, so about 0.1 s for this many; our sampler takes 0.3 us.
 _OPENDP_UP_TO = 8_000
 _LARGEST = 2**63 - 1
 
 
 def discrete_laplace(sensitivity: int, epsilon: Fraction, size: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Independent draws of (1), of scale at least scale_at_least(sensitivity, epsilon) in place of D / epsilon."""
+    """Draw independently from (1), of scale at least scale_at_least(sensitivity, epsilon) in place of D / epsilon."""
     scale = scale_at_least(sensitivity, epsilon)
     require_size(size)
     if randomness.from_system and 0 < size <= _OPENDP_UP_TO:

@@ -25,7 +25,7 @@ _SMALL = 2**_SMALL_BITS
 
 
 def scale_at_least(sensitivity: int, epsilon: Fraction) -> Fraction:
-    """The t / s of (1) to (3) that the samplers use; callers record it with the release."""
+    """Return the t / s of (1) to (3) that the samplers use; callers record it with the release."""
     exact = require_sensitivity(sensitivity) / require_epsilon(epsilon)
     if exact.numerator <= _SMALL and exact.denominator <= _SMALL:
         return exact

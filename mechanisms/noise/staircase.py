@@ -28,12 +28,12 @@ from penstock.mechanisms.refusal import SettingRefused
 __all__ = ["LARGEST_SENSITIVITY", "MOST_ATTEMPTS", "staircase"]
 
 LARGEST_SENSITIVITY = 2**61
-# Attempts a value, on average, at most: about a millisecond.
+# The most attempts for each value, on average: about a millisecond.
 MOST_ATTEMPTS = 10_000
 
 
 def staircase(sensitivity: int, step: int, epsilon: Fraction, size: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Independent draws of (1), with 1 / scale_at_least(1, epsilon) in place of epsilon."""
+    """Return independent draws of (1), with 1 / scale_at_least(1, epsilon) in place of epsilon."""
     scale = scale_at_least(1, epsilon)
     if require_sensitivity(sensitivity) > LARGEST_SENSITIVITY:
         raise SettingRefused.at(

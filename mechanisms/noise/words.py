@@ -19,7 +19,7 @@ __all__ = ["feed"]
 
 # Words drawn at a time: one megabyte stays in the cache while it is used up.
 _BATCH = 2**17
-# What a value takes on average; a wrong guess costs time only.
+# The words that a value takes on average; a wrong guess costs time only.
 _WORDS_A_VALUE = 5
 
 # sampler(halves, state): draws from 32-bit halves of words; state = (values done, halves used up by finished attempts).

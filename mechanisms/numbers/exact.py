@@ -18,7 +18,7 @@ _WRITTEN = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
 
 
 def exact_number(text: str) -> Fraction | None:
-    """The number, or None where it is not written exactly."""
+    """Return the number, or None where it is not written exactly."""
     return Fraction(text) if _WRITTEN.fullmatch(text) else None
 
 
@@ -29,7 +29,7 @@ def readable(number: Fraction) -> str:
 
 
 def _exact(value: object) -> Fraction:
-    """An exact number from "1/2", "0.5" or 2; a float is refused because it is not the number written."""
+    """Return an exact number from "1/2", "0.5" or 2; refuse a float, because it is not the number written."""
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool) or not isinstance(value, int | str):

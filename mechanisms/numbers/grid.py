@@ -48,7 +48,7 @@ class Grid:
 
     @property
     def eta(self) -> Fraction:
-        """The distance of two points."""
+        """Return the distance of two neighbouring points."""
         return Fraction(2) ** self.exponent
 
     def index(self, values: NDArray[Any]) -> NDArray[np.int64]:
@@ -64,13 +64,13 @@ class Grid:
         return (below + (scaled - below >= 0.5)).astype(np.int64) - self.first
 
     def values(self, index: NDArray[np.int64]) -> NDArray[Any]:
-        """The points with these indices, clamped to the bounds; whole numbers as int64."""
+        """Return the points with these indices, clamped to the bounds; whole numbers as int64."""
         points = np.clip(np.ldexp((index + self.first).astype(np.float64), self.exponent), self.low, self.high)
         return points.astype(np.int64) if self.whole else points
 
 
 def grid_of(column: Column, name: str, *, finest: int | None = None) -> Grid:
-    """The grid of a numeric column, from its declaration alone, with `finest` steps at most where others are given."""
+    """Return the grid of a numeric column, from its declaration alone, with at most `finest` steps where given."""
     if column.domain is None:
         raise SettingRefused.at(
             f"columns.{name}.domain", rule="must be declared", remedy="Declare its bounds from public knowledge."

@@ -11,7 +11,7 @@ __all__ = ["share_faults"]
 
 
 def share_faults(shares: Mapping[str, Fraction], names: Sequence[str], what: str) -> Iterator[Fault]:
-    """What is wrong with shares that were given; `names` are those who spend, `what` one of them is."""
+    """Yield faults of given shares; `names` are the spenders, `what` is the word for one of them."""
     if not shares:
         return
     if set(shares) != set(names):

@@ -16,12 +16,12 @@ from penstock.mechanisms.probabilistic_k_anonymity._mechanism import Params
 
 __all__ = ["expect"]
 
-# Seconds per record, record and coordinate over k: measured on one core for 10,000 to 100,000 records.
+# Seconds for each unit of n^2 d / k, measured on one core for 10,000 to 100,000 records.
 _SECONDS = 2e-10
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
-    """Sentences for a person who decides about the settings; more exact when the number of records is known."""
+    """Return sentences for the person who chooses the settings; more exact when the number of records is known."""
     sentences = [f"An intruder guesses right with probability at most 1/{params.k} = {1 / params.k:.3g}."]
     if records is not None and records >= params.k:
         groups = records // params.k

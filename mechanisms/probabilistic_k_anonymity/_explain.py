@@ -36,7 +36,7 @@ _EVERY = ("Rows are in random order.", "Sampling errors do not include the effec
 
 
 def treatments(params: Params, declared: Declared) -> dict[str, str]:
-    """For each released column, what was done to it."""
+    """Return what was done to each released column."""
     done: dict[str, str] = {}
     for name, column in declared.items():
         k = params.k_by_column.get(name, params.k)
@@ -54,5 +54,5 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
 
 
 def advice(params: Params, declared: Declared) -> tuple[str, ...]:
-    """How to use data released under this method."""
+    """Return how to use data released under this method."""
     return (*_ADVICE[params.method], *_EVERY)

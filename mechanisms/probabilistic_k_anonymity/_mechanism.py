@@ -80,7 +80,7 @@ class Params(BaseModel):
 
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
-    """Every reason why these settings do not fit these columns, found before any row is read."""
+    """Return every reason why these settings do not fit these columns, found before any row is read."""
     found: list[Fault] = []
     confidential = named(declared, "confidential")
     if params.method != "ir_swap" and not named(declared, "quasi_identifier"):
@@ -113,7 +113,7 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
 
 
 def _allowed_missing(method: str, column: Column) -> tuple[str, ...]:
-    """A missing value cannot be ranked or averaged; elsewhere it is a value like any other."""
+    """Return the allowed rules for missing values, which cannot be ranked or averaged but are values elsewhere."""
     if column.role not in ("quasi_identifier", "confidential"):
         return ("refuse",)
     if column.type == "nominal" or (column.role == "confidential") == (method != "ir_swap"):
@@ -129,7 +129,7 @@ def needs_all_records(params: Params) -> str | None:
 
 
 def group_sizes(params: Params, declared: Declared) -> dict[str, int]:
-    """Of each confidential column the smallest group under ir_swap."""
+    """Return the smallest group of each confidential column under ir_swap."""
     return {name: params.k_by_column.get(name, params.k) for name in named(declared, "confidential")}
 
 
@@ -175,7 +175,7 @@ _LIMITS = {
     "mdav_swap": (*_SWAP_LIMITS, "hiding the group: its confidential values are published with its quasi-identifiers"),
     "ir_swap": (*_SWAP_LIMITS, "hiding the group: the range of a record's true value is visible in the column"),
 }
-# Of mdav_swap with several confidential columns.
+# For mdav_swap with several confidential columns.
 _TUPLE_ASSUMES = "no confidential value of the record itself is known"
 _TUPLE_LIMIT = (
     "hiding the other confidential values of a person from somebody who knows one of them: the confidential values of "
@@ -185,7 +185,7 @@ _OWN_GROUP_LIMIT = "hiding whether a value is missing in {}: that is published u
 
 
 def promise(params: Params, declared: Declared) -> Guarantee:
-    """What a release with these settings promises, in the terms of (1) to (3), and what it does not."""
+    """Return what a release with these settings promises, in the terms of (1) to (3), and what it does not."""
     SettingRefused.raise_for(faults(params, declared))
     swap = params.method != "mdav_id"
     ranked = params.method == "ir_swap"
@@ -230,12 +230,12 @@ def promise(params: Params, declared: Declared) -> Guarantee:
 
 
 def released_columns(params: Params, declared: Declared) -> dict[str, Column]:
-    """The columns of the output: all but identifiers, as they were declared."""
+    """Return the columns of the output: all but identifiers, as they were declared."""
     return {name: column for name, column in declared.items() if column.role != "identifier"}
 
 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
-    """The columns under `promise(params, declared)`, aligned with the source rows; identifiers are left out."""
+    """Return the columns under `promise(params, declared)`, aligned with the source rows; identifiers are left out."""
     guarantee = promise(params, declared)
     records = require_sound(columns, declared)
     released = {name: columns[name] for name, column in declared.items() if column.role != "identifier"}
@@ -269,7 +269,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
 
 
 def _mdav_in_random_order(places: NDArray[np.float64], k: int, randomness: Randomness) -> NDArray[np.int64]:
-    """MDAV on shuffled records: it breaks ties by row, and the source's row order may follow what is confidential."""
+    """Run MDAV on shuffled records: it breaks ties by row, and the source's order may follow confidential values."""
     shuffled = permutation(len(places), randomness)
     labels = np.empty(len(places), np.int64)
     labels[shuffled] = mdav(places[shuffled], k)
@@ -279,7 +279,7 @@ def _mdav_in_random_order(places: NDArray[np.float64], k: int, randomness: Rando
 def swap_column(
     values: NDArray[Any], column: Column, name: str, k: int, randomness: Randomness
 ) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
-    """One column under ir_swap and its groups; missing values stay in place as the last group."""
+    """Swap one column by ir_swap; return it and its groups. Missing values stay in place as the last group."""
     keys = values if column.numeric else column.codes(values, name)
     missing = is_missing(values, column, name)
     present = np.flatnonzero(~missing) if missing.any() else None

@@ -5,7 +5,7 @@
     P(y) = e^(-s(y) / T) / sum over y' of e^(-s(y') / T),   T = 2 D / epsilon                         (3)
     |s(y) - s'(y)| <= D   for neighbours, at every y                                                  (4)
 
-(4) makes (3) epsilon-differentially private (McSherry & Talwar 2007, Theorem 6). Who asks chooses q and the two
+(4) makes (3) epsilon-differentially private (McSherry & Talwar 2007, Theorem 6). The caller chooses q and the two
 targets, and proves (4): quantiles.py, extremes.py.
 
 How (3) is drawn. Between two neighbouring values of the data s is constant. So the grid falls into blocks of N_j points
@@ -50,7 +50,7 @@ _WORD = 64
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The points first..first + length - 1 have this score (2); low scores come first."""
+    """Blocks: the points first..first + length - 1 have this score (2); low scores come first."""
 
     first: NDArray[np.int64]
     length: NDArray[np.int64]
@@ -58,7 +58,7 @@ class Blocks:
 
 
 def blocks_between(values: NDArray[np.int64], steps: int, q: int, above: int, below: int) -> Blocks:
-    """The blocks of one group under (2), whose values are sorted and lie on the grid 0..steps."""
+    """Return the blocks of one group under (2), whose values are sorted and lie on the grid 0..steps."""
     if steps < 0 or (len(values) and not 0 <= values[0] <= values[-1] <= steps):
         raise ValueError("values lie on the grid, from 0 to its last step")
     points, counts = np.unique(values, return_counts=True)
@@ -76,25 +76,25 @@ def blocks_between(values: NDArray[np.int64], steps: int, q: int, above: int, be
 def draw_points(
     blocks: Iterable[Blocks], steps: int, sensitivity: int, epsilon: Fraction, randomness: Randomness
 ) -> NDArray[np.int64]:
-    """One draw of (3) for each group, on the grid 0..steps; sensitivity: D of (4)."""
+    """Return one draw of (3) for each group, on the grid 0..steps; sensitivity: D of (4)."""
     weights = _Weights(2 * sensitivity / require_epsilon(epsilon))
     return np.array([_draw(group, weights, randomness, steps + 1) for group in blocks], dtype=np.int64)
 
 
 def score_reached(steps: int, sensitivity: int, epsilon: Fraction, gamma: float) -> float:
-    """T (ln(R + 1) + ln(1/gamma)) of (6)."""
+    """Return T (ln(R + 1) + ln(1/gamma)) of (6)."""
     return 2 * sensitivity / float(epsilon) * (log(steps + 1) - log(gamma))
 
 
 class _Weights:
-    """e^(-v / T) to the precision that so many words of U call for; shared by all groups."""
+    """e^(-v / T) to the precision that a given number of words of U calls for; shared by all groups."""
 
     def __init__(self, scale: Fraction) -> None:
         self._scale = scale
         self._decays: list[Decay] = []
 
     def to(self, words: int) -> tuple[Decay, int]:
-        """And the score beyond which blocks are not looked at, with e^-64 of the weight of the best for each word."""
+        """Return the weights, and the score beyond which blocks are left out: at e^-64 of the best weight per word."""
         while len(self._decays) < words:
             # Two words more than U has, so that roundings seldom leave (5) open.
             self._decays.append(Decay(1 / self._scale, _WORD * (len(self._decays) + 3)))
@@ -107,7 +107,7 @@ def _draw(blocks: Blocks, weights: _Weights, randomness: Randomness, points: int
 
 
 def _choose(blocks: Blocks, weights: _Weights, randomness: Randomness, points: int) -> int:
-    """The block of (5)."""
+    """Return the block of (5)."""
     excess = blocks.score - blocks.score[0]
     u = words = 0
     while True:
@@ -127,7 +127,7 @@ def _choose(blocks: Blocks, weights: _Weights, randomness: Randomness, points: i
 
 
 def _below(bound: int, randomness: Randomness) -> int:
-    """Uniform on 0..bound-1, from the lowest bits of a word; drawn again where they are too large."""
+    """Draw uniformly on 0..bound-1, from the lowest bits of a word; draw again where they are too large."""
     mask = (1 << (bound - 1).bit_length()) - 1
     while True:
         value = int(randomness.words(1)[0]) & mask

@@ -17,7 +17,7 @@ __all__ = ["Decay"]
 
 
 class Decay:
-    """(1) at one precision; what was computed is kept."""
+    """(1) at one precision; values once computed are kept."""
 
     def __init__(self, x: Fraction, precision: int) -> None:
         if x <= 0 or precision < 1:
@@ -27,7 +27,7 @@ class Decay:
         self._known = {0: (1 << precision, 1 << precision)}
 
     def at(self, v: int) -> tuple[int, int]:
-        """low and high of (1)."""
+        """Return low and high of (1)."""
         if v not in self._known:
             while len(self._powers) < v.bit_length():
                 self._powers.append(self._product(self._powers[-1], self._powers[-1]))

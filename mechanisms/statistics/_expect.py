@@ -32,7 +32,7 @@ _GAMMA = 0.05
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
-    """Sentences for a person who decides about the settings; none of them depends on the data."""
+    """Return sentences for the person who chooses the settings; none of them depends on the data."""
     groups = layout(params, declared).rows
     sentences = [
         "All records are one group." if groups == 1 else f"{groups:,} groups; each is published, empty or not."
@@ -99,5 +99,5 @@ def _at_most(figure: Statistic, params: Params, declared: Declared, records: int
 
 
 def _figure(number: float) -> str:
-    """Three significant digits."""
+    """Return a number with three significant digits."""
     return f"{float(f'{number:.3g}'):,g}"

@@ -48,7 +48,7 @@ _ADVICE = {
 
 
 def treatments(params: Params, declared: Declared) -> dict[str, str]:
-    """For each column of the table, what it is; standard errors go without saying."""
+    """Return what each column of the table is; standard errors go without saying."""
     drawn = layout(params, declared)
     told = dict.fromkeys(drawn.dimensions, "category of the group")
     kinds = _DRAWN if params.model == "dp" else _SECRET
@@ -60,7 +60,7 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
 
 
 def advice(params: Params, declared: Declared) -> tuple[str, ...]:
-    """How to use the statistics."""
+    """Return how to use the statistics."""
     may_be = clamped(params, declared)
     unbiased = ("Counts and sums are unbiased.",) if params.model == "dp" and not may_be else ()
     pulled = clamping.advised(may_be, declared, "figures", errors=params.model == "dp")

@@ -42,19 +42,19 @@ SCORE_SENSITIVITY = 1
 def kth_largest(
     groups: SortedGroups, steps: int, k: int, epsilon: Fraction, randomness: Randomness
 ) -> NDArray[np.int64]:
-    """One draw for each group, on the grid 0..steps; k = 1 is the maximum."""
+    """Return one draw for each group, on the grid 0..steps; k = 1 is the maximum."""
     return _at_ranks(groups, steps, groups.sizes - k + 1, epsilon, randomness)
 
 
 def kth_smallest(
     groups: SortedGroups, steps: int, k: int, epsilon: Fraction, randomness: Randomness
 ) -> NDArray[np.int64]:
-    """One draw for each group, on the grid 0..steps; k = 1 is the minimum."""
+    """Return one draw for each group, on the grid 0..steps; k = 1 is the minimum."""
     return _at_ranks(groups, steps, np.full(len(groups), k), epsilon, randomness)
 
 
 def blocks_at_rank(values: NDArray[np.int64], steps: int, rank: int) -> Blocks:
-    """The blocks of one group; a rank below 1 or above n is that of a value that does not exist."""
+    """Return the blocks of one group; a rank below 1 or above n is that of a value that does not exist."""
     return blocks_between(values, steps, 1, above=rank - 1, below=rank)
 
 

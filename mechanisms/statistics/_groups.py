@@ -40,18 +40,18 @@ class SortedGroups:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """n of each group."""
+        """Return n of each group."""
         return np.diff(self.starts)
 
     def at_ranks(self, ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """x_(rank) of each group, ranks from 1 to its size."""
+        """Return x_(rank) of each group, ranks from 1 to its size."""
         if not bool(((ranks >= 1) & (ranks <= self.sizes)).all()):
             raise ValueError("ranks go from 1 to the size of the group")
         found: NDArray[np.int64] = self.values[self.starts[:-1] + ranks - 1]
         return found
 
     def totals(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The sum of each group, of as many numbers as there are values; all together stay below 2^63."""
+        """Return the sum of each group, given one number for each of the values; all together stay below 2^63."""
         if values.shape != self.values.shape:
             raise ValueError("one number for each value")
         upto = np.append(0, np.cumsum(values))
@@ -62,7 +62,7 @@ class SortedGroups:
         return len(self.starts) - 1
 
     def __getitem__(self, group: int) -> NDArray[np.int64]:
-        """The values of one group."""
+        """Return the values of one group."""
         return self.values[self.starts[group] : self.starts[group + 1]]
 
 

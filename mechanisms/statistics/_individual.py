@@ -49,7 +49,7 @@ __all__ = ["Exact", "exact_figure", "released"]
 
 Steps = NDArray[np.int64]
 
-# About so many binary digits lie between d and the most that one record moves a variance.
+# About this many binary digits lie between d and the most that one record moves a variance.
 _DIGITS = 20
 
 
@@ -69,7 +69,7 @@ class Exact:
 
 
 def exact_figure(figure: Statistic, grid: Grid, groups: SortedGroups) -> Exact:
-    """The figure of groups that hold its column on its grid; refused where a group is too small."""
+    """Return the figure of groups that hold its column on its grid; refuse a group that is too small."""
     if figure.statistic == "variance":
         return _variance(grid, groups)
     bounds = {"low": 0, "high": grid.steps}
@@ -97,7 +97,7 @@ def released(exact: Exact, name: str, epsilon: Fraction, randomness: Randomness)
             rule="must depend on single records in every group; in one it does not, and would be printed exactly",
             remedy="Merge groups, choose another figure, or use model: dp.",
         )
-    # Of each group by itself the promise is that of from_D.
+    # For each group by itself the promise is that of from_D.
     noise = cell_noise(Scales("from_D", epsilon, exact.steps), randomness)
     return exact.in_units(exact.values + np.clip(noise, exact.lowest - exact.values, exact.highest - exact.values))
 
@@ -114,7 +114,7 @@ def _ranks(figure: Statistic, sizes: Steps) -> Steps:
 
 
 def _between(values: Steps, steps: Steps, parts: Steps, grid: Grid) -> Exact:
-    """A figure that lies on the grid, in so many parts of a step."""
+    """Return a figure that lies on the grid, counted in these parts of a step."""
 
     def in_units(found: Steps) -> NDArray[np.float64]:
         points = np.ldexp(found / parts + grid.first, grid.exponent)

@@ -74,7 +74,7 @@ def order_statistics(groups: SortedGroups, ranks: Steps, *, low: int | None = No
 
 
 def median_in_half_steps(groups: SortedGroups, *, low: int | None = None, high: int | None = None) -> Steps:
-    """Twice (2) or (3), a whole number, for the median counted in half steps of the grid."""
+    """Return twice (2) or (3), a whole number, for the median counted in half steps of the grid."""
     _require_records(groups, 2)
     sizes = groups.sizes
     lower, upper = (sizes + 1) // 2, sizes // 2 + 1  # the same rank where n is odd
@@ -137,9 +137,9 @@ def sample_variance(groups: SortedGroups, *, low: int | None, high: int | None) 
 
 
 def without_noise(sensitivities: Steps | list[Fraction]) -> NDArray[np.bool_]:
-    """Which groups would be released exactly, because no single record moves their statistic (ties).
+    """Return which groups would be released exactly, because no single record moves their statistic (ties).
 
-    The caller refuses them, unless exact answers were allowed in so many words.
+    The caller refuses them, unless exact answers were explicitly allowed.
     """
     return np.array([sensitivity == 0 for sensitivity in sensitivities], dtype=np.bool_)
 
@@ -152,7 +152,7 @@ def _largest_gap(groups: SortedGroups, ranks: Steps, low: int | None, high: int 
 
 
 def _at_rank(groups: SortedGroups, ranks: Steps, low: int | None, high: int | None) -> Steps:
-    """x_(rank) of each group; x_(0) = low and x_(n+1) = high."""
+    """Return x_(rank) of each group; x_(0) = low and x_(n+1) = high."""
     under, over = ranks < 1, ranks > groups.sizes
     padding = np.zeros_like(ranks)
     for outside, bound, side in ((under, low, "low"), (over, high, "high")):
@@ -190,7 +190,7 @@ def _require_records(groups: SortedGroups, least: int) -> None:
 
 
 def _largest_change(groups: SortedGroups, low: int | None, high: int | None) -> list[Fraction]:
-    """The maximum of (7), without f."""
+    """Return the maximum of (7), without f."""
     a, b = _require_bounds(groups, low, high)
     _require_records(groups, 2)
     return [_change_of_one(groups[group], a, b) for group in range(len(groups))]

@@ -79,21 +79,21 @@ def takes_units(params: Params) -> bool:
 
 
 def promise(params: Params, declared: Declared) -> Guarantee:
-    """What a release with these settings promises, and what it does not."""
+    """Return what a release with these settings promises, and what it does not."""
     SettingRefused.raise_for(faults(params, declared))
     return promise_of(params, clamped(params, declared))
 
 
 def layout(params: Params, declared: Declared) -> Layout:
-    """The rows and columns of the table, known before any record is read."""
+    """Return the rows and columns of the table, known before any record is read."""
     SettingRefused.raise_for(faults(params, declared))
     return settings.layout(params, declared)
 
 
 def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
-    """What `protect` will state as settled. It does not depend on the number of records, which may be secret.
+    """Return what `protect` will state as settled. It does not depend on the number of records, which may be secret.
 
-    measured: of each figure its kind of noise, and the epsilon that it spends in every group that a change touches.
+    measured: for each figure its kind of noise, and the epsilon that it spends in every group that a change touches.
     figures: errors that are the same in every group, as far as they are public.
     """
     table = layout(params, declared)
@@ -114,7 +114,7 @@ def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, 
 
 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
-    """The table under `promise(params, declared)`, in the rows and columns of `layout(params, declared)`."""
+    """Return the table under `promise(params, declared)`, in the rows and columns of `layout(params, declared)`."""
     guarantee = promise(params, declared)
     records = require_sound(columns, declared, clamped=True)
     if records > MOST_RECORDS:
@@ -130,13 +130,13 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
 def _groups(
     columns: Columns, records: int, declared: Declared, params: Params, table: Layout
 ) -> dict[str, SortedGroups]:
-    """For each figure its column on its grid, by group; figures of one column and grid share them."""
+    """Return for each figure its column on its grid, by group; figures of one column and grid share them."""
     codes = [declared[name].codes(columns[name], name) for name in params.groups]
     labels = np.ravel_multi_index(tuple(codes), table.shape(params.groups)) if codes else np.zeros(records, np.int64)
 
     @cache
     def sorted_on(name: str | None, grid: Grid | None) -> SortedGroups:
-        # A count asks for sizes alone.
+        # A count needs only the sizes.
         values = np.zeros(records, np.int64) if name is None or grid is None else grid.index(columns[name])
         return sorted_groups(values, labels, table.rows)
 
@@ -149,7 +149,7 @@ def _groups(
 def _private(
     groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
-    """Every figure with its standard errors; nothing secret is needed to check them."""
+    """Draw every figure with its standard errors; nothing secret is needed to check them."""
     figures: dict[str, NDArray[Any]] = {}
     for name, question in questions(params, declared).items():
         drawn = question.draw(groups[name], randomness)
@@ -160,7 +160,7 @@ def _private(
 def _individual(
     groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
-    """Every figure; and, secret, by how many units one record moves it, and the unit of a variance."""
+    """Draw every figure; also return, secret, by how many units one record moves it, and the unit of a variance."""
     spent = epsilons(params)
     exact = {
         figure.name: exact_figure(figure, figure_grid(figure, declared), groups[figure.name])

@@ -47,7 +47,7 @@ _CLEARLY = 3
 
 
 def totals_in_units(steps: NDArray[np.int64], grid: Grid | None) -> NDArray[Any]:
-    """Sums in the unit of their column, whole numbers where its values are steps; counts have no grid."""
+    """Return sums in the unit of their column, whole numbers where its values are steps; counts have no grid."""
     if grid is None or (grid.whole and grid.exponent == 0):
         return steps
     return np.ldexp(steps.astype(np.float64), grid.exponent)
@@ -63,7 +63,7 @@ class Moments:
     noise: Noise
 
     def draw(self, groups: SortedGroups, randomness: Randomness) -> tuple[Floats, Floats]:
-        """The figures, and their standard errors as far as they are known."""
+        """Draw the figures; return them, and their standard errors as far as they are known."""
         middle, _, centre = _centres(self.grid)
         u = groups.values - middle
         exact = [] if self.size_public else [groups.sizes]
@@ -87,7 +87,7 @@ class Moments:
         return values, np.where(count > _CLEARLY * sqrt(of_count), errors, np.nan)
 
     def worst_error(self) -> float:
-        """The standard error of a group, times its size, if its mean or spread are as unlucky as can be."""
+        """Return the standard error of a group, times its size, for the most unfavourable mean or spread."""
         _, reach, centre = _centres(self.grid)
         spread = list(self.noise.variances)
         of_count = 0.0 if self.size_public else spread.pop(0)
@@ -107,7 +107,7 @@ class Moments:
 
 
 def moments_of(grid: Grid, epsilon: Fraction, *, squared: bool, size_public: bool) -> Moments:
-    """With the half-widths that follow from the grid, and the best core for them."""
+    """Return moments with the half-widths that follow from the grid, and the best core for them."""
     _, reach, centre = _centres(grid)
     widths = [grid.steps, reach**2] if size_public else [1, reach, reach**2 - centre]
     if not squared:
@@ -116,7 +116,7 @@ def moments_of(grid: Grid, epsilon: Fraction, *, squared: bool, size_public: boo
 
 
 def _centres(grid: Grid) -> tuple[int, int, int]:
-    """m, h and c of (1)."""
+    """Return m, h and c of (1)."""
     middle = grid.steps // 2
     reach = grid.steps - middle
     return middle, reach, reach**2 // 2

@@ -79,7 +79,7 @@ class Total:
         return {"noise": "laplace", "grid": str(self.step), **self.noise.facts()}
 
     def stated_errors(self) -> dict[str, float]:
-        """In the unit of the figure, and in units of the most that one record can add."""
+        """Return the errors in the unit of the figure, and in units of the most that one record can add."""
         return {
             "standard_error": self.standard_error,
             "expected_error": self.standard_error / float(self.largest * self.step),
@@ -116,7 +116,7 @@ class Quantile:
         return _chosen(self.grid, score_sensitivity(self.share, self.adjacency))
 
     def rank_error(self, gamma: float) -> float:
-        """By how many records the answer misses its rank at most, with probability 1 - gamma."""
+        """Return by how many records the answer misses its rank at most, with probability 1 - gamma."""
         sensitivity = score_sensitivity(self.share, self.adjacency)
         return score_reached(self.grid.steps, sensitivity, self.epsilon, gamma) / self.share.denominator
 
@@ -138,18 +138,18 @@ class Extreme:
         return _chosen(self.grid, SCORE_SENSITIVITY)
 
     def rank_error(self, gamma: float) -> float:
-        """By how many records the answer misses its rank at most, with probability 1 - gamma."""
+        """Return by how many records the answer misses its rank at most, with probability 1 - gamma."""
         return score_reached(self.grid.steps, SCORE_SENSITIVITY, self.epsilon, gamma)
 
 
-# Each draws its figure for groups that hold its column on its grid, and tells kind and size of its noise.
+# Each draws its figure for groups that hold its column on its grid, and states the kind and size of its noise.
 Question = Total | Spread | Quantile | Extreme
 
 _EXTREMES = {"minimum": (1, False), "maximum": (1, True), "second_maximum": (2, True)}
 
 
 def questions(params: Params, declared: Declared) -> Mapping[str, Question]:
-    """Every figure of settings without fault, by its name; what a change costs in a group is `epsilons(params)`."""
+    """Return every figure of settings without fault, by name; what a change costs in a group is `epsilons(params)`."""
     within: Adjacency = "replace" if params.adjacency == "replace" and not params.groups else "add_remove"
     spent = epsilons(params)
     return {figure.name: _question(figure, declared, spent[figure.name], within) for figure in params.figures}

@@ -42,7 +42,7 @@ _CHECKS = ("columns_as_declared", "rows_as_declared", "epsilon_spent", "within_b
 
 
 def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
-    """The guarantee of settings without fault; clamped: the columns whose values may count as a bound."""
+    """Return the guarantee of settings without fault; clamped: the columns whose values may count as a bound."""
     several = params.rows_per_unit is not None
     statement = _STATEMENT[params.model].format(
         epsilon=params.epsilon,
@@ -68,7 +68,7 @@ def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
 
 
 def _parameters(params: Params) -> dict[str, Any]:
-    """All settings that matter for the promise, as plain data."""
+    """Return all settings that matter for the promise, as plain data."""
     told: dict[str, Any] = {
         "epsilon": str(params.epsilon),
         "mechanism": "statistics",

@@ -44,14 +44,14 @@ Adjacency = Literal["replace", "add_remove"]
 def quantile(
     groups: SortedGroups, steps: int, share: Fraction, epsilon: Fraction, adjacency: Adjacency, randomness: Randomness
 ) -> NDArray[np.int64]:
-    """One draw for each group, on the grid 0..steps; share 1/2 is the median."""
+    """Return one draw for each group, on the grid 0..steps; share 1/2 is the median."""
     sensitivity = score_sensitivity(share, adjacency)
     blocks = (blocks_by_score(groups[group], steps, share) for group in range(len(groups)))
     return draw_points(blocks, steps, sensitivity, epsilon, randomness)
 
 
 def score_sensitivity(share: Fraction, adjacency: Adjacency) -> int:
-    """D of (3)."""
+    """Return D of (3)."""
     p, q = _numerator_and_denominator(share)
     if adjacency == "replace":
         return q
@@ -63,7 +63,7 @@ def score_sensitivity(share: Fraction, adjacency: Adjacency) -> int:
 
 
 def blocks_by_score(values: NDArray[np.int64], steps: int, share: Fraction) -> Blocks:
-    """The blocks of one group, whose values are sorted and lie on the grid 0..steps."""
+    """Return the blocks of one group, whose values are sorted and lie on the grid 0..steps."""
     p, q = _numerator_and_denominator(share)
     target = p * len(values)
     return blocks_between(values, steps, q, above=target, below=target)

@@ -34,14 +34,14 @@ __all__ = [
 
 Kind = Literal["count", "sum", "mean", "variance", "median", "quantile", "minimum", "maximum", "second_maximum"]
 
-# Sums of so many records stay below 2^62: values of at most 2^30 steps, squares of at most 2^15.
+# Sums over this many records stay below 2^62: values of at most 2^30 steps, squares of at most 2^15.
 MOST_RECORDS = 2**32 - 1
 _LARGEST_VALUE = 2**30
 _STEPS_OF_SQUARES = 2**16 - 2
 # Each is drawn by itself; nobody reads a longer list.
 MOST_FIGURES = 1000
 _MOST_GROUPS = 2**20
-# Beyond, noise may not fit into 64 bits.
+# With a smaller epsilon, noise may not fit into 64 bits.
 _SMALLEST_EPSILON = Fraction(1, 2**30)
 _ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell")}
 
@@ -62,7 +62,7 @@ class Statistic(BaseModel):
 
     @property
     def name(self) -> str:
-        """The name of the figure: income_median, income_quantile_9_10, count."""
+        """Return the name of the figure: income_median, income_quantile_9_10, count."""
         parts = [] if self.of is None else [self.of]
         parts.append(self.statistic)
         if self.share is not None:
@@ -114,23 +114,23 @@ class Params(BaseModel):
 
 
 def figure_grid(figure: Statistic, declared: Declared) -> Grid:
-    """The public grid of a figure of a column: coarser for a variance, so that sums of squares fit into 62 bits."""
+    """Return the public grid of a column's figure: coarser for a variance, so that sums of squares fit into 62 bits."""
     name = str(figure.of)
     return grid_of(declared[name], name, finest=_STEPS_OF_SQUARES if figure.statistic == "variance" else None)
 
 
 def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
-    """The columns whose values may count as a bound."""
+    """Return the columns whose values may count as a bound."""
     return may_be_clamped(declared, (figure.of for figure in params.figures if figure.of is not None))
 
 
 def touched(params: Params) -> int:
-    """How many groups one change can touch: a replaced record may leave one and enter another."""
+    """Return how many groups one change can touch: a replaced record may leave one and enter another."""
     return 2 if params.adjacency == "replace" and params.groups else 1
 
 
 def epsilons(params: Params) -> dict[str, Fraction]:
-    """What each figure spends in every group that a change touches."""
+    """Return what each figure spends in every group that a change touches."""
     # Group privacy: what protects one record protects c of them at c times the loss.
     loss = params.epsilon / ((params.rows_per_unit or 1) * touched(params))
     equal = Fraction(1, len(params.figures))
@@ -138,7 +138,7 @@ def epsilons(params: Params) -> dict[str, Fraction]:
 
 
 def layout(params: Params, declared: Declared) -> Layout:
-    """The rows and columns of the table; settings must be without fault."""
+    """Return the rows and columns of the table; settings must be without fault."""
     return Layout(
         name=params.table,
         dimensions={name: tuple(map(str, declared[name].categories or ())) for name in params.groups},
@@ -158,7 +158,7 @@ def _is_whole(figure: Statistic, declared: Declared) -> bool:
 
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
-    """Every reason why these settings do not fit each other or these columns, found before any row is read."""
+    """Return every reason why these settings do not fit each other or these columns, found before any row is read."""
     found = [
         *_group_faults(params, declared),
         *_model_faults(params),

@@ -39,7 +39,7 @@ def sum_of_values(low: int, high: int) -> int:
 
 
 def median_in_half_steps(records: int, low: int, high: int) -> int:
-    """Twice (2), for the median counted in half steps of the grid."""
+    """Return twice (2), for the median counted in half steps of the grid."""
     _require_records(records, 1)
     return _width(low, high) * (2 if records % 2 else 1)
 

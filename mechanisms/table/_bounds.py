@@ -54,14 +54,14 @@ class Limits:
 
     @property
     def largest(self) -> Integers:
-        """B_i."""
+        """Return B_i."""
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
 
 def table_grid(column: Column, name: str) -> Grid:
-    """The grid on which a column is added up."""
+    """Return the grid on which a column is added up."""
     low, high = column.domain or column.bounds
-    # With 0 in it no point has a larger number than there are steps, however far from 0 the values are.
+    # With 0 inside the domain, no point's number exceeds the number of steps, however far from 0 the values are.
     around = grid_of(column.model_copy(update={"domain": (min(low, 0), max(high, 0))}), name, finest=TABLE_STEPS)
     first = floor(Fraction(low) / around.eta)
     steps = ceil(Fraction(high) / around.eta) - first
@@ -71,7 +71,7 @@ def table_grid(column: Column, name: str) -> Grid:
 def limits_of(
     column: Column, name: str, entries: Sequence[CellBounds], dimensions: Mapping[str, Sequence[object]]
 ) -> Limits:
-    """The bounds of one measure; the first entry that a cell fits counts, else the domain of the column."""
+    """Return the bounds of one measure; the first entry that a cell fits counts, else the domain of the column."""
     grid = table_grid(column, name)
     shape = tuple(len(categories) for categories in dimensions.values())
     low, high = np.full(shape, grid.first), np.full(shape, grid.first + grid.steps)
@@ -90,7 +90,7 @@ def limits_of(
 def bound_faults(
     bounds: Mapping[str, Sequence[CellBounds]], dimensions: Sequence[str], summed: Sequence[str], declared: Declared
 ) -> Iterator[Fault]:
-    """What is wrong with bounds of single cells; summed: the columns that are added up."""
+    """Yield faults of bounds of single cells; summed: the columns that are added up."""
     for name, entries in bounds.items():
         if name not in summed:
             yield Fault(f"bounds.{name}", "must be a column that is added up", "Name it in sums or means.", repr(name))

@@ -52,11 +52,11 @@ class Entry:
     which: Integers | None = None
 
     def by_cell(self, figures: NDArray[Any]) -> NDArray[Any]:
-        """What belongs to the classes, given to their cells."""
+        """Return for each cell the figures of its class."""
         return figures[self.which] if self.which is not None else figures[:0]
 
     def facts(self, level: tuple[str, ...]) -> dict[str, Any]:
-        """As public data."""
+        """Return the entry as public data."""
         told: dict[str, Any] = {"level": list(level), "measures": list(self.measures), "epsilon": str(self.epsilon)}
         if self.which is not None:
             sizes = np.bincount(self.which, minlength=len(self.classes)).tolist()
@@ -67,7 +67,7 @@ class Entry:
 
 
 def limits_by_measure(params: Params, declared: Declared) -> dict[str, Limits]:
-    """The bounds of every measure in every cell; a record counts 0 or 1."""
+    """Return the bounds of every measure in every cell; a record counts 0 or 1."""
     dimensions = {name: declared[name].categories or () for name in params.dimensions}
     cells = prod(map(len, dimensions.values()))
     found = {COUNT: Limits(np.zeros(cells, np.int64), np.ones(cells, np.int64))}
@@ -78,7 +78,7 @@ def limits_by_measure(params: Params, declared: Declared) -> dict[str, Limits]:
 
 
 def noise_kind(params: Params, declared: Declared) -> Kind | None:
-    """The kind of noise that was asked for, or the best one for the cells with the largest bounds; None if none."""
+    """Return the kind of noise asked for, or the best one for the cells with the largest bounds; None without noise."""
     if params.epsilon is None:
         return None
     if params.model != "dp":
@@ -90,12 +90,12 @@ def noise_kind(params: Params, declared: Declared) -> Kind | None:
     loss = params.epsilon / (params.rows_per_unit or 1) * (1 - (params.margin_share or 0)) / touched(params)
     widest = tuple(int(limits[name].largest.max()) for name in names)
     shares = tuple(_share(params, name) for name in names)
-    # Shares say how exact each measure should be to the others, which a box does not heed.
+    # Shares say how exact each measure should be relative to the others; box noise ignores them.
     return best_kind(widest, loss, shares, together=not params.shares)
 
 
 def settle(params: Params, declared: Declared) -> tuple[Entry, ...]:
-    """Who spends what, and under dp with which noise; settings must be without fault."""
+    """Decide what each measure spends, and under dp with which noise; settings must be without fault."""
     kind = noise_kind(params, declared)
     if params.epsilon is None or kind is None:
         return ()
@@ -107,12 +107,12 @@ def settle(params: Params, declared: Declared) -> tuple[Entry, ...]:
 
 
 def is_too_wide(params: Params, declared: Declared) -> bool:
-    """Whether totals with noise might not fit into 62 bits: Laplace noise, twice the largest bound, all cells added."""
+    """Return whether noisy totals might exceed 62 bits: Laplace noise, twice the largest bound, all cells added."""
     if params.epsilon is None:
         return False
     limits = limits_by_measure(params, declared)
     cells = len(limits[COUNT].largest)
-    # Of a few cells, one noise in e^64 is larger than so many scales.
+    # With few cells, one noise in e^64 is larger than this many scales.
     return any(
         2 * int(limits[name].largest.max()) * (cells + 64) > 2**60 * entry.epsilon
         for entry in _spent(params, params.epsilon, "laplace")
@@ -136,7 +136,7 @@ def _spent(params: Params, epsilon: Fraction, kind: Kind) -> list[Entry]:
 
 
 def chosen_facts(params: Params, declared: Declared, records: int | None = None) -> dict[str, Any]:
-    """What `protect` will state as settled; it does not depend on the number of records."""
+    """Return what `protect` will state as settled; it does not depend on the number of records."""
     drawn, entries = layout(params, declared), settle(params, declared)
     told: dict[str, Any] = {
         "table": params.table,
@@ -157,7 +157,7 @@ def chosen_facts(params: Params, declared: Declared, records: int | None = None)
 
 
 def variances_by_measure(entries: Sequence[Entry]) -> dict[str, list[NDArray[np.float64]]]:
-    """What was drawn of each measure in each level, in squared steps; empty where the size of the noise is secret."""
+    """Return the variances drawn for each measure and level, in squared steps; empty where the noise size is secret."""
     found: dict[str, list[NDArray[np.float64]]] = {}
     for entry in entries:
         if entry.which is not None:
@@ -168,7 +168,7 @@ def variances_by_measure(entries: Sequence[Entry]) -> dict[str, list[NDArray[np.
 
 
 def _stated_error(measure: str, entries: tuple[Entry, ...], declared: Declared) -> dict[str, float]:
-    """The largest standard error of a cell as it was drawn, and as a share of the most that one record can add."""
+    """Return the largest standard error of a cell as drawn, and as a share of the most that one record can add."""
     entry = next(entry for entry in entries if measure in entry.measures)
     place = entry.measures.index(measure)
     worst = max(entry.classes, key=lambda noise: noise.variances[place])
@@ -193,7 +193,7 @@ def _with_noise(entry: Entry, kind: Kind, params: Params, limits: Mapping[str, L
 
 
 def touched(params: Params) -> int:
-    """How many cells one change touches."""
+    """Return how many cells one change touches."""
     return 2 if params.adjacency == "replace" else 1
 
 

@@ -31,7 +31,7 @@ _GAMMA = 0.05
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
-    """Sentences for a person who decides about the settings; none of them depends on the data."""
+    """Return sentences for the person who chooses the settings; none of them depends on the data."""
     drawn = layout(params, declared)
     cells, margins = drawn.starts[1], drawn.rows - drawn.starts[1]
     sentences = [f"{cells:,} cells and {margins:,} totals and sub-totals; each is published, empty or not."]
@@ -74,7 +74,7 @@ def _expected(entry: Entry, level: tuple[str, ...], cells: int, declared: Declar
 
 
 def _fitted(entries: tuple[Entry, ...], drawn: Layout, declared: Declared) -> str:
-    """The standard errors of all levels once the figures have been made to add up."""
+    """Return the standard errors of all levels once the figures have been made to add up."""
     dimensions = list(drawn.dimensions)
     kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
     shape = drawn.shape(drawn.levels[0])
@@ -88,7 +88,7 @@ def _fitted(entries: tuple[Entry, ...], drawn: Layout, declared: Declared) -> st
 
 
 def _alternatives(params: Params, declared: Declared) -> list[str]:
-    """The standard errors of every kind of noise, so that the choice can be followed."""
+    """Return the standard errors of every kind of noise, so that the choice can be followed."""
     entries = [entry for entry in settle(params, declared) if entry.level == 0]
     epsilon = sum((entry.epsilon for entry in entries), Fraction(0)) / touched(params)
     limits, names = limits_by_measure(params, declared), measures(params)
@@ -133,5 +133,5 @@ def _step(measure: str, declared: Declared) -> float:
 
 
 def _figure(number: float) -> str:
-    """Three significant digits."""
+    """Return a number with three significant digits."""
     return f"{float(f'{number:.3g}'):,g}"

@@ -43,7 +43,7 @@ _MARGINS = {
 
 
 def treatments(params: Params, declared: Declared) -> dict[str, str]:
-    """For each released column, what it is."""
+    """Return what each released column is."""
     drawn = layout(params, declared)
     told = dict.fromkeys(drawn.dimensions, "category of the cell; _T stands for all")
     may_be = clamped(params, declared)
@@ -57,7 +57,7 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
 
 
 def advice(params: Params, declared: Declared) -> tuple[str, ...]:
-    """How to use the table."""
+    """Return how to use the table."""
     may_be = clamped(params, declared)
     # Least squares keep figures from falling below 0, which moves small ones; a mean is a quotient in any case.
     straight = params.model == "dp" and params.margins != "measured" and not may_be

@@ -30,7 +30,7 @@ __all__ = ["Total", "figures", "fitted"]
 
 Floats = NDArray[np.float64]
 
-# Whole numbers below are exact in float64.
+# Whole numbers below this are exact in float64.
 _EXACT = 2.0**53
 
 
@@ -62,12 +62,12 @@ def fitted(
 
 
 def _margins(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[int]]) -> NDArray[Any]:
-    """The cells and all margins, row after row; bounds and epsilon are such that no sum overflows (tables.chosen)."""
+    """Return the cells and all margins, row by row; bounds and epsilon are such that no sum overflows (_chosen)."""
     return np.concatenate(summed(cells, shape, kept))
 
 
 def figures(totals: Mapping[str, Total], drawn: Layout, declared: Declared) -> dict[str, NDArray[Any]]:
-    """The columns of all figures and, where the layout has them, of their standard errors."""
+    """Return the columns of all figures and, where the layout has them, of their standard errors."""
     released: dict[str, NDArray[Any]] = {}
     for figure in drawn.figures:
         name = figure.column or COUNT

@@ -34,7 +34,7 @@ _TABLE = types.int64[:, ::1]
     nogil=True,
 )
 def locate(places: Any, codes: Any, categories: int) -> Any:
-    """places = places * categories + codes; whether every code is in 0..categories-1."""
+    """Set places = places * categories + codes; return whether every code is in 0..categories-1."""
     outside = 0
     for i in range(len(places)):
         code = types.int64(codes[i])
@@ -45,14 +45,14 @@ def locate(places: Any, codes: Any, categories: int) -> Any:
 
 @njit(types.void(types.int64[::1], _PLACES), cache=True, nogil=True)
 def tally(counts: Any, places: Any) -> None:
-    """One more in each of the places."""
+    """Add one in each of the places."""
     for i in range(len(places)):
         counts[places[i]] += 1
 
 
 @njit(types.boolean(_TABLE, _PLACES, _CODES_64), cache=True, nogil=True)
 def collect(table: Any, places: Any, values: Any) -> Any:
-    """Add the values to their places; False, and a table of no use, where a sum of sizes reaches LIMIT."""
+    """Add the values to their places; return False, with an unusable table, where a sum of sizes reaches LIMIT."""
     for i in range(len(places)):
         value = values[i]
         if value <= -LIMIT or value >= LIMIT:

@@ -50,7 +50,7 @@ _EXACT = 2.0**53
 
 
 def summed(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[int]]) -> list[NDArray[Any]]:
-    """For each tuple of axes that are kept, the sums of the cells over the others."""
+    """Return, for each tuple of axes that are kept, the sums of the cells over the others."""
     table = cells.reshape(shape)
     return [table.sum(axis=_gone(shape, tuple(axes))).reshape(-1) for axes in kept]
 
@@ -63,10 +63,10 @@ def reconciled(
     *,
     nonnegative: bool,
 ) -> Floats:
-    """x of (1); level l keeps the axes kept[l], and the first keeps all."""
+    """Return x of (1); level l keeps the axes kept[l], and the first keeps all."""
     system = _System(variances, shape, [tuple(axes) for axes in kept])
     cells = measured[0].reshape(shape)
-    # What is to be added to the cells is small beside them, and so is what is lost of it in rounding.
+    # The correction to the cells is small beside them, and so is what rounding loses of it.
     aim = system.weighted([y - total for y, total in zip(measured, summed(cells, shape, kept), strict=True)])
     if not nonnegative:
         return (cells + system.solve(aim, np.zeros(shape), np.zeros(shape), _MOST_ROUNDS)).ravel()
@@ -86,7 +86,7 @@ def reconciled(
 def reconciled_variances(
     variances: Sequence[Floats], shape: tuple[int, ...], kept: Sequence[Sequence[int]]
 ) -> list[Floats]:
-    """What the variance of each figure of (2) is at most, level by level, without the bound at 0."""
+    """Return an upper bound on the variance of each figure of (2), level by level, without the bound at 0."""
     levels = [tuple(axes) for axes in kept]
     if not _equal(variances):
         return [np.asarray(each, np.float64).copy() for each in variances]
@@ -101,7 +101,7 @@ def reconciled_variances(
 
 
 def whole(values: Floats) -> NDArray[np.int64]:
-    """Whole numbers r_i = R(s_i) - R(s_(i-1)), s the running sums and R(s) = floor(s + 1/2); of fractions, to be exact.
+    """Return whole r_i = R(s_i) - R(s_(i-1)), s the running sums and R(s) = floor(s + 1/2); in fractions, to be exact.
 
     Every value moves by less than 1, every block of consecutive ones keeps its sum to 1, and since the running sums of
     values that are not negative do not fall, neither is any r_i.
@@ -124,16 +124,16 @@ class _System:
         self._values = _interactions(variances, shape, levels) if _equal(variances) else None
 
     def weighted(self, measured: Sequence[Floats]) -> Floats:
-        """sum of A_l' y_l / v_l."""
+        """Return the sum of A_l' y_l / v_l."""
         aim = np.zeros(self._shape)
         for axes, weight, values in zip(self._levels, self._weights, measured, strict=True):
             aim += weight * values.reshape(_open(self._shape, axes))
         return aim
 
     def solve(self, aim: Floats, strength: Floats, start: Floats, most: int) -> Floats:
-        """x with (system + strength) x = aim; by conjugate gradients in so many steps at most."""
+        """Return x with (system + strength) x = aim; by conjugate gradients in at most `most` steps."""
         if self._values is not None:
-            added = float(strength.flat[0])  # the same for all cells where their variances are
+            added = float(strength.flat[0])  # the same for all cells where their variances are the same
             return self._by_interactions({part: 1 / (value + added) for part, value in self._values.items()}, aim)
         diagonal = self._weights[0] + strength
         return _conjugate_gradients(lambda x: self._apply(x) + strength * x, aim, start, diagonal, most)
@@ -145,7 +145,7 @@ class _System:
         return found
 
     def _by_interactions(self, factors: Mapping[Axes, float], values: Floats) -> Floats:
-        """values with the part in each space of interactions multiplied by its factor.
+        """Return values with the part in each space of interactions multiplied by its factor.
 
         The part of S is the sum over T inside S of (-1)^(|S| - |T|) times the means that keep T.
         """
@@ -171,7 +171,7 @@ def _conjugate_gradients(
 
 
 def _interactions(variances: Sequence[Floats], shape: tuple[int, ...], levels: Sequence[Axes]) -> dict[Axes, float]:
-    """h_S of (3), for every set of dimensions."""
+    """Return h_S of (3), for every set of dimensions."""
     every = [part for size in range(len(shape) + 1) for part in combinations(range(len(shape)), size)]
     weights = [
         (frozenset(axes), _collapsed(shape, axes) / float(each[0]))
@@ -188,7 +188,7 @@ def _equal(variances: Sequence[Floats]) -> bool:
 
 
 def _collapsed(shape: tuple[int, ...], axes: Axes) -> int:
-    """m_l: how many cells are summed into one that keeps these axes."""
+    """Return m_l: how many cells are summed into one that keeps these axes."""
     return prod(shape[axis] for axis in _gone(shape, axes))
 
 
@@ -197,5 +197,5 @@ def _gone(shape: tuple[int, ...], axes: Axes) -> Axes:
 
 
 def _open(shape: tuple[int, ...], axes: Axes) -> tuple[int, ...]:
-    """The shape of a level that broadcasts over the cells."""
+    """Return the shape of a level that broadcasts over the cells."""
     return tuple(size if axis in axes else 1 for axis, size in enumerate(shape))

@@ -72,7 +72,7 @@ _BYTES_A_CELL = 400
 
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
-    """Every reason why these settings do not fit, also those that only the samplers know."""
+    """Return every reason why these settings do not fit, also those that only the samplers know."""
     found = settings.faults(params, declared)
     if not found and (is_too_wide(params, declared) or not _can_be_drawn(params, declared)):
         rule = "must allow noise that can be drawn within these bounds"
@@ -95,19 +95,19 @@ def takes_units(params: Params) -> bool:
 
 
 def promise(params: Params, declared: Declared) -> Guarantee:
-    """What a table with these settings promises, and what it does not."""
+    """Return what a table with these settings promises, and what it does not."""
     SettingRefused.raise_for(faults(params, declared))
     return promise_of(params, noise_kind(params, declared) or "none", clamped(params, declared))
 
 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
-    """The table under `promise(params, declared)`; dimensions as codes of `layout(params, declared)`."""
+    """Return the table under `promise(params, declared)`; dimensions as codes of `layout(params, declared)`."""
     promise(params, declared)  # settings are refused before the data are looked at
     return protect_cells(count_cells(columns, declared, params), declared, params, randomness)
 
 
 def count_cells(columns: Columns, declared: Declared, params: Params) -> Cells:
-    """(1) of these records; of parts of a table, `merging` puts them together."""
+    """Return (1) of these records; `merging` puts the cells of parts of a table together."""
     require_sound(columns, declared, clamped=True)
     return _build(columns, declared, params, limits_by_measure(params, declared))
 
@@ -125,7 +125,7 @@ def memory_of_cells(params: Params, declared: Declared) -> int:
 
 
 def protect_cells(cells: Cells, declared: Declared, params: Params, randomness: Randomness) -> Protected:
-    """The table of all the records that were counted: the only place where noise is drawn."""
+    """Return the table of all the records that were counted: the only place where noise is drawn."""
     guarantee = promise(params, declared)
     limits = limits_by_measure(params, declared)
     if params.k is not None and bool(((cells.counts > 0) & (cells.counts < params.k)).any()):
@@ -201,7 +201,7 @@ def _measured(
 def _draw(
     entry: Entry, cells: Cells, params: Params, limits: Mapping[str, Limits], randomness: Randomness
 ) -> tuple[Integers, Integers]:
-    """Noise and its steps, one row a cell of the level, one column a measure of the entry."""
+    """Draw noise; return it and its steps, one row for each cell of the level, one column for each measure."""
     if entry.which is not None:
         noise = np.empty((len(entry.which), len(entry.measures)), np.int64)
         for place, kind in enumerate(entry.classes):

@@ -67,7 +67,7 @@ _EXACT_CHECKS = ("columns_as_declared", "rows_as_declared", "margins_add_up", "c
 
 
 def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Guarantee:
-    """The guarantee of settings without fault.
+    """Return the guarantee of settings without fault.
 
     noise: the kind that was settled on. clamped: the columns whose values may count as a bound.
     """
@@ -98,11 +98,11 @@ def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Gua
 
 
 def _parameters(params: Params, noise: str) -> dict[str, Any]:
-    """All settings that matter for the promise, as plain data."""
+    """Return all settings that matter for the promise, as plain data."""
     told = params.model_dump(mode="json", exclude_none=True, exclude={"model", "adjacency", "acknowledges", "table"})
     told["measures"] = list(measures(params))
     told["noise"] = noise
-    # No totals at all is a choice; the others say nothing where they are empty.
+    # An empty list of totals is a choice; the other settings mean nothing where they are empty.
     return {name: value for name, value in told.items() if value not in ({}, []) or name == "totals"}
 
 

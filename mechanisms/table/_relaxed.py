@@ -3,7 +3,7 @@
 Bootstrap (bdp): scales.py, by option and adjacency. Cells without records are constant in all data sets made of the
 actual records, so the promise leaves open what is printed there:
 
-    empty_cells: zero     steps_i = 0, an exact zero, which tells that the cell is empty
+    empty_cells: zero     steps_i = 0, an exact zero, which shows that the cell is empty
     empty_cells: noise    steps_i = the largest of all cells, so that it looks like others
 
 Individual (idp): one scale for all cells, the local L1 sensitivity of the table under `from_D`: one record of D is
@@ -47,7 +47,7 @@ _ANY = Fraction(1)
 
 
 def bootstrap_steps(cells: Cells, measure: str, params: Params) -> Integers:
-    """The steps of every cell; 0 only where an exact figure was asked for or is public."""
+    """Return the steps of every cell; 0 only where an exact figure was asked for or is public."""
     adjacency = cast(BootstrapAdjacency, params.adjacency)
     if measure == COUNT:
         steps = bootstrap_contingency_scales(cells, adjacency, _ANY).steps
@@ -65,7 +65,7 @@ def bootstrap_steps(cells: Cells, measure: str, params: Params) -> Integers:
 
 
 def individual_steps(cells: Cells, measure: str, limits: Limits | None) -> Integers:
-    """The same steps for every cell; limits: the bounds of a measure that is added up."""
+    """Return the same steps for every cell; limits: the bounds of a measure that is added up."""
     steps = 2 if limits is None else local_table_sensitivity(cells, measure, limits)
     _require_noise(measure, np.array([steps]))
     return np.full(len(cells.counts), steps, np.int64)
@@ -79,7 +79,7 @@ def local_table_sensitivity(cells: Cells, measure: str, limits: Limits) -> int:
     if len(filled) < 2:
         return int(stays)
     largest = limits.largest
-    # The best cell to enter is the one with the largest bound, or, for those who are in it, the second one.
+    # The best cell to enter is the one with the largest bound, or, for records already in it, the second one.
     best = int(np.argmax(largest))
     others = np.delete(largest, best).max()
     enters = np.where(np.arange(len(filled)) == best, others, largest[best])

@@ -25,7 +25,7 @@ __all__ = ["MOST_CELLS", "Cells", "Magnitudes", "build_cells"]
 
 Integers = NDArray[np.int64]
 
-# About a gigabyte a measure; nobody reads a larger table.
+# About a gigabyte for each measure; nobody reads a larger table.
 MOST_CELLS = 2**24
 # Records at a time: their places stay in the cache between the loops.
 _CHUNK = 2**14
@@ -48,7 +48,7 @@ class Magnitudes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """shape: the number of declared categories of each dimension. Arrays have one entry a cell, numbered by (1)."""
+    """shape: the number of declared categories of each dimension. Arrays have one entry per cell, numbered by (1)."""
 
     shape: tuple[int, ...]
     counts: Integers
@@ -56,7 +56,7 @@ class Cells:
 
 
 def build_cells(codes: Columns, shape: Sequence[int], values: Columns) -> Cells:
-    """The cells of records with these category codes, one column a dimension, and values, one int64 column a measure.
+    """Return the cells of records with these category codes, a column per dimension, and int64 values, one per measure.
 
     A missing category has code -1 and belongs to no cell: it is refused, unless it was declared as a category.
     """
@@ -71,13 +71,13 @@ def build_cells(codes: Columns, shape: Sequence[int], values: Columns) -> Cells:
     def magnitudes(name: str) -> Magnitudes:
         return _magnitudes(_places(narrow, shape, records), counts, values[name], name)
 
-    # To find the places again takes less time than two measures lose when they compete for one cache.
+    # Finding the places again takes less time than two measures lose when they compete for one cache.
     measures = dict(zip(values, in_parallel(magnitudes, values), strict=True))
     return Cells(tuple(int(categories) for categories in shape), counts, measures)
 
 
 def _places(codes: Columns, shape: Sequence[int], records: int) -> Iterator[tuple[slice, Integers]]:
-    """Slices of the records, each with their cells (1); the array is used again for the next slice."""
+    """Yield slices of the records, each with their cells (1); the array is used again for the next slice."""
     from penstock.mechanisms.table._kernels import locate
 
     buffer = np.empty(min(_CHUNK, records), np.int64)
@@ -86,7 +86,7 @@ def _places(codes: Columns, shape: Sequence[int], records: int) -> Iterator[tupl
         places = buffer[: rows.stop - start]
         places.fill(0)
         for (name, column), categories in zip(codes.items(), shape, strict=True):
-            # Refused before the places are used: outside, they would point beyond the table.
+            # Refused before the places are used: codes outside would point beyond the table.
             if not locate(places, column[rows], categories):
                 raise ValueOutsideDomain.at(
                     name,

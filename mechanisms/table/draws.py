@@ -57,14 +57,14 @@ _SPLIT: tuple[Kind, ...] = ("laplace", "staircase")
 _WORTH_IT = 0.99
 # With more measures in one box nearly every attempt of the sampler would be drawn again.
 MOST_IN_A_BOX = 6
-# Cores are looked for among so many parts of the half-widths, every few first and then near the best of them.
+# Cores are looked for among _CORES parts of the half-widths, every _FEW first and then near the best of them.
 _CORES, _FEW = 256, 8
-# At an epsilon of 40 the formulas cancel to 0, which could not be a weight; a billionth of a step is no error either.
+# At an epsilon of 40 the formulas cancel to 0, which cannot be a weight; a billionth of a step is as good as none.
 _LEAST_VARIANCE = 1e-18
 
 
 class _NoChance:
-    """Enough to draw nothing, which shows whether the samplers accept their settings."""
+    """A source that is enough to draw nothing, which shows whether the samplers accept their settings."""
 
     from_system = False
 
@@ -89,7 +89,7 @@ class Noise:
 
     @property
     def variances(self) -> tuple[float, ...]:
-        """One for each measure, in squared steps; above 0."""
+        """Return one for each measure, in squared steps; above 0."""
         rate = float(self.epsilon)
         exact: tuple[float, ...]
         if self.kind == "laplace":
@@ -101,7 +101,7 @@ class Noise:
         return tuple(max(variance, _LEAST_VARIANCE) for variance in exact)
 
     def half_width(self, measure: int, level: float) -> int:
-        """The least w, in steps, such that the noise of a measure lies in -w..w with at least this probability."""
+        """Return the least w, in steps, such that a measure's noise lies in -w..w with at least this probability."""
         if self.kind == "laplace":
             return discrete_laplace_width(float(scale_at_least(self.half_widths[0], self.epsilon)), level) // 2
         if self.kind == "staircase":
@@ -111,7 +111,7 @@ class Noise:
         return _box_half_width(self, measure, level)
 
     def draw(self, cells: int, randomness: Randomness) -> NDArray[np.int64]:
-        """Independent draws, one row a cell, one column a measure."""
+        """Return independent draws, one row for each cell, one column for each measure."""
         if self.kind == "laplace":
             return discrete_laplace(self.half_widths[0], self.epsilon, cells, randomness)[:, np.newaxis]
         if self.kind == "staircase":
@@ -120,7 +120,7 @@ class Noise:
 
     @property
     def can_be_drawn(self) -> bool:
-        """Whether the samplers accept these settings."""
+        """Return whether the samplers accept these settings."""
         try:
             self.draw(0, _NoChance())
         except SettingRefused:
@@ -128,7 +128,7 @@ class Noise:
         return True
 
     def facts(self) -> dict[str, list[int] | int]:
-        """As public data."""
+        """Return the noise as public data."""
         named: dict[str, list[int] | int] = {"half_widths": list(self.half_widths)}
         if self.kind == "staircase":
             named["step"] = self.inner[0]
@@ -139,10 +139,10 @@ class Noise:
 
 @cache
 def noise_of(kind: Kind, half_widths: tuple[int, ...], epsilon: Fraction) -> Noise:
-    """The noise of this kind with the least variance, for measures that move by at most so much at epsilon_cell.
+    """Return the noise of this kind with the least variance, for measures that move by at most `half_widths`.
 
-    Of those that can be drawn: at a large epsilon the best step is so small that the sampler would reject for ever.
-    Of box noise those whose core is the same part of every half-width.
+    Only noise that can be drawn: at a large epsilon the best step is so small that the sampler would reject for ever.
+    For box noise, only cores that are the same part of every half-width. epsilon: epsilon_cell.
     """
     if kind == "laplace":
         return Noise(kind, half_widths, (), epsilon)
@@ -157,12 +157,12 @@ def noise_of(kind: Kind, half_widths: tuple[int, ...], epsilon: Fraction) -> Noi
 
 
 def _smallest(candidates: list[Noise]) -> Noise:
-    """Of those that can be drawn, if any can."""
+    """Return the smallest of those that can be drawn, or of all if none can."""
     return min([noise for noise in candidates if noise.can_be_drawn] or candidates, key=_size)
 
 
 def _box(half_widths: tuple[int, ...], part: int, epsilon: Fraction) -> Noise:
-    """Box noise whose core is this part of every half-width."""
+    """Return box noise whose core is this part of every half-width."""
     return Noise("box", half_widths, tuple(min(width - 1, width * part // _CORES) for width in half_widths), epsilon)
 
 
@@ -170,9 +170,9 @@ def _box(half_widths: tuple[int, ...], part: int, epsilon: Fraction) -> Noise:
 def best_kind(
     half_widths: tuple[int, ...], epsilon: Fraction, shares: tuple[Fraction, ...], together: bool = True
 ) -> Kind:
-    """The kind of noise with the least error for the measures of a cell, which share epsilon_cell like this.
+    """Return the kind of noise with the least error for the measures of a cell, which share epsilon_cell like this.
 
-    together: whether box noise may be chosen, which does not heed the shares.
+    together: whether box noise may be chosen, which ignores the shares.
     """
     drawn: dict[Kind, list[Noise]] = {
         kind: [noise_of(kind, (width,), share * epsilon) for width, share in zip(half_widths, shares, strict=True)]
@@ -188,7 +188,7 @@ def best_kind(
 
 
 def standard_error(variance: float, step: Fraction) -> float:
-    """In the unit of the column."""
+    """Return the standard error in the unit of the column."""
     return sqrt(variance) * float(step)
 
 
@@ -197,7 +197,7 @@ def _size(noise: Noise) -> float:
 
 
 def _box_half_width(noise: Noise, measure: int, level: float) -> int:
-    """By the mixture: in box i, which has probability b^i |box_i|, a measure is uniform on -(z + i D)..z + i D.
+    """Return it by the mixture: in box i, with probability b^i |box_i|, a measure is uniform on -(z + i D)..z + i D.
 
     P(|Y| > w) = sum over i >= j of P(i) (1 - (2w + 1) / (2 (z + i D) + 1)),   j the first box beyond w.
     """

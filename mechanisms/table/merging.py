@@ -2,7 +2,7 @@
 
     counts, sums, sizes    added                       exact: whole numbers below 2^62
     smallest, largest      of the parts that have records in the cell
-    x_1, x_2               the two largest of the four that two parts tell of
+    x_1, x_2               the two largest of the four that two parts have
 
 Every line is associative and commutative, so the parts may come in any order. Everything here is confidential.
 """
@@ -23,7 +23,7 @@ _FIGURES = ("sums", "sizes", "smallest", "largest", "largest_size", "second_size
 
 
 def merged(one: Cells, other: Cells) -> Cells:
-    """The cells of both parts together."""
+    """Return the cells of both parts together."""
     if one.shape != other.shape or set(one.measures) != set(other.measures):
         raise ValueError("parts of one table have the same cells and measures")
     measures = {name: _merged(name, one, other) for name in one.measures}
@@ -49,7 +49,7 @@ def _merged(name: str, one: Cells, other: Cells) -> Magnitudes:
 
 
 def as_columns(cells: Cells) -> Columns:
-    """The cells as arrays with names, to be stored."""
+    """Return the cells as arrays with names, to be stored."""
     stored = {"counts": cells.counts}
     for name, magnitudes in cells.measures.items():
         stored |= {f"{figure} {name}": getattr(magnitudes, figure) for figure in _FIGURES}
@@ -57,7 +57,7 @@ def as_columns(cells: Cells) -> Columns:
 
 
 def from_columns(stored: Columns, shape: tuple[int, ...], measures: tuple[str, ...]) -> Cells:
-    """What `as_columns` stored."""
+    """Return what `as_columns` stored."""
     return Cells(
         shape,
         stored["counts"],

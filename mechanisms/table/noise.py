@@ -8,7 +8,7 @@ g = gcd(steps_i, p) the reduced fraction is
 
     b_i = (steps_i / g) q / (p / g)                                                                            (2)
 
-Source: mechanisms.noise.laplace. A table of one scale is drawn as there. Of several scales, each may have only a few
+Source: mechanisms.noise.laplace. A table of one scale is drawn as there. With several scales, each may have only a few
 cells, and a draw through OpenDP takes half a millisecond however few values it is for; so they come from our own
 compiled sampler, scale after scale from one stream of words. A scale takes microseconds as a Fraction, longer than the
 draw, so all of them are found together, in machine integers where these are wide enough and else in Python's.
@@ -40,7 +40,7 @@ _NARROW_PRODUCT = 2**62
 
 
 def cell_noise(scales: Scales, randomness: Randomness) -> NDArray[np.int64]:
-    """One draw of (1) for every cell; scale 0 is refused, because the exact total would be released."""
+    """Return one draw of (1) for every cell; refuse scale 0, because the exact total would be released."""
     order = np.argsort(scales.steps, kind="stable")
     distinct, cells = np.unique(scales.steps, return_counts=True)
     if len(distinct) == 1:
@@ -56,7 +56,7 @@ def cell_noise(scales: Scales, randomness: Randomness) -> NDArray[np.int64]:
 
 
 def scales_at_least(steps: Integers, epsilon: Fraction) -> tuple[Integers, Integers]:
-    """Numerator and denominator of scale_at_least(steps_i, epsilon) for each of the steps, and its refusals."""
+    """Return numerator and denominator of scale_at_least(steps_i, epsilon) for each of the steps; refuse as it does."""
     if len(steps) == 0:
         return steps, steps
     smallest, largest = int(steps.min()), int(steps.max())
@@ -68,7 +68,7 @@ def scales_at_least(steps: Integers, epsilon: Fraction) -> tuple[Integers, Integ
     exactly: NDArray[Any] = steps if narrow else steps.astype(object)
     common = np.gcd(exactly, p)
     numerators, denominators = exactly // common * q, p // common
-    # Else a power of two below, as large as the bits of the quotient leave room for; frexp counts them.
+    # Where these do not fit, the denominator is a power of two, as large as the bits of the quotient leave room for.
     bits = np.frexp(np.minimum(numerators // denominators, _SMALL).astype(np.float64))[1]
     powers = np.left_shift(1, np.maximum(0, _SMALL_BITS - bits), dtype=np.int64)
     fits = (numerators <= _SMALL) & (denominators <= _SMALL)

@@ -63,29 +63,29 @@ class Scales:
     steps: Integers
 
     def of(self, cell: int) -> Fraction:
-        """b_i."""
+        """Return b_i."""
         return int(self.steps[cell]) / self.epsilon
 
 
 def bootstrap_contingency_scales(cells: Cells, adjacency: BootstrapAdjacency, epsilon: Fraction) -> Scales:
-    """Counts: the sensitivity of the contingency table, /epsilon."""
+    """Return scales for counts: the sensitivity of the contingency table, /epsilon."""
     return _alike(contingency_table_sensitivity(cells, adjacency), cells, adjacency, epsilon)
 
 
 def one_scale_for_all(cells: Cells, measure: str, adjacency: BootstrapAdjacency, epsilon: Fraction) -> Scales:
-    """Totals, option (i): the sensitivity of the magnitude table, /epsilon, for every cell."""
+    """Return scales for totals, option (i): the sensitivity of the magnitude table, /epsilon, for every cell."""
     return _alike(magnitude_table_sensitivity(cells, measure, adjacency), cells, adjacency, epsilon)
 
 
 def every_cell_its_own_scale(cells: Cells, measure: str, adjacency: MovingAdjacency, epsilon: Fraction) -> Scales:
-    """Totals, option (ii): 2 M_i / epsilon, or M_i / epsilon where a record is added or removed."""
+    """Return scales for totals, option (ii): 2 M_i / epsilon, or M_i / epsilon where a record is added or removed."""
     require_adjacency(adjacency, get_args(MovingAdjacency))
     touched = 2 if adjacency == "bootstrap_replace" else 1
     return Scales(adjacency, require_epsilon(epsilon), touched * largest_sizes(cells, measure))
 
 
 def public_membership_scales(cells: Cells, measure: str, epsilon: Fraction) -> Scales:
-    """Totals, option (iii): V_i / epsilon, where everybody knows the cell of every record and none may change it."""
+    """Return scales for totals, option (iii): V_i / epsilon, where every record's cell is public and may not change."""
     return Scales("bootstrap_within_cell", require_epsilon(epsilon), ranges(cells, measure))
 
 

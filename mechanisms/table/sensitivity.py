@@ -48,7 +48,7 @@ BootstrapAdjacency = Literal["bootstrap_replace", "bootstrap_add_remove", "boots
 
 
 def count_sensitivity(cells: Cells, cell: int, adjacency: BootstrapAdjacency) -> int:
-    """One count: a record enters or leaves it, unless D has no record that could."""
+    """Return the sensitivity of one count: a record enters or leaves it, unless D has no record that could."""
     require_adjacency(adjacency, get_args(BootstrapAdjacency))
     count, records = int(cells.counts[cell]), int(cells.counts.sum())
     if adjacency == "bootstrap_replace":
@@ -57,7 +57,7 @@ def count_sensitivity(cells: Cells, cell: int, adjacency: BootstrapAdjacency) ->
 
 
 def contingency_table_sensitivity(cells: Cells, adjacency: BootstrapAdjacency) -> int:
-    """All counts together: a replaced record leaves one cell and enters another."""
+    """Return the sensitivity of all counts together: a replaced record leaves one cell and enters another."""
     require_adjacency(adjacency, get_args(BootstrapAdjacency))
     filled = int(np.count_nonzero(cells.counts))
     if adjacency == "bootstrap_replace":
@@ -66,7 +66,7 @@ def contingency_table_sensitivity(cells: Cells, adjacency: BootstrapAdjacency) -
 
 
 def total_sensitivity(cells: Cells, measure: str, adjacency: BootstrapAdjacency) -> int:
-    """One total of all records: max v - min v, or max |v| where a record is added or removed."""
+    """Return the sensitivity of the total of all records: max v - min v, or max |v| if a record is added or removed."""
     require_adjacency(adjacency, get_args(BootstrapAdjacency))
     filled, magnitudes = cells.counts > 0, cells.measures[measure]
     if not filled.any():
@@ -77,7 +77,7 @@ def total_sensitivity(cells: Cells, measure: str, adjacency: BootstrapAdjacency)
 
 
 def cell_total_sensitivity(cells: Cells, measure: str, cell: int, adjacency: BootstrapAdjacency) -> int:
-    """The total of one cell alone: max(V_i, M_i), M_i or V_i. A whole table of such totals needs more."""
+    """Return the sensitivity of one cell's total alone: max(V_i, M_i), M_i or V_i. A whole table of them needs more."""
     require_adjacency(adjacency, get_args(BootstrapAdjacency))
     size, spread = int(largest_sizes(cells, measure)[cell]), int(ranges(cells, measure)[cell])
     if adjacency == "bootstrap_add_remove":
@@ -87,7 +87,7 @@ def cell_total_sensitivity(cells: Cells, measure: str, cell: int, adjacency: Boo
 
 
 def magnitude_table_sensitivity(cells: Cells, measure: str, adjacency: BootstrapAdjacency) -> int:
-    """All cell totals together: max(max V_i, the two largest M_i of different cells), max M_i or max V_i."""
+    """Return the table's sensitivity: max(max V_i, the two largest M_i of different cells), max M_i or max V_i."""
     require_adjacency(adjacency, get_args(BootstrapAdjacency))
     sizes, widest = largest_sizes(cells, measure), int(ranges(cells, measure).max())
     if adjacency == "bootstrap_add_remove":
@@ -100,12 +100,12 @@ def magnitude_table_sensitivity(cells: Cells, measure: str, adjacency: Bootstrap
 
 
 def largest_sizes(cells: Cells, measure: str) -> Integers:
-    """M_i of every cell."""
+    """Return M_i of every cell."""
     return cells.measures[measure].largest_size
 
 
 def ranges(cells: Cells, measure: str) -> Integers:
-    """V_i of every cell: never a sensitivity where a record may change its cell."""
+    """Return V_i of every cell: never a sensitivity where a record may change its cell."""
     magnitudes = cells.measures[measure]
     spread: Integers = magnitudes.largest - magnitudes.smallest
     return spread

@@ -42,7 +42,7 @@ ADJACENCIES: dict[str, tuple[str, ...]] = {
     "bdp": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
     "idp": ("from_D",),
 }
-# What each relaxation leaves open, for who must acknowledge it.
+# What each relaxation leaves open, for the person who must acknowledge it.
 WEAKER = {
     "bdp": "bootstrap differential privacy compares only data sets made of the actual records, and its noise follows "
     "their extremes",
@@ -144,18 +144,18 @@ class Params(BaseModel):
 
 
 def measures(params: Params) -> tuple[str, ...]:
-    """What is counted and added up: the figures are made from these."""
+    """Return what is counted and added up: the figures are made from these."""
     summed = tuple(dict.fromkeys((*params.sums, *params.means)))
     return (COUNT, *summed) if params.count or params.means else summed
 
 
 def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
-    """The columns whose values may count as a bound."""
+    """Return the columns whose values may count as a bound."""
     return may_be_clamped(declared, (*params.sums, *params.means), params.bounds)
 
 
 def levels(params: Params) -> tuple[tuple[str, ...], ...]:
-    """The dimensions of the cells, then of each margin in the order of the dimensions, large margins first."""
+    """Return the dimensions of the cells, then of each margin in the order of the dimensions, large margins first."""
     places = range(len(params.dimensions))
     if params.margins == "none":
         kept: list[tuple[int, ...]] = []
@@ -168,7 +168,7 @@ def levels(params: Params) -> tuple[tuple[str, ...], ...]:
 
 
 def layout(params: Params, declared: Declared) -> Layout:
-    """The rows and columns of the table; settings must be without fault."""
+    """Return the rows and columns of the table; settings must be without fault."""
     figures = [Figure(COUNT, "count", None, True)] if params.count else []
     figures += [Figure(f"{name}_sum", "sum", name, _is_whole(declared, name)) for name in params.sums]
     figures += [Figure(f"{name}_mean", "mean", name, False) for name in params.means]
@@ -186,7 +186,7 @@ def _is_whole(declared: Declared, name: str) -> bool:
 
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
-    """Every reason why these settings do not fit each other or these columns, found before any row is read."""
+    """Return every reason why these settings do not fit each other or these columns, found before any row is read."""
     found = [*_column_faults(params, declared), *_model_faults(params), *_share_faults(params), *_margin_faults(params)]
     if not found:
         found += [*_size_faults(params, declared)]
@@ -293,7 +293,7 @@ def _share_faults(params: Params) -> Iterator[Fault]:
 
 
 def spenders(params: Params) -> tuple[str, ...]:
-    """The measures that spend epsilon: where everybody's cell is public, counts do not."""
+    """Return the measures that spend epsilon: where everybody's cell is public, counts do not."""
     free = params.adjacency == "bootstrap_within_cell"
     return tuple(name for name in measures(params) if not (free and name == COUNT))
 
@@ -325,7 +325,7 @@ def _margin_faults(params: Params) -> Iterator[Fault]:
 
 
 def _size_faults(params: Params, declared: Declared) -> Iterator[Fault]:
-    """Before any margin is listed, of which there may be billions."""
+    """Yield faults of size, found before any margin is listed, of which there may be billions."""
     sizes = {name: len(declared[name].categories or ()) for name in params.dimensions}
     cells = rows = prod(sizes.values())
     if params.margins != "none" and params.totals is None:
@@ -342,7 +342,7 @@ def _size_faults(params: Params, declared: Declared) -> Iterator[Fault]:
 
 
 def _margin_size_faults(params: Params) -> Iterator[Fault]:
-    """Every margin is looked at by itself, and measured ones beside every set of dimensions, for each measure."""
+    """Yield a fault if margins are too many: by themselves, or measured ones times sets of dimensions and measures."""
     if params.margins == "none":
         return
     sets = 2 ** len(params.dimensions)

@@ -40,7 +40,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Admissibility:
-    """How far noise may be shifted, in units of its scale, and stretched, in logarithms."""
+    """Limits to how far noise may be shifted, in units of its scale, and stretched, in logarithms."""
 
     alpha: float
     beta: float
@@ -59,7 +59,7 @@ def printed_admissibility(epsilon: float, gamma: float) -> Admissibility:
 
 
 def half_width(gamma: float, level: float) -> float:
-    """z of (5) at this probability."""
+    """Return z of (5) at this probability."""
     _require_heavy_tail(1.0, gamma)
     # From the far end: v is close to 1, and 1 - v has more digits.
     w = float(betaincinv(1 - 1 / gamma, 1 / gamma, 1 - level))
@@ -69,7 +69,7 @@ def half_width(gamma: float, level: float) -> float:
 def smooth_sensitivity_of_median(values: NDArray[np.int64], low: int, high: int, beta: float) -> float:
     """(1) for an odd number of sorted values between the bounds.
 
-    No k can win for which e^(-k beta) (b - a) is no more than what was found before, so few are looked at.
+    A k cannot win if e^(-k beta) (b - a) is no more than what was found before, so few are looked at.
     """
     n = len(values)
     if n % 2 == 0 or bool((np.diff(values) < 0).any()) or values[0] < low or values[-1] > high or not beta > 0:

@@ -37,12 +37,12 @@ def corner_means(values: Table, k: int) -> Table:
 
 
 def masked_runs(centroids: Table, upper: Table, k: int, epsilon: float, runs: int, randomness: Randomness) -> Table:
-    """(3), in an array of one file a run."""
+    """(3), in an array with one file for each run."""
     return np.stack([add_noise(centroids, upper, k, epsilon, randomness) for _ in range(runs)])
 
 
 def relative_changes(values: Table, masked: Table) -> Table:
-    """(4), one column an attribute, in rows mean and variance."""
+    """(4), one column for each attribute, in rows mean and variance."""
     before, after = (np.array([table.mean(axis=0), table.var(axis=0)]) for table in (values, masked))
     changes: Table = np.abs(after / before - 1)
     return changes

@@ -31,7 +31,7 @@ Table = NDArray[np.float64]
 
 
 def intervals_of_medians(epsilon: float, level: float, gammas: Sequence[float]) -> Table:
-    """Table 1, half-widths: one row a gamma, in columns (1), (2) as printed, (2) with the tight admissibility."""
+    """Return Table 1, half-widths: a row for each gamma, columns (1), (2) as printed, (2) with tight admissibility."""
     laplace = laplace_width(1 / epsilon, level) / 2
     return np.array(
         [
@@ -42,12 +42,12 @@ def intervals_of_medians(epsilon: float, level: float, gammas: Sequence[float]) 
 
 
 def errors_of_counts(epsilons: Sequence[float]) -> Table:
-    """Table 2, expected absolute errors: one row an epsilon, in columns (3) and (4)."""
+    """Return Table 2, expected absolute errors: one row for each epsilon, in columns (3) and (4)."""
     return np.array([[1 / np.sinh(epsilon), clamped_count_error(epsilon)[[0, 2]].sum()] for epsilon in epsilons])
 
 
 def clamped_count_error(epsilon: float) -> Table:
-    """The probabilities (4) of the errors -1, 0 and 1."""
+    """Return the probabilities (4) of the errors -1, 0 and 1."""
     a = np.exp(-epsilon)
     probabilities: Table = np.array([a, 1 - a, a]) / (1 + a)
     return probabilities

@@ -9,7 +9,7 @@
 Source: Soria-Comas 2013 (thesis), sections 4.4 and 4.5; the formulas are in mechanisms.noise.accuracy. Table 4.4 is
 headed beta, and holds beta + c.
 
-Why this is no release: the noise of the tables is continuous, and a float that carries it tells by its last bits which
+Why this is no release: the noise of the tables is continuous, and a float that carries it shows in its last bits which
 value is beneath. What mechanisms.noise draws is its form on a grid. And the scale of Table 4.3, the sum of both
 sensitivities, is not what two answers cost; half of epsilon for each is the fair comparison.
 """
@@ -38,7 +38,7 @@ Table = NDArray[np.float64]
 
 
 def least_variances(epsilons: Sequence[float]) -> Table:
-    """(1): one row an epsilon, in columns Laplace noise and the staircase."""
+    """(1): one row for each epsilon, in columns Laplace noise and the staircase."""
     return np.array(
         [
             [laplace_variance(1 / epsilon), staircase_variance(1, best_core_for_variance(1, epsilon), epsilon)]
@@ -48,7 +48,7 @@ def least_variances(epsilons: Sequence[float]) -> Table:
 
 
 def least_widths(epsilons: Sequence[float], level: float) -> Table:
-    """(2): one row an epsilon, in columns Laplace noise and the staircase."""
+    """(2): one row for each epsilon, in columns Laplace noise and the staircase."""
     return np.array(
         [
             [
@@ -61,7 +61,7 @@ def least_widths(epsilons: Sequence[float], level: float) -> Table:
 
 
 def regions_of_laplace_noise(scale: float, levels: Sequence[float]) -> Table:
-    """(3): one row a level, in columns alpha and area."""
+    """(3): one row for each level, in columns alpha and area."""
     regions = [laplace_region(scale, 2, level) for level in levels]
     return np.array([[region.extent, region.size] for region in regions])
 
@@ -69,7 +69,7 @@ def regions_of_laplace_noise(scale: float, levels: Sequence[float]) -> Table:
 def regions_of_box_noise(
     half_widths: tuple[float, float], core_share: float, epsilon: float, levels: Sequence[float]
 ) -> Table:
-    """(4): one row a level, in columns beta + c and area. core_share: c."""
+    """(4): one row for each level, in columns beta + c and area. core_share: c."""
     core = [core_share * width for width in half_widths]
     regions = [box_region(half_widths, core, epsilon, level) for level in levels]
     return np.array([[region.extent + core_share, region.size] for region in regions])

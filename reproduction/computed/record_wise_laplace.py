@@ -42,13 +42,13 @@ Table = NDArray[np.float64]
 
 
 def observed_bounds(values: Table) -> Table:
-    """U of (2), one for each column of an (n, m) array."""
+    """Return U of (2), one for each column of an (n, m) array."""
     bounds: Table = 1.5 * values.max(axis=0)
     return bounds
 
 
 def corner_groups(values: Table, upper: Table, k: int) -> NDArray[np.int64]:
-    """The group of every record: labels 0..J-1 in the order in which the corners took them."""
+    """Return the group of every record: labels 0..J-1 in the order in which the corners took them."""
     _require_inside(values, upper)
     require_group_size(k, len(values), "values")
     levels = np.floor(values / upper * CORNER_STEPS + 0.5).astype(np.int64)
@@ -60,14 +60,14 @@ def corner_groups(values: Table, upper: Table, k: int) -> NDArray[np.int64]:
 
 
 def group_means(values: Table, labels: NDArray[np.int64]) -> Table:
-    """Every record replaced by the mean of its group; labels 0..J-1."""
+    """Replace every record by the mean of its group; labels 0..J-1."""
     order, starts = grouped(labels)
     means: Table = np.add.reduceat(values[order], starts[:-1], axis=0) / np.diff(starts)[:, np.newaxis]
     return means[labels]
 
 
 def add_noise(centroids: Table, upper: Table, k: int, epsilon: float, randomness: Randomness) -> Table:
-    """One draw of (1): as many random words as cells, row by row."""
+    """Return one draw of (1): as many random words as cells, row by row."""
     scale = _scale(centroids, upper, k, epsilon)
     words = randomness.words(centroids.size).reshape(centroids.shape)
     # The middles of 2^52 equal parts of (-1/2, 1/2), so that neither end is reached and every logarithm is finite.
@@ -80,7 +80,7 @@ def expected_squared_error(values: Table, centroids: Table, upper: Table, k: int
     """(5) for every cell, without drawing anything."""
     scale = _scale(centroids, upper, k, epsilon)
     above = upper - centroids
-    # e^x - 1 instead of e^x: where the scale exceeds the domain by far, the large terms of (4) cancel.
+    # e^x - 1 instead of e^x: where the scale far exceeds the domain, the large terms of (4) cancel.
     below_zero, over_upper = np.expm1(-centroids / scale), np.expm1(-above / scale)
     shift = scale / 2 * (below_zero - over_upper)
     square = -scale * ((centroids + scale) * below_zero + centroids + (above + scale) * over_upper + above)
@@ -89,7 +89,7 @@ def expected_squared_error(values: Table, centroids: Table, upper: Table, k: int
 
 
 def _scale(centroids: Table, upper: Table, k: int, epsilon: float) -> Table:
-    """b of (1), one for each attribute."""
+    """Return b of (1), one for each attribute."""
     _require_inside(centroids, upper)
     if not (k >= 1 and 0 < epsilon < np.inf):
         raise ValueError("k is at least 1, epsilon positive and finite")
