@@ -146,7 +146,7 @@ class Log:
 
     @contextmanager
     def transaction(self) -> Iterator[LogWriter]:
-        """Read and append, excluding all other writers in all processes; on leaving, either all of it is on disk or none."""
+        """Read and append, excluding all other writers in all processes; on leaving, all of it is on disk, or none."""
         try:
             with writing(self._engine) as connection:
                 # Read while nobody else can write, so that nothing can be added to it meanwhile.
