@@ -123,8 +123,8 @@ class Known:
         return head is not None and head_holds(key, head) and (head.seq, head.digest) == (seq, digest)
 
     def _scanned(self, connection: Connection, key: bytes, seen: Collection[Sighting]) -> list[Entry]:
-        """Scan the whole log, which shows better what is wrong; a log that is sound by itself here is a different
-        log."""
+        """Scan the whole log, which shows better what is wrong, and return what is new; refuse a sound log that is
+        another log."""
         entries, faults = scan(connection, key)
         if faults:
             digests = {entry.seq: entry.digest for entry in entries}
