@@ -141,7 +141,7 @@ def protect(
 
 
 def _used(columns: Mapping[str, Column], layout: Layout | None) -> dict[str, Column]:
-    """Return the columns that the output is made from; a count of all records is made from none, so from the first."""
+    """Return the columns that the output is made from; a count of all records needs none, so it gets the first."""
     if layout is None:
         return dict(columns)
     names = {*layout.dimensions, *(figure.column for figure in layout.figures)}
@@ -152,7 +152,7 @@ def _used(columns: Mapping[str, Column], layout: Layout | None) -> dict[str, Col
 def _released(
     protected: Protected, declared: Mapping[str, Column], layout: Layout | None, chance: Randomness
 ) -> pa.Table:
-    """Return the output as a release would write it, records in random order; but without the promise in it."""
+    """Return the output as a release would write it, records in random order, but without the promise in it."""
     if layout is not None:
         return arrow_cells(protected.columns, layout)
     records = len(next(iter(protected.columns.values())))
@@ -189,7 +189,7 @@ def _as_arrow(table: object, wanted: Mapping[str, Column], unit: str | None) -> 
 
 
 def _like(given: T, made: pa.Table, notice: str) -> T:
-    """Return a table of the kind that was given, marked as no release, and as drawn from a seed if it was."""
+    """Return a table of the kind that was given, marked as not a release, and as drawn from a seed if it was."""
     marked: Any
     if isinstance(given, pa.Table):
         marked = made.replace_schema_metadata({"penstock.trial": notice})

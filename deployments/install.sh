@@ -2,8 +2,8 @@
 # Lay out Penstock for production: deployments/install.sh /opt/penstock   (or: make production PREFIX=/opt/penstock)
 #
 # The folder gets the packages of requirements.lock and Penstock itself, nothing that tests or builds, and not even pip.
-# It belongs to whoever runs this, should be root, and everybody else may read it. Everything is compiled here, because
-# nobody will be able to write to it later. PYTHON: an interpreter that the service account may run too.
+# It belongs to whoever runs this, which should be root, and everybody else may read it. Everything is compiled here,
+# because nobody will be able to write to it later. PYTHON: an interpreter that the service account may run too.
 set -eu
 umask 022
 PYTHON=${PYTHON:-python3}

@@ -1,7 +1,8 @@
 """Everything checked together: log, checkpoints, ledger, decisions, and every manifest that can be reached.
 
-A manifest lies outside the database and says where the log stood when it was sealed. Who puts back an older log, or
-empties it, contradicts them, and what the home remembers, which every scan of the log is compared with (scan.py).
+A manifest lies outside the database and says where the log stood when it was sealed. Whoever puts back an older log,
+or empties it, contradicts the manifests, and also what the home remembers, with which every scan of the log is compared
+(log/_scan.py).
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ class PublishedMissing(Refusal):
 
 
 def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, restoring: bool = False) -> dict[str, Any]:
-    """Check all of it; what was checked, or a refusal with all that is wrong.
+    """Check all records; return what was checked, or refuse with everything that is wrong.
 
-    files: read every published file too, and refuse if one is gone. restoring: asked by the restoration itself, which
-    is complete only after this.
+    files: also read every published file, and refuse if one is gone. restoring: the restoration itself asks, which is
+    complete only after this check.
     """
     home, records = Home.located(), existing_records(looking=True)
-    # What speaks of the log is read before the log: a run that ends meanwhile contradicts nothing.
+    # Everything that refers to the log is read before the log, so that a run that ends meanwhile contradicts nothing.
     bundles = list(bundles)
     listed, unlisted = _bundles_in(bundles)
     with records.log.reader() as reader:
@@ -87,7 +88,7 @@ def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, res
         ),
         *altered,
     ]
-    # What is gone is said beside what is wrong; by itself it has a refusal of its own.
+    # Missing files are reported along with other faults; on their own they have their own refusal.
     RecordsDisagree.raise_for(dict.fromkeys([*faults, *missing]) if faults else [])
     PublishedMissing.raise_for(missing)
     return {
@@ -104,9 +105,9 @@ def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, res
 
 
 def backwards(events: Iterable[Event]) -> list[int]:
-    """The numbers of events that bear an earlier time than one before them: somebody set the clock.
+    """Return the numbers of events that bear an earlier time than one before them: somebody set the clock.
 
-    It is no damage to the log; but deadlines and dates rest on the clock. Writers take the time before they wait for
+    The log is not damaged by it, but deadlines and dates rely on the clock. Writers read the time before they wait for
     their turn, so a minute is allowed.
     """
     found, latest = [], None
@@ -121,7 +122,8 @@ def backwards(events: Iterable[Event]) -> list[int]:
 def _files_of(
     found: Mapping[Place, bytes | Fault | None], key: Ed25519PublicKey, first_version: frozenset[str]
 ) -> tuple[int, list[Fault], list[Fault]]:
-    """Every file of every bundle compared with its manifest: how many, what was altered, and what is gone."""
+    """Compare every file of every bundle with its manifest; return how many were read, what was altered, and what is
+    gone."""
     read, altered, missing = 0, list[Fault](), list[Fault]()
     for place, manifest in found.items():
         if manifest is None:
@@ -143,12 +145,12 @@ def _files_of(
 
 
 def _of_the_first_version(published: Iterable[Event]) -> frozenset[str]:
-    """The manifests whose form is that of versions without statements."""
+    """Return the manifests that have the form of versions without statements."""
     return frozenset(event.facts["manifest"] for event in published if event.code in _WITHOUT_STATEMENTS)
 
 
 def _bundles_in(places: Iterable[Place]) -> tuple[set[Place], list[Fault]]:
-    """Every bundle below these places, and a fault for each place that could not be looked through."""
+    """Return every bundle below these places, and a fault for each place that could not be searched."""
     listed: set[Place] = set()
     faults: list[Fault] = []
     for place in places:
@@ -163,7 +165,7 @@ def _bundles_in(places: Iterable[Place]) -> tuple[set[Place], list[Fault]]:
 
 
 def _found(place: Place) -> bytes | Fault | None:
-    """The manifest at a place, None if there is none; that nobody can tell is a fault."""
+    """Return the manifest at a place, None if there is none, or a fault if that cannot be determined."""
     try:
         return manifest_at(place)
     except bundle.BundleAltered as altered:
@@ -212,7 +214,7 @@ def _head_faults(place: str, seq: int, digest: str, digests: Mapping[int, str]) 
 
 
 def _decision_faults(events: Iterable[Event]) -> Iterator[Fault]:
-    """Decisions that were not signed with the key that was trusted for their reviewer then."""
+    """Yield a fault for each decision that was not signed with the key trusted for its reviewer at the time."""
     for event, trusted in with_keys(events):
         if event.action in _WORDS and not _is_signed(event, trusted):
             yield Fault(f"event {event.seq}", "must carry the signature of its reviewer, and does not", _REMEDY)

@@ -3,14 +3,14 @@
 <root>/                 0700   PENSTOCK_HOME, else .penstock
     keys/secret.key     0600   32 random bytes for keyed digests
     keys/signing.pem    0600   Ed25519 private key;  keys/signing.pub is its public key
-    keys/users/         0700   what passwords and tokens are checked against, see user_secrets.py
+    keys/users/         0700   what passwords and tokens are checked against, see people/_secrets.py
     keys/first-officer.password  0600  until the first officer has chosen a password
     runs/<run-id>/      0700   see run.py
     answers/<key>/      0700   see answers.py
-    turns/              0700   see turn.py
-    prefect/            0700   the files of a Prefect server of our own
+    turns/              0700   see ledger/lock.py
+    prefect/            0700   the files of the Prefect server that Penstock runs itself
     tmp/, kernels/      0700   see flows/surroundings.py
-    lineage.log                lineage events that were not taken, see tasks/run/_lineage.py
+    lineage.log                lineage events that were not accepted, see tasks/run/_lineage.py
     seen.json           0600   see sighting.py
     restoring           0600   only until a restoration is complete, see restoring.py
     penstock.db         0600   unless PENSTOCK_DB names another database
@@ -52,13 +52,13 @@ class Home:
 
     @classmethod
     def located(cls, root: Path | None = None) -> Self:
-        """The home at `root`, else at PENSTOCK_HOME, else at .penstock, whether it is there or not."""
+        """Return the home at `root`, else at PENSTOCK_HOME, else at .penstock, whether or not it exists."""
         chosen = root if root is not None else Path(os.environ.get("PENSTOCK_HOME") or ".penstock")
         return cls(chosen.absolute())
 
     @classmethod
     def open(cls, root: Path | None = None) -> Self:
-        """The located home, made if it is not there, and made private if it is not."""
+        """Return the located home; make it if it does not exist, and make it private if it is not."""
         home = cls.located(root)
         for folder in (home.root, home.keys, home.runs, home.answers):
             make_private(folder)
@@ -78,16 +78,16 @@ class Home:
 
     @property
     def database_url(self) -> str:
-        """PENSTOCK_DB, else an SQLite file in the home."""
+        """Return PENSTOCK_DB, else the URL of an SQLite file in the home."""
         return os.environ.get("PENSTOCK_DB") or f"sqlite:///{self.root / 'penstock.db'}"
 
     @property
     def public_key_path(self) -> Path:
-        """The public half of the signing key, for those who check bundles."""
+        """Return the path of the public half of the signing key, for those who check bundles."""
         return self.keys / "signing.pub"
 
     def secret_key(self) -> bytes:
-        """The key of every keyed digest. Who has it and the database can rewrite the log."""
+        """Return the key of every keyed digest. Whoever has it and the database can rewrite the log."""
         path = self.keys / "secret.key"
         key = kept_key(path, lambda: secrets.token_bytes(_SECRET_BYTES))
         if len(key) != _SECRET_BYTES:
@@ -97,19 +97,19 @@ class Home:
         return key
 
     def signing_key(self) -> Ed25519PrivateKey:
-        """The key that signs bundles; `keys/signing.pub` is the public key for those who check them."""
-        from penstock.records.signing.signing import private_key  # cryptography, which most commands need not load
+        """Return the key that signs bundles; `keys/signing.pub` is the public key for those who check them."""
+        from penstock.records.signing.signing import private_key  # loads cryptography, which most commands do not need
 
         return private_key(self.keys / "signing.pem")
 
 
 def login() -> str:
-    """Who runs this process, as the system knows them; no setting can say otherwise."""
+    """Return the name of the user who runs this process, as the system knows it; no setting can override it."""
     return pwd.getpwuid(os.getuid()).pw_name
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that only its owner can enter, or make an existing one so."""
+    """Make a folder that only its owner can enter, or restrict an existing one to its owner."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         mode = stat.S_IMODE(folder.stat().st_mode)

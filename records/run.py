@@ -3,9 +3,9 @@
     <home>/runs/<run-id>/
         run.json        the run's key (digest of its spec) and when it began
         lock            held with flock as long as the process lives
-        <step>.json     the facts of a committed step; written after all that it vouches for
+        <step>.json     the facts of a committed step; written after everything it vouches for
         restarting      a restart was begun and not completed
-        scratch/        working files that every attempt makes anew; no commit vouches for them
+        scratch/        working files that every attempt makes again; no commit vouches for them
         outcome.json    the run is finished; only this and the names it keeps remain
 
 A step that was committed is never done again: noise is drawn once. Source of the lock's meaning:
@@ -87,8 +87,8 @@ class Run:
         """Resume the oldest unfinished run with this key whose process is dead, else begin a new one.
 
         A live run with the same key is left alone. With `run_id` only that run is resumed or begun. An
-        owner that has begun or resumed a run before gets that one again, or is refused if it has ended:
-        whoever starts the same thing again does not want a second one. `about` is kept with a new run
+        owner that has begun or resumed a run before gets that run again, or is refused if it has ended:
+        whoever starts the same thing again does not want a second run. `about` is kept with a new run
         until it ends, for whoever resumes it without the caller's files.
         """
         if now.tzinfo is None:
@@ -134,7 +134,7 @@ class Run:
 
     @classmethod
     def _resume(cls, folder: Path, key: str, owner: str | None) -> Self | None:
-        """Take over a dead unfinished run with this key; clear away what a kill left of other ones."""
+        """Take over a dead unfinished run with this key; clear away what a kill left behind of other runs."""
         outcome = _read(folder / _OUTCOME, "keep")
         if outcome is not None and {path.name for path in folder.iterdir()} <= {_OUTCOME, *outcome["keep"]}:
             return None
@@ -167,18 +167,18 @@ class Run:
 
     @property
     def owners(self) -> list[str]:
-        """Who has begun or resumed it, the last one last."""
+        """Return everyone who has begun or resumed it, the latest last."""
         return _owners(self.folder)
 
     def path(self, name: str) -> Path:
-        """Where a working file of this run lies."""
+        """Return the path of a working file of this run."""
         _require_name("file", name)
         if name in _RESERVED:
             raise RunRefused.at("file", rule="must have a new name", got=name, remedy="Choose another.")
         return self.folder / name
 
     def commit(self, step: str, facts: Mapping[str, Any]) -> None:
-        """Mark a step as done, for ever. Everything in the folder but scratch is on disk before the marker is."""
+        """Mark a step as done, for ever. Everything in the folder except scratch is on disk before the marker is."""
         self._require_open()
         marker = self._marker(step)
         content = canonical(dict(facts))
@@ -194,18 +194,18 @@ class Run:
         durable.write_whole(marker, content)
 
     def committed(self, step: str) -> dict[str, Any] | None:
-        """The facts of a committed step, else None."""
+        """Return the facts of a committed step, else None."""
         return _read(self._marker(step))
 
     def remember(self, head: Mapping[str, Any]) -> None:
-        """Write down where the log stood, until the outcome says it."""
+        """Write down where the log stood, until the outcome records it."""
         self._require_open()
         durable.write_whole(self.folder / _SEEN, canonical(dict(head)))
 
     def restart(self) -> None:
         """Forget all commits and working files: the source changed before anything was published.
 
-        All or nothing also under a kill: a half-forgotten run would mix two sources.
+        This is all or nothing even if the process is killed: a half-forgotten run would mix two sources.
         """
         self._require_open()
         durable.write_whole(self.folder / _RESTARTING, b"")
@@ -214,7 +214,7 @@ class Run:
         durable.sync(self.folder)
 
     def finish(self, outcome: Mapping[str, Any], *, keep: tuple[str, ...] = ()) -> None:
-        """Write outcome.json, then remove all other files except those named in `keep`, then let go."""
+        """Write outcome.json, remove all other files except those named in `keep`, then release the lock."""
         self._require_open()
         for name in keep:
             _require_name("keep", name)
@@ -226,7 +226,7 @@ class Run:
         self.close()
 
     def close(self) -> None:
-        """Let go of the lock; an unfinished run can then be resumed, by this process or another."""
+        """Release the lock; an unfinished run can then be resumed, by this process or another."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -246,7 +246,7 @@ class Run:
 
 
 def unfinished(home: Home) -> dict[str, dict[str, Any]]:
-    """Every run that has begun and not ended, and what it is about."""
+    """Return every run that has begun and not ended, and what it is about."""
     found: dict[str, dict[str, Any]] = {}
     for folder in sorted(path for path in home.runs.iterdir() if path.is_dir()):
         begun = _read(folder / _RUN, "key")
@@ -256,37 +256,37 @@ def unfinished(home: Home) -> dict[str, dict[str, Any]]:
 
 
 def owners_of(home: Home, run: str) -> list[str]:
-    """Who has begun or resumed a run, the last one last."""
+    """Return everyone who has begun or resumed a run, the latest last."""
     return _owners(home.runs / run)
 
 
 def key_of(home: Home, run: str) -> str | None:
-    """The key that a run was begun with."""
+    """Return the key that a run was begun with."""
     begun = _read(home.runs / run / _RUN, "key")
     return None if begun is None else str(begun["key"])
 
 
 def has_committed(home: Home, run: str, step: str) -> bool:
-    """Whether a run has come so far, without taking it from whoever is at it."""
+    """Return whether a run has committed this step, without taking the run from the process that holds it."""
     return (home.runs / run / f"{step}.json").exists()
 
 
 def outcomes(home: Home) -> dict[str, dict[str, Any]]:
-    """How each finished run ended."""
+    """Return how each finished run ended."""
     read = {path.parent.name: _read(path, "outcome") for path in sorted(home.runs.glob(f"*/{_OUTCOME}"))}
     return {name: content["outcome"] for name, content in read.items() if content is not None}
 
 
 def sightings(home: Home) -> dict[str, dict[str, Any]]:
-    """Where the log stood when each unfinished run spent its budget last."""
+    """Return where the log stood when each unfinished run last spent its budget."""
     read = {path.parent.name: _read(path, "seq", "digest") for path in sorted(home.runs.glob(f"*/{_SEEN}"))}
     return {name: head for name, head in read.items() if head is not None}
 
 
 def copied_runs(home: Home, target: Path) -> tuple[int, list[str]]:
-    """Copy every run's folder while no other begins; how many, and which of them are going on.
+    """Copy every run's folder while no other run begins; return how many there are, and which of them are in progress.
 
-    Of those only what they are about is copied: the rest would be caught in the middle of a step.
+    Of a run in progress only what it is about is copied: the rest would be caught in the middle of a step.
     """
     going_on = []
     with _alone(home.runs):
@@ -329,7 +329,7 @@ def _require_name(field: str, name: str) -> None:
 
 @contextmanager
 def _alone(runs: Path) -> Iterator[None]:
-    """One process at a time looks for runs to resume; otherwise a folder just made would look dead."""
+    """Let one process at a time look for runs to resume; otherwise a folder just made would look dead."""
     descriptor = os.open(runs / ".lock", os.O_RDWR | os.O_CREAT, durable.PRIVATE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -360,7 +360,7 @@ def _read(path: Path, *needed: str) -> dict[str, Any] | None:
 
 
 def _remove_unborn(folder: Path) -> None:
-    """Remove a run that was killed before it had begun; if there is more in it, run.json was taken away."""
+    """Remove a run that was killed before it had begun; if it holds anything more, run.json was taken away."""
     if any(path.name not in (_LOCK, f".{_RUN}.tmp") for path in folder.iterdir()):
         raise _damaged(folder / _RUN)
     _clear(folder, keep=())
@@ -376,7 +376,7 @@ def _damaged(path: Path) -> RunDamaged:
 
 
 def _clear(folder: Path, *, keep: Collection[str]) -> None:
-    """Remove all but `keep`, the lock last: with it goes the right to remove."""
+    """Remove everything except `keep`, the lock last: the right to remove ends with it."""
     for path in sorted(folder.iterdir(), key=lambda path: path.name == _LOCK):
         if path.name not in keep:
             if path.is_dir() and not path.is_symlink():

@@ -43,7 +43,7 @@ _BUNDLE = "../"
 
 
 def catalogue_entry(release: Described) -> str:
-    """The text of dataset.jsonld."""
+    """Return the text of dataset.jsonld."""
     words, created = release.words, release.created.isoformat(timespec="seconds")
     entry: dict[str, Any] = {
         "@context": _CONTEXT,
@@ -123,7 +123,7 @@ def _distributions(release: Described) -> Iterator[dict[str, Any]]:
 
 
 def _verdict(gate: Facts) -> dict[str, Any]:
-    """That a limit was kept, without the value that was measured."""
+    """Return the statement that a limit was kept, without the value that was measured."""
     metric = {
         "@type": "dqv:Metric",
         "skos:prefLabel": gate["gate"],
@@ -134,7 +134,7 @@ def _verdict(gate: Facts) -> dict[str, Any]:
 
 
 def _variables(release: Described) -> list[dict[str, Any]]:
-    """Every column once, also those that link tables."""
+    """Return every column once, including those that link tables."""
     columns = {column["name"]: column for sheet in release.sheets for column in sheet.columns}
     return [
         {
@@ -148,7 +148,7 @@ def _variables(release: Described) -> list[dict[str, Any]]:
 
 
 def _components(release: Described) -> dict[str, Sequence[dict[str, Any]]]:
-    """The dimensions, measures and attributes of a table; records have none."""
+    """Return the dimensions, measures and attributes of a table; records have none."""
     found: dict[str, list[dict[str, Any]]] = {}
     for column in release.columns:
         if column["role"] not in _COMPONENTS:

@@ -1,8 +1,8 @@
 """A release for data archives: the codebook of its files as DDI Codebook 2.5.
 
-Every column of every file is a variable: its declared range or categories, what was done to it, and what it means where
-a value is missing. The promise stands in the study description: as a step of processing, with what it does not promise
-as a disclaimer. No statistic of a variable is given; who wants one computes it from the file.
+Every column of every file is a variable: its declared range or categories, what was done to it, and what a missing
+value means. The promise is in the study description: as a processing step, with what it does not promise as a
+disclaimer. No statistic of a variable is given; whoever wants one computes it from the file.
 
 Source: DDI Codebook 2.5 (ddi:codebook:2_5), field level documentation.
 """
@@ -24,7 +24,7 @@ _MADE = {"link": "nominal", "dimension": "nominal"}
 
 
 def codebook(release: Described) -> str:
-    """The text of codebook.xml."""
+    """Return the text of codebook.xml."""
     files, variables = (f"F{number}" for number in count(1)), (f"V{number}" for number in count(1))
     sheets = []
     for sheet in release.sheets:

@@ -25,7 +25,7 @@ _POSTPROCESSING = {
 
 
 def deployment_record(release: Described) -> str:
-    """The text of deployment.json."""
+    """Return the text of deployment.json."""
     guarantee, words = release.guarantee, release.words
     model = MODELS[guarantee.model]
     basic: dict[str, Any] = {

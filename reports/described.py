@@ -1,7 +1,7 @@
 """What the descriptions of a release are made from: public facts, and nothing else.
 
 A description is read by catalogues and archives far from the bundle, so it has a small set of facts of its own: no
-measured value, no fact that a mechanism settled from the data, nothing about the source has a way into it.
+measured value, no fact that a mechanism chose from the data, and nothing about the source can get into it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class OutputWords:
-    """What a kind of output is called. rows: what its rows are. stem: its files without their suffixes.
+    """The words for a kind of output. rows: what its rows are. stem: its files without their suffixes.
 
     product: what a registry of deployments calls it.
     """
@@ -45,11 +45,11 @@ class Described:
     """One release.
 
     reviewed: whether somebody has to approve it, so that the day of its publication is not known yet.
-    rows: of the released file; output: what they are called. words: what the spec says for readers: title, publisher,
-    license, keywords, language.
+    rows: those of the released file; output: what they are called. words: what the spec says for readers: title,
+    publisher, license, keywords, language.
     columns: [name, role, type, domain, categories, treatment]; linked: tables beside the records [name, key, columns];
-    usage: sentences; gates: [gate, rule, verdict]; files: [name, stem, bytes, sha256, media_type] of the data, the stem
-    of those alone that hold the columns of a sheet.
+    usage: sentences; gates: [gate, rule, verdict]; files: [name, stem, bytes, sha256, media_type] of the data, with a
+    stem only for those that hold the columns of a sheet.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Described:
 
     @property
     def sheets(self) -> tuple[Sheet, ...]:
-        """The released file, then the tables beside it."""
+        """Return the released file, then the tables beside it."""
         beside = ((f"tables/{table['name']}", table["columns"], table["key"]) for table in self.linked)
         return tuple(
             Sheet(name, columns, key, [file for file in self.files if file["stem"] == name])
@@ -91,5 +91,5 @@ class Described:
 
     @property
     def other_files(self) -> tuple[Facts, ...]:
-        """Data in a form of their own, which describes itself."""
+        """Return the data files in a form of their own, which describes itself."""
         return tuple(file for file in self.files if file["stem"] is None)

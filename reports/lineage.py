@@ -1,17 +1,17 @@
 """OpenLineage events of a release: which columns came from which, what was masked, which gates were passed.
 
 Pure: facts in, one event as plain data out. An event holds settings, declared columns, rules and verdicts; never a
-statistic, a number of records, a digest, or a measured value. A refused release is told by its code alone.
+statistic, a number of records, a digest, or a measured value. A refused release is reported by its code alone.
 
     event         when                                            what it adds
     START         planned                                         the source with its declared columns
     RUNNING       resumed after a stop                            the same
     OTHER         waits for its reviewers                         the same
-    COMPLETE      published                                       the bundle, its columns and theirs, the gates
+    COMPLETE      published                                       the bundle, its columns and their origins, the gates
     FAIL          refused                                         the code
     ABORT         stopped by a failure; it may be resumed         the code
 
-Gates stand on the input, because the standard has no place for them on an output.
+Gates are attached to the input, because the standard has no place for them on an output.
 
 Source: OpenLineage 2-0-2, its facets and its naming of data sets.
 """
@@ -45,13 +45,13 @@ _FACETS = {
     "processing_engine": "1-1-1/ProcessingEngineRunFacet",
     "schema": "1-2-0/SchemaDatasetFacet",
 }
-# One release is one run, in whichever process it goes on; its number there is made from its number here.
+# One release is one run, whichever process continues it; its OpenLineage number is made from its number here.
 _RUNS = uuid.UUID("6f1c9a4e-5d0b-5a51-9a58-3f3d6b1f7c20")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lineage:
-    """What all events of a release have in common. parent: job and run that started it, if they are known."""
+    """The facts that all events of a release have in common. parent: job and run that started it, if they are known."""
 
     namespace: str
     name: str
@@ -65,7 +65,7 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """What was published.
+    """A published bundle.
 
     release: the release part of its manifest. masked: the columns that a mechanism changed.
     """
@@ -78,7 +78,7 @@ class Bundle:
 def run_event(
     kind: Kind, about: Lineage, *, occurred: datetime, code: str | None = None, bundle: Bundle | None = None
 ) -> dict[str, Any]:
-    """One event. code: of the refusal or failure. bundle: once it is published."""
+    """Return one event. code: that of the refusal or failure. bundle: given once it is published."""
     producer = f"urn:penstock:{about.version}"
 
     def facet(key: str, **content: Any) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def run_event(
 
 
 def named_place(place: str) -> dict[str, str]:
-    """The name of a data set: of a local path in `file`, of an object in its bucket. Passwords in it are left out."""
+    """Return the name of a data set: a local path under `file`, an object under its bucket. Passwords are left out."""
     if "://" not in place:
         return {"namespace": "file", "name": place}
     parts = urlsplit(place)
@@ -157,14 +157,14 @@ def _assertions(gates: Facts) -> list[Field]:
 
 
 def _sheets(bundle: Bundle) -> Iterator[tuple[str, Sequence[Facts]]]:
-    """The bundle with the columns of its released file, and each table beside it."""
+    """Yield the bundle with the columns of its released file, and each table beside it."""
     yield bundle.destination, bundle.release["columns"]
     for table in bundle.release.get("linked", ()):
         yield f"{bundle.destination}/tables/{table['name']}", table["columns"]
 
 
 def _origins(column: Facts, about: Lineage, bundle: Bundle) -> Iterator[Field]:
-    """The columns of the source that a released column was made from, and how."""
+    """Yield the columns of the source that a released column was made from, and how."""
     layout = bundle.release.get("layout", {"dimensions": (), "figures": ()})  # records have none
     dimensions = [dimension["name"] for dimension in layout["dimensions"]]
     figures = {name: each for each in layout["figures"] for name in (each["name"], error_of(each["name"]))}

@@ -2,7 +2,7 @@
 
 Each page is one self-contained HTML text: no script, no outside request, nothing written to disk.
 A value that a template needs and was not given is an error, never a blank. The public page is built
-from its own, smaller set of facts, so a measured value has no way into it.
+from its own, smaller set of facts, so no measured value can get into it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class SecretInReport(Refusal):
 
 
 class ValidationOutcome(Protocol):
-    """What the validation page shows of one expectation."""
+    """The facts about one expectation that the validation page shows."""
 
     @property
     def expectation(self) -> str: ...
@@ -72,15 +72,15 @@ class ValidationOutcome(Protocol):
 class ConfidentialReport:
     """Everything about one run, for those who decide about it.
 
-    records: the rows of the release; rows_are: what they are; source_records: of the source, of which not all may be
-    used.
+    records: the rows of the release; rows_are: what they are; source_records: the rows of the source, not all of which
+    may be used.
     decision: verdict, results [gate, verdict, rule, value, interval, reason].
     checks: [name, passed, rule, found], the promise re-checked on the output.
     measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
     weights, missing]. undefined: names of measures that have no value for these columns.
     clamped: columns that may be clamped [column, values, clamped, true, bias, biased, cells [cell, true, bias]].
     validation: expectations, failed. steps: [name, seconds].
-    looks: how many other runs looked at the same data and published nothing or declared them anew, and how many may.
+    looks: how many other runs looked at these data and published nothing or declared something new, and how many may.
     """
 
     name: str
@@ -104,14 +104,14 @@ class ConfidentialReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicReport:
-    """What a data user may know.
+    """The facts that a data user may know.
 
     columns: [name, type, domain, outside, categories, role, treatment]; gates: [gate, rule, verdict];
     files: [name, bytes, sha256]; usage: sentences on how to use the data.
-    records: the rows of the release; rows_are: what they are; table: the figures themselves, where rows are cells.
-    noise: [column, epsilon, order, k, expected_error, unit_error, noise_error], where there is any; the last two in the
+    records: the rows of the release; rows_are: what they are; table: the figures themselves, if the rows are cells.
+    noise: [column, epsilon, order, k, expected_error, unit_error, noise_error], if there is any; the last two in the
     column's own unit, None for categories.
-    linked: tables beside the records [name, key, columns]; labels: columns told in buckets [column, labels [label,
+    linked: tables beside the records [name, key, columns]; labels: columns published in buckets [column, labels [label,
     records]], the records over all.
     """
 
@@ -133,7 +133,8 @@ class PublicReport:
 
 
 def validation_page(name: str, run: str, results: Sequence[ValidationOutcome]) -> str:
-    """Which expectations failed, with counts and shares, then those that were met. Confidential."""
+    """Return the page that lists the expectations that failed, with counts and shares, then those that were met.
+    Confidential."""
     failed = [result for result in results if not result.success]
     met = [result for result in results if result.success]
     rows = results[0].total if results else 0
@@ -141,13 +142,13 @@ def validation_page(name: str, run: str, results: Sequence[ValidationOutcome]) -
 
 
 def confidential_report(report: ConfidentialReport) -> str:
-    """The decision, its reasons, the promise, every measure, the settings. Confidential."""
+    """Return the page with the decision, its reasons, the promise, every measure and the settings. Confidential."""
     settings = yaml.safe_dump(dict(report.spec), sort_keys=False, allow_unicode=True, width=100)
     return _render("confidential.html", report=report, guarantee=report.guarantee, settings=settings)
 
 
 def public_report(report: PublicReport) -> str:
-    """What was promised, how to use the data, what it is not, and how to check the files."""
+    """Return the page that says what was promised, how to use the data, what it is not, and how to check the files."""
     secret = {_plain(item) for item in report.guarantee.secret}
     SecretInReport.raise_for(
         Fault(
@@ -162,7 +163,7 @@ def public_report(report: PublicReport) -> str:
 
 
 def number(value: object) -> str:
-    """Three significant digits, small and large numbers as 1e-6; whole numbers in full."""
+    """Return a number with three significant digits, small and large ones as 1e-6; whole numbers in full."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -192,7 +193,7 @@ def _interval(bounds: Sequence[float] | None) -> str:
 
 
 def _share(part: int | None, total: int) -> str:
-    """A percentage that never says 0 % of something or 100 % of not everything."""
+    """Return a percentage that never says 0 % of something or 100 % of not everything."""
     if part is None or total == 0:
         return "–"
     if 0 < part < total:
@@ -215,12 +216,12 @@ def _words(name: str) -> str:
 
 
 def _breakable(name: str) -> Markup:
-    """A long name that may break after an underscore, so that it fits a narrow screen."""
+    """Return a long name that may break after an underscore, so that it fits a narrow screen."""
     return Markup("_<wbr>").join(name.split("_"))
 
 
 def _range(column: Facts) -> str:
-    """The declared values of a column, from its domain or its categories."""
+    """Return the declared values of a column, from its domain or its categories."""
     if column.get("domain") is not None:
         low, high = column["domain"]
         clamped = "; a value outside counts as the nearest bound" if column.get("outside") == "clamp" else ""
@@ -235,7 +236,7 @@ def _verdict(code: str) -> str:
 
 
 def _sentence(decision: Facts) -> str:
-    """The decision in one sentence, with the gates that caused it."""
+    """Return the decision in one sentence, with the gates that caused it."""
     verdict, results = decision["verdict"], decision["results"]
     if verdict == "pass":
         return f"This release may be published: every gate and re-check passed ({len(results)} in all)."
@@ -249,7 +250,7 @@ def _by_severity(results: Sequence[Facts]) -> list[Facts]:
 
 
 def _flat(parameters: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
-    """Nested parameters as (name, value) lines."""
+    """Yield nested parameters as (name, value) lines."""
     for key, value in parameters.items():
         label = f"{before}{_words(str(key))}"
         if isinstance(value, Mapping):
@@ -266,12 +267,12 @@ def _flat(parameters: Mapping[str, Any], before: str = "") -> Iterator[tuple[str
 
 
 def _columns_of(parts: Iterable[Mapping[str, object]]) -> list[str]:
-    """The columns of several by-column results, in order of appearance."""
+    """Return the columns of several by-column results, in order of appearance."""
     return list(dict.fromkeys(name for part in parts for name in part))
 
 
 def _names(value: object) -> Iterator[str]:
-    """Every key in nested parameters."""
+    """Yield every key in nested parameters."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield str(key)

@@ -3,7 +3,7 @@
     one line = one row of the table and one of its figures                                                        (1)
 
 CSV 2.0 was made for the information model of SDMX 3.0, so the structure is of that version too. ACTION is R: an
-observation is replaced as a whole. Under I or A an attribute that is empty would leave the old one standing, and a
+observation is replaced as a whole. Under I or A an empty attribute would leave the old one in place, and a
 standard error of an earlier release could stay beside a value of this one.
 
 Status codes, with the names of the official lists SDMX:CL_OBS_STATUS (2.x) and SDMX:CL_CONF_STATUS (1.x): no code says
@@ -12,8 +12,8 @@ in the standard's own spelling, is O. The status is that of a figure and never o
 be secret.
 
 Identifiers. SDMX allows few characters, so every name gets an identifier and stays beside it as the name. Within one
-list they are distinct, also to readers that do not tell a from A. They depend on the declared names and their order
-alone, and names that are added at the end leave the earlier identifiers as they are. All begin with a letter and none
+list they are distinct, even to readers that do not distinguish a from A. They depend only on the declared names and
+their order, and names added at the end leave the earlier identifiers unchanged. All begin with a letter and none
 is a word like TRUE or NA, so no reader takes a code for a number, a date, a formula or a missing value.
 
 Source: SDMX-CSV 2.0 field guide; SDMX 3.0, sections 3A and 6.
@@ -44,7 +44,7 @@ _VERSION = re.compile(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){1,2}", re.ASCII)
 _LONGEST = 50  # registries keep identifiers in short columns
 _BLOCK = 1 << 15  # rows at a time
 
-# The columns that the format gives a meaning to, and ours.
+# The columns to which the format gives a meaning, and ours.
 _COMPONENTS = ("FIGURE", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS", "STD_ERR")
 _TAKEN = ("STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "SERIES_KEY", "OBS_KEY", "DATAFLOW", "TIME_PERIOD")
 _MISREAD = frozenset(("TRUE", "FALSE", "NA", "NAN", "NULL", "NONE", "INF", "INFINITY"))
@@ -93,7 +93,7 @@ _CONCEPTS = (
 
 
 def identifiers(names: Sequence[str], taken: Collection[str] = ()) -> tuple[str, ...]:
-    """A distinct SDMX identifier for each name, none of them among those taken."""
+    """Return a distinct SDMX identifier for each name, none of them among those taken."""
     used = set(taken)
     chosen = []
     for place, name in enumerate(names, start=1):
@@ -114,7 +114,7 @@ def identifiers(names: Sequence[str], taken: Collection[str] = ()) -> tuple[str,
 def sdmx_csv(
     layout: Layout, columns: Mapping[str, NDArray[Any]], *, version: str, exact: Collection[str] = ()
 ) -> Iterator[str]:
-    """The lines (1) as pieces of text, rows in the order of the table and figures in turn.
+    """Return the lines (1) as pieces of text, rows in the order of the table and figures in turn.
 
     columns: those of the layout, dimensions as codes. exact: the names of figures that carry no noise.
     """
@@ -124,7 +124,7 @@ def sdmx_csv(
 
 
 def sdmx_structure(layout: Layout, *, version: str, prepared: datetime) -> str:
-    """The structure message: agency, code lists, concepts, data structure and dataflow of the table."""
+    """Return the structure message: agency, code lists, concepts, data structure and dataflow of the table."""
     _must_be_version(version)
     table = _Named(_table(layout), layout.name)
     own = _dimensions(layout)
@@ -169,7 +169,7 @@ def _must_be_version(version: str) -> None:
 
 
 def _letters_and_digits(name: str) -> str:
-    """As much of a name as an identifier can carry: A to Z, 0 to 9, inner - and _; at worst nothing."""
+    """Return as much of a name as an identifier can carry: A to Z, 0 to 9, inner - and _; at worst nothing."""
     name = re.sub(r"^\s*[-−](?=\d)", "MINUS ", name)
     for sign, word in _SIGNS:
         name = name.replace(sign, f" {word} ")
@@ -187,7 +187,7 @@ def _dimensions(layout: Layout) -> dict[str, str]:
 
 
 def _codes(layout: Layout, dimension: str) -> tuple[str, ...]:
-    """The identifiers of a dimension's labels; no category gets that of a total, as all begin with a letter."""
+    """Return the identifiers of a dimension's labels; no category gets that of a total, as all begin with a letter."""
     categories = layout.dimensions[dimension]
     return identifiers(categories) + (TOTAL,) * (len(layout.labels(dimension)) - len(categories))
 
@@ -217,7 +217,7 @@ def _lines(layout: Layout, columns: Mapping[str, NDArray[Any]], version: str, ex
 def _tails(
     identifier: str, columns: Mapping[str, NDArray[Any]], name: str, block: slice, errors: bool, exact: bool
 ) -> list[str]:
-    """What follows the dimensions, for one figure of every row."""
+    """Return the text after the dimensions, for one figure of every row."""
     values = _decimals(columns[name][block])
     deviations = _decimals(columns[error_of(name)][block]) if errors else repeat("", len(values))
     status = "A" if exact else "E"
@@ -228,7 +228,7 @@ def _tails(
 
 
 def _decimals(values: NDArray[Any]) -> list[str]:
-    """The shortest decimal that is read as the same float64; whole numbers without a point."""
+    """Return the shortest decimal that is read as the same float64; whole numbers without a point."""
     if values.dtype.kind in "iu":
         return list(map(str, values.tolist()))
     return ["NaN" if value != value else repr(value).removesuffix(".0") for value in values.tolist()]

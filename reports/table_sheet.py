@@ -1,7 +1,7 @@
 """A released table as it is drawn on a page: for every number its text and its place on an axis.
 
 Rows of one level share an axis for each figure; a total on the axis of its cells would squash them. The axis of a count
-or a sum begins at zero or below. Around a value whose standard error se is published stands
+or a sum begins at zero or below. A value whose standard error se is published is shown with the interval
 
     [value - 1.96 se, value + 1.96 se]                                                                            (1)
 
@@ -27,15 +27,15 @@ _HALF_WIDTH = 1.96
 _DIGITS = 5
 _MOST_PLACES = 9
 _WIDEST = 1e15  # from here on numbers are written as 1.2345e+15
-_FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers stand under each other
-_LARGEST = 1e300  # beyond, and below its inverse, axes would overflow
+_FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers line up
+_LARGEST = 1e300  # above this, and below its inverse, axes would overflow
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One number. at, low, high: places of value and interval on the axis, from 0 to 100; None where there is none.
+    """One number. at, low, high: places of value and interval on the axis, from 0 to 100; None if there is none.
 
-    error: filled up on the left, so that all of a column are of one length.
+    error: padded on the left, so that all errors of a column have the same length.
     """
 
     value: str
@@ -62,7 +62,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Rows with the same dimensions. count: how many of them are in the file."""
+    """Rows with the same dimensions. count: how many such rows are in the file."""
 
     dimensions: tuple[str, ...]
     axes: tuple[Axis, ...]
@@ -72,7 +72,8 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class TableSheet:
-    """What a page shows of a table. levels: totals first, the cells last. errors: whether they are published."""
+    """The part of a table that a page shows. levels: totals first, the cells last. errors: whether they are
+    published."""
 
     figures: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -87,14 +88,14 @@ class TableSheet:
 
 
 def described(figure: Figure) -> str:
-    """What a figure is, in words."""
+    """Return what a figure is, in words."""
     if figure.column is None:
         return "number of records" if figure.statistic == "count" else figure.statistic.replace("_", " ")
     return f"{figure.statistic.replace('_', ' ')} of {figure.column}"
 
 
 def must_fit(layout: Layout, columns: Mapping[str, NDArray[Any]]) -> None:
-    """ValueError unless these are the columns of the layout, row by row."""
+    """Raise ValueError unless these are the columns of the layout, row by row."""
     if missing := [name for name in layout.columns if name not in columns]:
         raise ValueError(f"the table has no column {', '.join(missing)}")
     if any(columns[name].shape != (layout.rows,) for name in layout.columns):
@@ -106,7 +107,7 @@ def must_fit(layout: Layout, columns: Mapping[str, NDArray[Any]]) -> None:
 
 
 def sheet_of(layout: Layout, columns: Mapping[str, NDArray[Any]], most_rows: int = 200) -> TableSheet:
-    """The table, or of a long one the totals and the first cells, `most_rows` in all."""
+    """Return the table, or for a long one the totals and the first cells, `most_rows` in all."""
     must_fit(layout, columns)
     counts = [stop - start for start, stop in zip(layout.starts, layout.starts[1:], strict=False)]
     order = [*sorted(range(1, len(counts)), key=lambda place: len(layout.levels[place])), 0]
@@ -152,7 +153,7 @@ def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, show
 
 
 def _drawn(values: Sequence[float], errors: Sequence[float], figure: Figure) -> tuple[Axis, list[Mark]]:
-    """One figure of the rows of a level: its axis, and a mark for each row with the interval (1)."""
+    """Return, for one figure of the rows of a level, its axis, and a mark for each row with the interval (1)."""
     half_widths = [_HALF_WIDTH * error for error in errors]
     intervals = [(value - half, value + half) for value, half in zip(values, half_widths, strict=True)]
     ends = [end for end in (*values, *(end for ends in intervals for end in ends)) if _drawable(end)]
@@ -185,7 +186,7 @@ def _drawable(number: float) -> bool:
 
 
 def _round_ends(low: float, high: float) -> tuple[float, float, float]:
-    """Round numbers around low and high, ten to twenty-five steps of 1, 2 or 5 apart, and the step."""
+    """Return round numbers around low and high, ten to twenty-five steps of 1, 2 or 5 apart, and the step."""
     if high - low < 1e-12 * max(abs(low), abs(high)) or high - low < 1 / _LARGEST:
         half = abs(high) / 2 if abs(high) > 1 / _LARGEST else 0.5
         low, high = low - half, high + half
@@ -196,7 +197,7 @@ def _round_ends(low: float, high: float) -> tuple[float, float, float]:
 
 
 def _places(values: Sequence[float], errors: Sequence[float]) -> int:
-    """How many decimals a column of numbers needs."""
+    """Return how many decimals a column of numbers needs."""
     stated = [error for error in errors if error > 1 / _LARGEST]
     sizes = [abs(value) for value in values if 1 / _LARGEST < abs(value) < _LARGEST]
     if stated:

@@ -15,12 +15,12 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def rendered(template: str, **facts: Any) -> str:
-    """The text of a template with these facts; `characters` in it is for text from outside."""
+    """Return the text of a template with these facts; the filter `characters` in it is for text from outside."""
     return _ENVIRONMENT.get_template(template).render(**facts)
 
 
 def _characters(text: str) -> Markup:
-    """Escaped, with what XML cannot hold replaced, and with line ends as they are."""
+    """Return the text escaped, with what XML cannot hold replaced, and with line ends unchanged."""
     return escape(_NOT_IN_XML.sub("\ufffd", text)).replace("\r", Markup("&#13;"))
 
 

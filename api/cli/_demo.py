@@ -75,7 +75,7 @@ tables:
 
 
 def run_demo(folder: Path, screen: Screen) -> None:
-    """Write survey and spec into `folder`, release them, verify what was published; leave data for the form."""
+    """Write a survey and its spec into `folder`, release them, verify what was published; leave data for the form."""
     from penstock.cli._termination import end_in_time
     from penstock.flows.prefect_setup import set_up_prefect
     from penstock.records import open_records
@@ -105,7 +105,7 @@ def run_demo(folder: Path, screen: Screen) -> None:
 
 
 def synthetic_survey(rows: int, randomness: Randomness) -> pa.Table:
-    """Age, region, education, income, savings (some unknown) and weight, with plausible dependence."""
+    """Draw age, region, education, income, savings (some unknown) and weight, with plausible dependence."""
     age = np.clip(16 + 70 * _uniform(rows, randomness) ** 1.2, 16, 100).astype(np.int64)
     level = np.searchsorted([0.15, 0.6, 0.88], _uniform(rows, randomness))
     region = (4 * _uniform(rows, randomness)).astype(np.int64)

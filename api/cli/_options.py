@@ -28,7 +28,7 @@ class OutputRefused(Refusal):
 
 @contextmanager
 def new_file(path: Path) -> Iterator[TextIO]:
-    """A file that was not there before, and is not there afterwards if it could not be written whole."""
+    """Open a file that did not exist before, and remove it afterwards if it could not be written whole."""
     try:
         file = open(path, "x", encoding="utf-8")  # noqa: SIM115  # closed below, before it is removed
     except OSError as error:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:  # rich is imported where something is printed, so that no com
 __all__ = ["Screen", "console", "shown", "table_of"]
 
 WAITING_EXIT_CODE = 6
-# Control characters but for tab and end of line, those that turn the direction of text, and halves of characters.
+# Control characters except tab and end of line, those that change the direction of text, and halves of characters.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _ACCOUNT_FIELDS = ("model", "adjacency", "unit", "partition", "limit", "spent", "left")
 _RELEASE_FIELDS = ("run", "occurred", "model", "epsilon", "part", "state")
 
 
 class Screen:
-    """Text or JSON, decided once per command."""
+    """The output of a command as text or JSON, decided once per command."""
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
@@ -42,9 +42,9 @@ class Screen:
         return console(stderr=True)
 
     def show(self, text: str, document: Mapping[str, Any]) -> None:
-        """One sentence, or one document."""
+        """Show one sentence, or one document."""
         if self._as_json:
-            # Only what is obeyed is escaped, as JSON does it, so that the document says the same.
+            # Only what a terminal would obey is escaped, in JSON's way, so that the document means the same.
             text = json.dumps(document, indent=2, ensure_ascii=False)
             sys.stdout.write(_OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
             sys.stdout.flush()
@@ -53,7 +53,7 @@ class Screen:
 
     @contextmanager
     def progress(self) -> Iterator[None]:
-        """A line on the terminal that names the present step; nothing elsewhere."""
+        """Show a line on the terminal that names the current step; nothing elsewhere."""
         if self._as_json or not self._err.is_terminal:
             yield
             return
@@ -110,7 +110,7 @@ class Screen:
             self._out.print(f"  {label:20}{shown(value)}")
 
     def show_result(self, result: Any) -> int:
-        """A receipt, or what the run waits for; the exit code."""
+        """Show a receipt, or what the run waits for; return the exit code."""
         document = result.as_dict()
         if "content" not in document:
             self.show_receipt(document)
@@ -261,7 +261,7 @@ class Screen:
 
 
 def shown(text: str) -> str:
-    """Text that a terminal shows and does not obey: names come from files, and may hold what moves its cursor."""
+    """Return text that a terminal shows and does not obey; names from files may hold what moves its cursor."""
     from rich.markup import escape
 
     return escape(_OBEYED.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text))

@@ -1,11 +1,11 @@
 """SIGTERM ends a command within seconds, wherever it is.
 
-The signal becomes an exception in the main thread, so that whatever the command is in the middle of puts its end on
-record and lets go. That needs the main thread, which may be inside a library and not come back. So a thread waits for
-the signal too, and after a while cuts the process off: nothing is half published, and what was drawn waits for the next
+The signal becomes an exception in the main thread, so that whatever the command is doing puts its end on record and
+releases what it holds. That needs the main thread, which may be inside a library and not return. So a thread waits for
+the signal too, and after a while ends the process: nothing is half published, and what was drawn waits for the next
 run of the same spec. Within a flow run Prefect has a handler of its own, and calls ours when it is done.
 
-The kernel's signal writes a byte to a pipe (signal.set_wakeup_fd), whatever the main thread does.
+The signal also writes a byte to a pipe (signal.set_wakeup_fd), whatever the main thread is doing.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _GRACE = 5.0
 
 
 class Terminated(SystemExit):
-    """The process was told to end; its name is the code on record."""
+    """An exit because the process was told to end; the name of this class is the code on record."""
 
 
 def end_in_time(grace: float = _GRACE) -> None:
-    """From here on SIGTERM ends this process, and it lives at most this long after it. Call it in the main thread."""
+    """Make SIGTERM end this process, at most this many seconds after the signal. Call it in the main thread."""
     heard, told = os.pipe()
     os.set_blocking(told, False)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
@@ -43,5 +43,5 @@ def end_in_time(grace: float = _GRACE) -> None:
 
 
 def _end(*_: object) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # one that comes again must not disturb what puts the end on record
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # another one must not disturb putting the end on record
     raise Terminated(TERMINATED)

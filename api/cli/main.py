@@ -187,7 +187,7 @@ app.add_typer(users, name="users")
 def main() -> None:
     """Run a command; a refusal becomes its message and its exit code."""
     try:
-        if is_own_folder(home := Home.located().root):  # a command that needs none must not make one
+        if is_own_folder(home := Home.located().root):  # a command that needs no home must not make one
             keep_inside(home)
         app(standalone_mode=True)
     except Refusal as refusal:
@@ -196,7 +196,7 @@ def main() -> None:
 
 
 def refusal_as_dict(refusal: Refusal) -> dict[str, Any]:
-    """Code, exit code and every fault, for people and programs."""
+    """Return the code, exit code and every fault, for people and programs."""
     return {
         "refused": refusal.code,
         "exit_code": EXIT_CODES[refusal.kind],

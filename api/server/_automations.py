@@ -1,7 +1,7 @@
 """Webhooks: the example automations of deployments/automations, pointed at PENSTOCK_WEBHOOK_URL.
 
-The address goes into a webhook block of Prefect, because it often holds a token. Who may use the API of the
-server can read it there. Import after the environment is set, like registration.py.
+The address goes into a webhook block of Prefect, because it often holds a token. Whoever may use the API of the
+server can read it there. Import after the environment is set, like _registration.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PLACE = "PENSTOCK_WEBHOOK"
 
 
 def install_automations(url: str) -> tuple[str, ...]:
-    """Make or renew the block and every automation; their names."""
+    """Make or renew the block and every automation; return their names."""
     block = Webhook(url=SecretStr(url)).save(_BLOCK, overwrite=True)
     names = []
     with get_client(sync_client=True) as client:

@@ -32,7 +32,7 @@ class Child:
             raise self._refused("must not end by itself")
 
     def wait_until(self, ready: Callable[[], bool]) -> None:
-        """Return when it is ready; refused when it ends before, or takes too long."""
+        """Return when the process is ready; refuse if it ends before that, or takes too long."""
         deadline = time.monotonic() + _START_SECONDS
         while not ready():
             self.require_alive()
@@ -46,14 +46,14 @@ class Child:
 
 @contextmanager
 def child(log: Path, module: str, *arguments: str, sockets: Sequence[socket.socket] = ()) -> Iterator[Child]:
-    """Run a module that ends when its input does; kill it if it does not. sockets: what it inherits, as its first
-    arguments, by their numbers."""
+    """Run a module that ends when its input does; kill it if it does not. sockets: sockets that it inherits; their
+    descriptor numbers are its first arguments."""
     numbers = [each.fileno() for each in sockets]
     with log.open("ab") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *map(str, numbers), *arguments],
             pass_fds=numbers,
-            stdin=subprocess.PIPE,  # its end is the sign to stop
+            stdin=subprocess.PIPE,  # closing it is the signal to stop
             stdout=output,
             stderr=output,
             cwd=log.parent,
@@ -66,7 +66,7 @@ def child(log: Path, module: str, *arguments: str, sockets: Sequence[socket.sock
 
 
 def stop_child(process: subprocess.Popen[bytes], seconds: float) -> None:
-    """End the input of a process, which is its sign to stop; kill it if it does not."""
+    """Close the input of a process, which is its signal to stop; kill it if it does not."""
     if process.stdin is not None:
         process.stdin.close()
     try:

@@ -1,10 +1,10 @@
 """The process of one flow run: one of our flows in Prefect's engine, and an end when the worker ends.
 
 The worker says in the environment which of our deployments it is for. Prefect's own process would ask the server
-instead, and load what it names. From the server come the parameters, which the flow checks, and nothing that is
+instead, and load what it names. The server only supplies the parameters, which the flow checks, and nothing that is
 loaded or unpickled: no storage of results, and no result of a state.
 
-Prefect leaves a flow run alone when its worker is killed. Here it is told to stop as if by SIGTERM, which
+Prefect leaves a flow run alone when its worker is killed. Here it is stopped as if by SIGTERM, which
 puts the end on record, and if that takes too long it is cut off. Both leave a run that the next run of the
 same spec resumes: nothing is half published, and nothing is drawn twice.
 """
@@ -29,7 +29,7 @@ _GRACE = 10.0
 
 
 def end_with_worker() -> None:
-    """Watch the parent from a thread. One that has died already is noticed by its number."""
+    """Watch the parent from a thread. A parent that has already died is noticed by its process number."""
     worker = int(os.environ.get(WORKER) or os.getppid())
 
     def watch() -> None:
@@ -43,7 +43,7 @@ def end_with_worker() -> None:
 
 
 def run_own_flow(flow_run_id: UUID, name: str) -> None:
-    """Run the flow of our deployment of this name, as Prefect's engine does; the process ends with its exit code."""
+    """Run the flow of our deployment of this name, as Prefect's engine does; end the process with its exit code."""
     from prefect import get_client
     from prefect._internal.control_listener import configure_from_env
     from prefect.engine import handle_engine_signals
@@ -61,7 +61,7 @@ def run_own_flow(flow_run_id: UUID, name: str) -> None:
         with get_client(sync_client=True) as client:
             flow_run = client.read_flow_run(flow_run_id)
         logger = cast("Logger", flow_run_logger(flow_run=flow_run))  # as Prefect passes it, an adapter
-        # The state and not its result: that would be read from wherever the state says.
+        # Ask for the state and not its result, which would be read from wherever the state says.
         run_flow(flow, flow_run=flow_run, return_type="state", error_logger=logger)
 
 

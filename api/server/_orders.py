@@ -2,8 +2,8 @@
 
 Prefect's worker does what its server says: a command or an environment in job variables, steps before the run,
 a file to load the flow from. Ours takes one word from the server, the name of one of the deployments in
-prefect.yaml. Everything else that a server could say of a flow run, its deployment or its work pool must be
-absent, or as `penstock serve` registered it; else nothing is run.
+prefect.yaml. Everything else that a server could say about a flow run, its deployment or its work pool must be
+absent, or as `penstock serve` registered it; otherwise nothing is run.
 
 Import after the environment is set: Prefect reads its settings when it is imported.
 """
@@ -62,19 +62,19 @@ class OwnDeployment:
 
 @cache
 def own_deployments() -> Mapping[str, OwnDeployment]:
-    """Our deployments by name, as prefect.yaml lists them."""
+    """Return our deployments by name, as prefect.yaml lists them."""
     listed = yaml.safe_load(DEPLOYMENTS.read_text(encoding="utf-8"))["deployments"]
     return MappingProxyType({each["name"]: OwnDeployment(each["name"], each["entrypoint"]) for each in listed})
 
 
 def own_deployment(name: str) -> OwnDeployment:
-    """Our deployment of this name; refused if there is none."""
+    """Return our deployment of this name; refuse if there is none."""
     OrderRefused.raise_for(_name_faults(name))
     return own_deployments()[name]
 
 
 def require_own_order(flow_run: FlowRun, deployment: DeploymentResponse | None, pool: WorkPool) -> OwnDeployment:
-    """Return the deployment of ours that is to run; refused with everything that the server adds to it or changes.
+    """Return the deployment of ours that is to run; refuse with everything that the server adds to it or changes.
 
     The values are never quoted: they are the server's, and go into a log.
     """
@@ -86,7 +86,7 @@ def require_own_order(flow_run: FlowRun, deployment: DeploymentResponse | None, 
 
 
 def require_own_pool(pool: WorkPool) -> None:
-    """Refuse a work pool that would have workers do something else than start a process as Prefect does."""
+    """Refuse a work pool that would have workers do anything other than start a process as Prefect does."""
     OrderRefused.raise_for(_pool_faults(pool))
 
 

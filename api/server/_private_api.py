@@ -1,8 +1,8 @@
 """Prefect's own API: on loopback, for our worker and our gateway only.
 
-    the socket        bound and listening before any process is told of it, and held until the command ends,
+    the socket        bound and listening before any process knows of it, and held until the command ends,
                       so nobody else can answer there
-    the server        proves itself by a certificate that was made for this start, the only one its clients take
+    the server        proves itself by a certificate that was made for this start, the only one its clients accept
     its clients       prove themselves by a token that was made for this start, and that no person sees
 
 Both lie in files and environments that only the service account reads.
@@ -34,7 +34,7 @@ _LASTS = timedelta(days=3650)  # it ends with the command
 
 @dataclass(frozen=True, slots=True)
 class PrivateApi:
-    """Where the API listens, and what both sides prove themselves with."""
+    """The address on which the API listens, and what both sides prove themselves with."""
 
     socket: socket.socket
     certificate: Path
@@ -62,7 +62,7 @@ class PrivateApi:
         }
 
     def is_healthy(self) -> bool:
-        """Whether the server answers, and is ours."""
+        """Return whether the server answers, and is ours."""
         context = ssl.create_default_context(cafile=str(self.certificate))
         try:
             with urllib.request.urlopen(f"{self.url}/health", timeout=5, context=context):
@@ -75,7 +75,7 @@ def listening(host: str, port: int) -> socket.socket:
     """Return a socket on which connections wait from now on; nobody else can take its port while it is open."""
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if port:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a former start's connections may linger
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of an earlier start may linger
     try:
         bound.bind((host, port))
         bound.listen(128)

@@ -45,7 +45,7 @@ _ENDED: State[None] = Crashed(message="Its worker ended. Run it again: it goes o
 
 
 def make_pool(name: str, *, is_ours: bool) -> None:
-    """Make the work pool. One that is there is set back if the server is ours, and else refused if it was changed."""
+    """Make the work pool. An existing one is reset if the server is ours, and otherwise refused if it was changed."""
     template = ProcessWorker.get_default_base_job_template()
     with get_client(sync_client=True) as client:
         try:
@@ -93,7 +93,7 @@ def _register(each: Mapping[str, Any], hidden: frozenset[str]) -> None:
             work_pool_name=each["work_pool"]["name"],
             parameter_openapi_schema=_form(flow, hidden),
             enforce_parameter_schema=True,
-            # Said, and not left out: what stood there before must not stay.
+            # Set explicitly, not left out, so that no earlier value stays.
             pull_steps=[],
             job_variables={},
             path=None,
@@ -110,7 +110,7 @@ def _schedule(schedule: Mapping[str, Any]) -> DeploymentScheduleCreate:
 
 
 def _form(flow: Flow[..., Any], hidden: frozenset[str]) -> dict[str, Any]:
-    """Describe the parameters that people are asked for. The server takes others too, which the flow then checks."""
+    """Describe the parameters that people are asked for. The server accepts others too, which the flow then checks."""
     schema = parameter_schema(flow).model_dump(exclude_unset=True)
     schema["properties"] = {name: each for name, each in schema["properties"].items() if name not in hidden}
     if "required" in schema:
@@ -119,7 +119,7 @@ def _form(flow: Flow[..., Any], hidden: frozenset[str]) -> dict[str, Any]:
 
 
 def close_orphans(pool: str) -> None:
-    """Call every flow run crashed that a dead worker left in progress. Nobody else works on a server of our own."""
+    """Mark as crashed every flow run that a dead worker left in progress. Nobody else works on a server of our own."""
     with get_client(sync_client=True) as client:
         runs = client.read_flow_runs(
             flow_run_filter=FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[*_UNFINISHED]))),
@@ -129,7 +129,7 @@ def close_orphans(pool: str) -> None:
 
 
 def close_flow_runs(flow_runs: Iterable[UUID]) -> None:
-    """Call these crashed, but for those whose end the server knows already. Their processes must have ended."""
+    """Mark these as crashed, except those whose end the server already knows. Their processes must have ended."""
     with get_client(sync_client=True) as client:
         for each in flow_runs:
             state = client.read_flow_run(each).state
@@ -138,7 +138,7 @@ def close_flow_runs(flow_runs: Iterable[UUID]) -> None:
 
 
 def is_polling(pool: str, worker: str, since: datetime) -> bool:
-    """Whether this worker has been heard of since then."""
+    """Return whether this worker has been heard from since then."""
     with get_client(sync_client=True) as client:
         return any(
             each.name == worker and each.status is WorkerStatus.ONLINE and (each.last_heartbeat_time or since) > since

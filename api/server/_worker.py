@@ -1,8 +1,8 @@
 """The worker: Prefect's for processes, but what it starts is ours, whatever the server says.
 
 It polls, reports and cancels as Prefect's does. It never resolves a template, loads a flow that the server names,
-or uses a command, an environment, a folder or a process number of the server. Of each flow run it asks once which of
-our deployments it is for (orders.py); what it starts then is flow_process, in its own environment.
+or uses a command, an environment, a folder or a process number of the server. For each flow run it asks once which of
+our deployments it is for (_orders.py); what it starts then is _flow_process, in its own environment.
 
 Import after the environment is set: Prefect reads its settings when it is imported.
 """
@@ -43,7 +43,8 @@ _COMMAND = [sys.executable, "-m", "penstock.server._flow_process"]
 
 
 class OwnConfiguration(ProcessJobConfiguration):
-    """Stands where Prefect's worker expects a configuration. Nothing in it is used, nothing is the server's."""
+    """A placeholder where Prefect's worker expects a configuration. Nothing in it is used, nothing comes from the
+    server."""
 
     @classmethod
     async def from_template_and_values(
@@ -63,7 +64,7 @@ class OwnConfiguration(ProcessJobConfiguration):
         deployment: DeploymentResponse | None = None,
     ) -> Self:
         made = cls()
-        made._related_objects = {"flow-run": flow_run}  # what an event about the start is related to
+        made._related_objects = {"flow-run": flow_run}  # the objects to which an event about the start is related
         return made
 
 
@@ -79,10 +80,10 @@ class OwnWorker(ProcessWorker):
 
     @classmethod
     def __dispatch_key__(cls) -> str:
-        return "penstock"  # Prefect's own keeps its place in the register of workers
+        return "penstock"  # so that Prefect's own worker keeps its place in the register of workers
 
     async def __aenter__(self) -> Self:
-        await BaseWorker.__aenter__(self)  # without the runner of Prefect's, which executes pickled flows
+        await BaseWorker.__aenter__(self)  # without Prefect's runner, which executes pickled flows
         return self
 
     async def __aexit__(self, *exc_info: Any) -> None:
@@ -95,7 +96,7 @@ class OwnWorker(ProcessWorker):
         raise _no_flow_from_elsewhere()
 
     async def _submit_run(self, flow_run: FlowRun) -> None:
-        """Take a flow run that is for one of our deployments; end any other, and go on."""
+        """Take a flow run that is for one of our deployments; end any other, and continue."""
         try:
             self._taken[flow_run.id] = await self._order(flow_run)
         except OrderRefused as refused:
@@ -106,7 +107,7 @@ class OwnWorker(ProcessWorker):
             self._forget(flow_run.id)
         else:
             await super()._submit_run(flow_run)
-            self._taken.pop(flow_run.id, None)  # the server can have said that it must wait
+            self._taken.pop(flow_run.id, None)  # the server may have said that it must wait
 
     async def _order(self, flow_run: FlowRun) -> OwnDeployment:
         try:
@@ -114,7 +115,7 @@ class OwnWorker(ProcessWorker):
             deployment = None if named is None else await self.client.read_deployment(named)
         except ObjectNotFound:
             deployment = None
-        # What the worker knows of its pool is half a minute old.
+        # What the worker knows about its pool may be half a minute old.
         return require_own_order(flow_run, deployment, await self.client.read_work_pool(self._work_pool_name))
 
     def _forget(self, flow_run: UUID) -> None:
@@ -156,7 +157,7 @@ class OwnWorker(ProcessWorker):
 
 
 def _always(own: OwnDeployment) -> Callable[[FlowRun], Awaitable[Flow[Any, Any]]]:
-    """Find the flow for the hooks of a crash or a cancellation, which run in this process."""
+    """Return a function that finds the flow for the hooks of a crash or a cancellation, which run in this process."""
 
     async def resolve_flow(_: FlowRun) -> Flow[Any, Any]:
         return own.flow()
@@ -165,7 +166,7 @@ def _always(own: OwnDeployment) -> Callable[[FlowRun], Awaitable[Flow[Any, Any]]
 
 
 def make_folder(folder: Path) -> Path:
-    """Make the folder in which flow runs begin; refused where others could put files into it."""
+    """Make the folder in which flow runs begin; refuse one into which others could put files."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:

@@ -57,7 +57,7 @@ class DeploymentSettings(_Section):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The settings of a file, with paths relative to it; refused with every fault."""
+        """Return the settings of a file, with paths relative to it; refuse with every fault."""
         raw = OutsideFile(path, str(path), SpecRefused).yaml()
         try:
             settings = cls.model_validate(raw)
@@ -74,7 +74,7 @@ class DeploymentSettings(_Section):
 
 
 def merged_deployments(settings: DeploymentSettings) -> dict[str, Any]:
-    """What prefect.yaml says, with the tag and the schedules of the settings."""
+    """Return the content of prefect.yaml, with the tag and the schedules of the settings."""
     raw: dict[str, Any] = yaml.safe_load(DEPLOYMENTS.read_text(encoding="utf-8"))
     names = [deployment["name"] for deployment in raw["deployments"]]
     SpecRefused.raise_for(

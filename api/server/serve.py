@@ -3,9 +3,9 @@
     <home>/prefect/         Prefect's files: its database, server.log, worker.log, api.pem, api.key
     <home>/prefect/.serve   held with flock as long as the command lives
 
-Server and worker watch the pipe to this command and end with it, also when it is killed; flow runs watch the
-worker. People meet the gateway, and only the worker and the gateway meet Prefect's own API (private_api.py). With
-PREFECT_API_URL no server is started: everything registers with the one that is named, whose doors are its owner's.
+Server and worker watch the pipe to this command and end with it, even if it is killed; flow runs watch the
+worker. People reach the gateway, and only the worker and the gateway reach Prefect's own API (_private_api.py). With
+PREFECT_API_URL no server is started: everything registers with the named server, to which its owner controls access.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ class HostRefused(Refusal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What is ready. address: for people; that of a server elsewhere, where it is not ours. reports: None there, since
-    nobody shows them. first_password: the file with the password of the first officer, until it was used."""
+    """The description of what is ready. address: for people; that of the other server, if it is not ours. reports: None
+    then, since nobody shows them. first_password: the file with the password of the first officer, until it has been
+    used."""
 
     address: str
     deployments: tuple[str, ...]
@@ -75,7 +76,7 @@ class Served:
 
 @contextmanager
 def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) -> Iterator[tuple[Served, list[Child]]]:
-    """Have everything up and ready; on leaving everything is stopped, the worker before the server."""
+    """Start everything and wait until it is ready; on leaving everything is stopped, the worker before the server."""
     require_address_space()
     os.umask(0o077)
     folder = home.root / "prefect"
@@ -118,7 +119,7 @@ def served(home: Home, *, host: str, port: int, settings: DeploymentSettings) ->
 def _start_server(
     running: ExitStack, home: Home, folder: Path, host: str, port: int, settings: DeploymentSettings
 ) -> Child:
-    """Bind both doors before anything is told of them, and start the process that answers there."""
+    """Bind both sockets before anything knows of them, and start the process that answers there."""
     door = _door(host, port)
     proxy_secret()  # refused here, not in a process whose log nobody reads
     people = running.enter_context(_bound(host, port))
@@ -137,7 +138,7 @@ def _start_server(
 
 @contextmanager
 def until_told_to_stop() -> Iterator[None]:
-    """Take SIGTERM and an interrupt as the wish to leave the block; another one while it is left changes nothing."""
+    """Treat SIGTERM and an interrupt as a request to leave the block; another one while leaving changes nothing."""
 
     def stop(*_: object) -> NoReturn:
         for each in told:
@@ -156,7 +157,7 @@ def until_told_to_stop() -> Iterator[None]:
 
 
 def stay(children: list[Child]) -> NoReturn:
-    """Stay until told to stop; refused when server or worker ends by itself."""
+    """Stay until told to stop; refuse when server or worker ends by itself."""
     while True:
         for each in children:
             each.require_alive()
@@ -181,13 +182,13 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _set_environment(home: Home, settings: DeploymentSettings) -> None:
-    """What server, worker and flow runs read; what the user has set stays."""
+    """Set the environment that server, worker and flow runs read; what the user has set stays."""
     keep_inside(home.root)
     chosen = {
         **quiet_settings(home.root),
         "PREFECT_LOGGING_LEVEL": "INFO",  # the logs of a run are read in the browser
         "PREFECT_LOGGING_SERVER_LEVEL": "WARNING",
-        "PREFECT_SERVER_UI_V2_ENABLED": "false",  # the other one asks an outside host for its configuration
+        "PREFECT_SERVER_UI_V2_ENABLED": "false",  # that version asks an outside host for its configuration
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "null",  # the gateway lets no other site in either
         "PREFECT_WORKER_QUERY_SECONDS": "2",
@@ -195,7 +196,7 @@ def _set_environment(home: Home, settings: DeploymentSettings) -> None:
     }
     for name, value in chosen.items():
         os.environ.setdefault(name, value)
-    os.environ["PENSTOCK_HOME"] = str(home.root)  # flow runs begin in another folder
+    os.environ["PENSTOCK_HOME"] = str(home.root)  # absolute, because flow runs begin in another folder
     os.environ["PENSTOCK_SPECS"] = str(Path(os.environ["PENSTOCK_SPECS"]).absolute())
     os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     for name in ("NO_PROXY", "no_proxy"):  # an agency's proxy does not lead to this machine's loopback
@@ -225,6 +226,6 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _address(url: str) -> str:
-    """Without the password that a URL can hold, and without the path of the API."""
+    """Return a URL without any password in it, and without the path of the API."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

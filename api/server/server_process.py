@@ -1,7 +1,7 @@
 """The process of the server that `penstock serve` starts: Prefect's API for the worker, and the gateway for people.
 
-Two doors of one process: the gateway asks Prefect without a connection in between. Both sockets come from the command,
-already listening. The process ends when its input does, so also when the command that started it is killed.
+One process serves two sockets: the gateway asks Prefect without a connection in between. Both sockets come from the
+command, already listening. The process ends when its input does, so also when the command that started it is killed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def serve(people: int, worker: int) -> None:
             each.should_exit = True
         time.sleep(_GRACE / 2)
         for each in (public, private):
-            each.force_exit = True  # a browser that holds its connection does not hold us
+            each.force_exit = True  # a browser that keeps its connection open must not hold us up
         time.sleep(_GRACE / 2)
         os._exit(0)
 
@@ -100,5 +100,5 @@ def _api_only(prefect: App) -> App:
 if __name__ == "__main__":
     os.umask(0o077)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # who holds many connections takes none from others
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one with many connections takes none from others
     serve(int(sys.argv[1]), int(sys.argv[2]))

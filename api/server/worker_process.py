@@ -20,7 +20,7 @@ _LOOK_AGAIN = 0.1
 
 
 def end_with_parent() -> None:
-    """When the pipe to the command ends: tell the flow runs, see to it that the server knows of their end, and stop.
+    """Watch the pipe to the command; when it ends, end the flow runs, make sure that the server knows, and stop.
 
     Prefect's worker cuts them off when it stops, and the server would show them as running for ever.
     """
@@ -31,7 +31,7 @@ def end_with_parent() -> None:
         known = [number for number in map(_flow_run_of, flow_runs) if number is not None]
         end_flow_runs(flow_runs)
         if known:
-            # One that was cut off, or was asked too early, has told nobody. The server may have ended before.
+            # One that was cut off, or was asked too early, did not report its end. The server may have ended before.
             telling = threading.Thread(target=_close, args=(known,), daemon=True)
             telling.start()
             telling.join(_GRACE)
@@ -43,7 +43,7 @@ def end_with_parent() -> None:
 
 
 def end_flow_runs(flow_runs: list[psutil.Process]) -> None:
-    """Ask every one to end, wait, and cut off those that have not; how they ended is for Prefect to collect."""
+    """Ask each one to end, wait, and cut off those that have not; Prefect collects how they ended."""
     for each in flow_runs:
         with contextlib.suppress(psutil.NoSuchProcess):  # it ended by itself meanwhile
             each.terminate()
@@ -62,7 +62,7 @@ def _close(flow_runs: list[UUID]) -> None:
 
 
 def _flow_run_of(process: psutil.Process) -> UUID | None:
-    """Which flow run a process was started for, by its environment; None for any other process."""
+    """Return the flow run that a process was started for, by its environment; None for any other process."""
     with contextlib.suppress(psutil.Error):  # it ended by itself meanwhile
         named = process.environ().get("PREFECT__FLOW_RUN_ID")
         return None if named is None else UUID(named)

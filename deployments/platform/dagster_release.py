@@ -2,8 +2,8 @@
 
     PENSTOCK_SPEC=/etc/penstock/specs/survey.yaml dagster dev -f dagster_release.py
 
-Dagster must not retry by itself what was refused. It may start again what failed (exit code 1): the same spec goes on
-where it stopped, and nothing is drawn twice.
+Dagster must not retry a refused release by itself. It may restart one that failed (exit code 1): the same spec
+continues where it stopped, and nothing is drawn twice.
 """
 
 import json

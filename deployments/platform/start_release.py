@@ -3,9 +3,9 @@
     PREFECT_API_URL=http://127.0.0.1:4200/api PREFECT_API_AUTH_STRING=NAME:TOKEN python start_release.py SPEC
 
 NAME and TOKEN are those of `penstock users add NAME --program --role requester`; the release is started in that
-name. At a Prefect server that is not Penstock's own, say who asks as a second argument. Exit code 0: published, and the
-place of the bundle is on standard output. 6: it waits for its reviewers. 1: refused or failed.
-Whether a bundle is complete is decided by its manifest, not by Prefect: it is there, or there is no release.
+name. With a Prefect server that is not Penstock's own, give the name of whoever asks as a second argument. Exit code 0:
+published, and the place of the bundle is on standard output. 6: it waits for its reviewers. 1: refused or failed.
+The manifest, not Prefect, decides whether a bundle is complete: without it there is no release.
 """
 
 import base64
@@ -25,7 +25,7 @@ ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 
 
 def ask(path: str, body: object = None) -> Any:
-    """One request; a body makes it a POST. A server that is too busy (503) is asked again."""
+    """Send one request; a body makes it a POST. A server that is too busy (503) is asked again."""
     headers = {"Content-Type": "application/json"}
     if "PREFECT_API_AUTH_STRING" in os.environ:
         credentials = base64.b64encode(os.environ["PREFECT_API_AUTH_STRING"].encode()).decode()
@@ -44,16 +44,16 @@ def ask(path: str, body: object = None) -> Any:
 
 
 def bundle_of(flow_run: str) -> str | None:
-    """Where the run says its bundle is; None before it is published."""
+    """Return where the run says its bundle is; None before it is published."""
     wanted = {"artifacts": {"key": {"any_": ["release-published"]}, "flow_run_id": {"any_": [flow_run]}}}
     found = ask("/artifacts/filter", wanted)
     return found[0]["description"] if found else None
 
 
 def main(spec: str, started_by: str | None = None) -> int:
-    """Start, wait, tell."""
+    """Start a release, wait for it, and print the result."""
     deployment = ask(f"/deployments/name/{DEPLOYMENT}")["id"]
-    # The key lets a request that is sent again start no second run.
+    # With this key, a request that is sent again starts no second run.
     named = {} if started_by is None else {"started_by": started_by}
     wanted = {"parameters": {"spec": spec, **named}, "idempotency_key": str(uuid.uuid4())}
     flow_run = ask(f"/deployments/{deployment}/create_flow_run", wanted)["id"]

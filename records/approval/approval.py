@@ -143,9 +143,9 @@ def wait(
     now: datetime,
     confidential: Mapping[str, str] | None = None,
 ) -> ApprovalState:
-    """Ask for approval of this content. Asking again is silent; another content voids all earlier decisions.
+    """Ask for approval of this content. Asking again changes nothing; another content voids all earlier decisions.
 
-    Asked again, the first rule and deadline stay, also after the approval was given or refused. confidential: keyed
+    If asked again, the first rule and deadline stay, even after the approval was given or refused. confidential: keyed
     digests of what the reviewers read, which the content covers too.
     """
     faults = []
@@ -182,11 +182,11 @@ def decide(
     actor: str,
     now: datetime,
 ) -> ApprovalState:
-    """Put a reviewer's decision on record if it counts, else put on record that it was refused, and refuse."""
+    """Put a reviewer's decision on record if it counts; otherwise put on record that it was refused, and refuse."""
     refused: DecisionRefused | None = None
-    place = run if _RUN.fullmatch(run) else REGISTER  # where nothing ever waits
+    place = run if _RUN.fullmatch(run) else REGISTER  # under which nothing ever waits
     with log.transaction() as writer:
-        writer.verify()  # or a withdrawal or a refusal that was taken out of the log would go unseen
+        writer.verify()  # otherwise a withdrawal or a refusal that was removed from the log would go unnoticed
         stood = approval_state(writer, place, now)
         try:
             person = _trusted(writer, reviewer)
@@ -232,7 +232,8 @@ def _trusted(writer: LogWriter, reviewer: str) -> Person:
 
 
 def _require_only_one(others: Sequence[str]) -> None:
-    """5. Several may wait beside each other; what reviewers of one were not asked about is not published beside it."""
+    """Check 5. Several may wait side by side; nothing is published beside a release whose reviewers were not asked
+    about it."""
     if others:
         raise SecondApproval.at(
             "run",
@@ -243,7 +244,7 @@ def _require_only_one(others: Sequence[str]) -> None:
 
 
 def _require_open(stood: ApprovalState, *, content: str, reviewer: str) -> None:
-    """2, 3 and 4."""
+    """Check 2, 3 and 4."""
     if not stood.content:
         raise NothingWaits.at("run", rule="must wait for approval", remedy="Check the name of the run.")
     if content != stood.content:

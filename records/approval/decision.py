@@ -5,7 +5,7 @@
 
 `content` is the SHA-256 of what is reviewed, so a signature holds for no other bundle; the word is
 signed too, so a refusal can never pass as an approval. The signature is handed around alone, as
-base64: who has the three fields rebuilds (1).
+base64: whoever has the three fields can rebuild (1).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class DecisionSignatureWrong(DecisionRefused):
 
 
 def sign_decision(private_key: Ed25519PrivateKey, *, content: str, decision: str, reason: str) -> str:
-    """(2) as base64."""
+    """Return (2) as base64."""
     envelope = sealed(_payload(content, decision, reason), KIND, private_key)
     return str(envelope["signatures"][0]["sig"])
 
@@ -85,12 +85,12 @@ def verify_decision(public_key: Ed25519PublicKey, *, content: str, decision: str
 
 
 def is_content(text: str) -> bool:
-    """Whether this can be the digest of a bundle's content."""
+    """Return whether this can be the digest of a bundle's content."""
     return _CONTENT.fullmatch(text) is not None
 
 
 def reason_faults(reason: str, *, needed: bool) -> Iterator[Fault]:
-    """What is wrong with a reason. It is never quoted: it may say what only the reviewer may know."""
+    """Yield what is wrong with a reason. It is never quoted: it may say what only the reviewer may know."""
     if needed and not reason.strip():
         yield Fault("reason", "must be given", "Give the reason in one sentence.")
     if len(reason) > _LONGEST_REASON:
@@ -110,13 +110,14 @@ def _payload(content: str, decision: str, reason: str) -> bytes:
 
 
 def _is_control(character: str) -> bool:
-    """Also what is invisible or reverses the text around it: a reason reads the same wherever it is shown."""
+    """Return whether it is a control character, is invisible or reverses the text around it: a reason must read the
+    same wherever it is shown."""
     category = unicodedata.category(character)
     return category.startswith("C") or category in ("Zl", "Zp")
 
 
 def _is_plain_signature(text: str) -> bool:
-    """One signature has one text: the decoder of the envelope would skip what is not base64."""
+    """Return whether this is the one text of a signature: the decoder of the envelope would skip what is not base64."""
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -23,7 +23,7 @@ class RuleRefused(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How many of the allowed must approve, and within what time."""
+    """The number of allowed reviewers who must approve, and the time within which they must."""
 
     reviewers: int
     allowed: tuple[str, ...]

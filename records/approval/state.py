@@ -58,7 +58,8 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalState:
-    """Where an approval stands. `missing` is how many approvals it still needs; without any WAITING all is empty."""
+    """The state of an approval. `missing` is how many approvals it still needs; without any WAITING everything is
+    empty."""
 
     state: State
     content: str = ""
@@ -71,7 +72,7 @@ class ApprovalState:
 
 
 def approval_state(log: Log | LogReader, run: str, now: datetime) -> ApprovalState:
-    """Where the approval of `run` stands at the moment `now`."""
+    """Return where the approval of `run` stands at the moment `now`."""
     if now.tzinfo is None:
         raise EventRefused.at("now", rule="must carry its time zone", remedy="Pass datetime.now(UTC).")
     events = log.events(run)
@@ -95,7 +96,7 @@ def approval_state(log: Log | LogReader, run: str, now: datetime) -> ApprovalSta
 
 
 def approval_record(approved: ApprovalState) -> dict[str, Any]:
-    """What the manifest says of an approval, once every signature was checked again as its readers will."""
+    """Return what the manifest says of an approval, after checking every signature again as its readers will."""
     if approved.state != "approved":
         raise NotApproved.at(
             "approval", rule="must be given in full", got=approved.state, remedy="Wait for the reviewers, or run again."

@@ -7,7 +7,7 @@ A store has no rename, so the order makes it whole:
     <name>/<release>/manifest.json   created once, last                                            (3)
 
 (1) keeps two different bundles of one release id from mixing their files. A killed upload is finished by
-the next attempt with the same bundle: what is there already and as signed is not sent again. Nothing is ever
+the next attempt with the same bundle: a file that is already there as signed is not sent again. Nothing is ever
 deleted, so no right to delete is needed; without its manifest nothing is a release.
 """
 
@@ -35,7 +35,7 @@ class UploadDamaged(Refusal):
 
 
 def upload(staged: Path, destination: ObjectPath, key: Ed25519PublicKey) -> None:
-    """Publish a sealed bundle; refused if the release exists, or another bundle has claimed its place."""
+    """Publish a sealed bundle; refuse if the release exists, or another bundle has claimed its place."""
     files = check(staged, key)["subject"]
     manifest = (staged / MANIFEST).read_bytes()
     claim = hashlib.sha256(manifest).hexdigest().encode() + b"\n"
@@ -51,7 +51,7 @@ def upload(staged: Path, destination: ObjectPath, key: Ed25519PublicKey) -> None
 
 
 def _send(file: Path, path: ObjectPath, digest: str) -> None:
-    """Put the file there unless it is there, and read back what readers will get."""
+    """Upload the file unless the store already has it, and read back what readers will get."""
     size = file.stat().st_size
     if object_store.digest_of(path, size) == digest:
         return

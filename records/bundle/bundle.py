@@ -2,7 +2,7 @@
 
     manifest.json   what it is, and the SHA-256 of every other file, signed (see statement.py)
 
-Who trusts the public key and finds `check` silent has exactly the files that were sealed.
+Whoever trusts the public key, and for whom `check` finds no fault, has exactly the files that were sealed.
 Nothing secret is written here; the caller decides what the release part of the manifest says.
 """
 
@@ -60,12 +60,12 @@ class BundleExists(Refusal):
 
 
 def subjects(folder: Path) -> list[dict[str, Any]]:
-    """Every file of the folder but its manifest as an in-toto ResourceDescriptor, by name."""
+    """Return every file of the folder except its manifest as an in-toto ResourceDescriptor, by name."""
     return [{"name": name, "digest": {"sha256": plain_file(folder / name)}} for name in _require_plain(folder)]
 
 
 def alterations(folder: Path, subject: Sequence[Mapping[str, Any]]) -> list[Fault]:
-    """Where a staged folder differs from the subject it was staged with; empty if nowhere."""
+    """Return where a staged folder differs from the subject it was staged with; empty if nowhere."""
     names = _names(folder)
     return [*_not_plain(names, _CHANGED), *_file_faults(folder, names, subject, _CHANGED)]
 
@@ -81,8 +81,8 @@ def seal(
 ) -> str:
     """Write manifest.json into `folder`; return its SHA-256.
 
-    Refused if the folder holds anything else than `subject`: what was approved would not be what is
-    signed. Sealing again after a kill writes it anew.
+    Refuse if the folder holds anything other than `subject`: what was approved would not be what is signed. Sealing
+    again after a kill writes the manifest again.
     """
     predicate = {"release": dict(release), "approval": dict(approval), "log_head": dict(log_head)}
     manifest = statement.sealed(subject, predicate, key)
@@ -96,8 +96,8 @@ def seal(
 def install(staged: Path, destination: Path) -> None:
     """Move a sealed bundle to `destination`, where it appears whole or not at all.
 
-    A rename does it; across file systems a hidden copy beside the destination is renamed. After a kill
-    either nothing is there and this can be repeated, or the whole bundle is, and repeating is refused.
+    This is done by a rename; across file systems a hidden copy beside the destination is renamed. After a kill either
+    nothing is there and this can be repeated, or the whole bundle is, and repeating is refused.
     """
     names = _require_plain(staged)
     if not (staged / MANIFEST).exists():
@@ -107,7 +107,7 @@ def install(staged: Path, destination: Path) -> None:
     durable.sync_tree(staged)
     incoming = destination.with_name(f".incoming-{destination.name}")
     if incoming.exists():
-        shutil.rmtree(incoming)  # a killed attempt's
+        shutil.rmtree(incoming)  # left by a killed attempt
     try:
         _rename(staged, destination)
         durable.sync(staged.parent)
@@ -121,12 +121,12 @@ def install(staged: Path, destination: Path) -> None:
 
 
 def statement_of(manifest: Path | bytes, public_key: Ed25519PublicKey) -> dict[str, Any]:
-    """The statement of a bundle, from its folder or from the bytes of its manifest; its files are not looked at."""
+    """Return the statement of a bundle, from its folder or from the bytes of its manifest; its files are not read."""
     return statement.opened(manifest if isinstance(manifest, bytes) else manifest_of(manifest), public_key)
 
 
 def manifest_of(folder: Path) -> bytes:
-    """The bytes of a bundle's manifest."""
+    """Return the bytes of a bundle's manifest."""
     path = folder / MANIFEST
     if not os.path.lexists(path):
         raise BundleAltered(fault(MANIFEST, MISSING))
@@ -137,7 +137,8 @@ def manifest_of(folder: Path) -> bytes:
 
 
 def check(folder: Path, public_key: Ed25519PublicKey) -> dict[str, Any]:
-    """The statement, if every byte of the bundle is as signed; else BundleAltered with all that is wrong.
+    """Return the statement, if every byte of the bundle is as signed; else raise BundleAltered with everything that is
+    wrong.
 
     Only names found by listing the folder are opened, never a path that the manifest gives. What a
     manifest lists counts only if its signature holds.
@@ -174,19 +175,20 @@ def _file_faults(
         if name not in listed and name != MANIFEST:
             yield fault(name, "must be listed; it was added", remedy)
     for name in _empty_folders(folder):
-        if not any(each.startswith(f"{name}/") for each in listed):  # else what is not in it is missing
+        if not any(each.startswith(f"{name}/") for each in listed):  # otherwise the files not in it are already missing
             yield fault(name, "must be listed; it was added", remedy)
 
 
 def _not_plain(names: Mapping[str, bool], remedy: str = REMEDY) -> Iterator[Fault]:
-    """The manifest is left to `statement_of`."""
+    """Yield a fault for each name that is not a plain file, except the manifest, which `statement_of` checks."""
     for name, plain in names.items():
         if not plain and name != MANIFEST:
             yield fault(name, "must be a plain file", remedy)
 
 
 def _names(folder: Path) -> dict[str, bool]:
-    """Relative names of everything below the folder that is not a folder, and whether it is a plain file."""
+    """Return the relative names of everything below the folder that is not a folder, and whether each is a plain
+    file."""
     found: dict[str, bool] = {}
     for parent, folders, files in os.walk(folder):
         for name in [*folders, *files]:
@@ -197,7 +199,7 @@ def _names(folder: Path) -> dict[str, bool]:
 
 
 def _empty_folders(folder: Path) -> Iterator[str]:
-    """Relative names of folders below that hold nothing, or nothing that may be listed."""
+    """Yield the relative names of folders below that are empty or cannot be listed."""
     for parent, folders, _ in os.walk(folder):
         for path in (Path(parent, name) for name in sorted(folders)):
             try:
@@ -217,7 +219,7 @@ def _require_plain(folder: Path) -> list[str]:
 
 
 def exists(destination: Place) -> BundleExists:
-    """The refusal to replace what is there."""
+    """Return the refusal to replace what is there."""
     return BundleExists.at(
         "publish.path",
         rule="must not exist before the release",
@@ -227,7 +229,7 @@ def exists(destination: Place) -> BundleExists:
 
 
 def _rename(source: Path, destination: Path) -> None:
-    if os.path.lexists(destination):  # rename would replace an empty folder without a word
+    if os.path.lexists(destination):  # rename would silently replace an empty folder
         raise exists(destination)
     try:
         os.rename(source, destination)
@@ -242,12 +244,13 @@ def _make_folders(folder: Path) -> None:
     if not folder.exists():
         _make_folders(folder.parent)
         folder.mkdir(exist_ok=True)
-        folder.chmod(0o755)  # whatever the umask of a service is
+        folder.chmod(0o755)  # whatever umask a service has
         durable.sync(folder.parent)
 
 
 def _make_public(folder: Path, names: list[str]) -> None:
-    """The staged files lie below a private folder until the rename, so nobody sees them early."""
+    """Make the staged files readable by everyone; they lie below a private folder until the rename, so nobody sees them
+    early."""
     for name in names:
         (folder / name).chmod(0o644)
     for parent, _, _ in os.walk(folder):

@@ -21,7 +21,7 @@ class DestinationInHome(Refusal):
 
 
 def require_outside(place: Place, home: Home) -> None:
-    """Refuse a folder in the home, whatever links lead there: a bundle among its runs is a damaged run."""
+    """Refuse a folder in the home, whatever links lead there: a bundle among the runs would count as a damaged run."""
     if isinstance(place, ObjectPath):
         return
     root = Path(os.path.realpath(home.root))

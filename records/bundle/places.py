@@ -37,12 +37,12 @@ __all__ = [
 ]
 
 PROBE = ".writable"
-# Names of objects become names of files only if they look like those of a bundle, which may lie in folders.
+# Names of objects become names of files only if they look like names of a bundle's files, which may lie in folders.
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}){0,3}")
 
 
 def appears_at_once(place: Place) -> bool:
-    """Whether nothing of a bundle can be seen there before all of it can."""
+    """Return whether nothing of a bundle can be seen there before all of it can."""
     return isinstance(place, Path)
 
 
@@ -58,7 +58,7 @@ def require_writable(place: Place) -> None:
     """Refuse a place below which nothing can be written, before anything is spent on what is to go there.
 
     A folder is made and removed again in the nearest one that exists. In a store nothing is ever deleted, so an empty
-    object stays; where it is there already, the store is asked all the same.
+    object stays; if it is already there, the store is asked all the same.
     """
     if isinstance(place, ObjectPath):
         object_store.create(place / PROBE, b"")
@@ -86,26 +86,27 @@ def install(staged: Path, place: Place, key: Ed25519PublicKey) -> None:
 
 
 def manifest_at(place: Place) -> bytes | None:
-    """The bytes of the manifest of the bundle at a place; None if there is none, refused if it is no plain file."""
+    """Return the bytes of the manifest of the bundle at a place; None if there is none; refuse one that is not a plain
+    file."""
     if isinstance(place, ObjectPath):
-        return object_store.read(place / MANIFEST, most=LARGEST_MANIFEST)  # who opens it refuses a larger one
+        return object_store.read(place / MANIFEST, most=LARGEST_MANIFEST)  # whoever opens it refuses a larger one
     return bundle.manifest_of(place) if os.path.lexists(place / MANIFEST) else None
 
 
 def is_there(place: Place) -> bool:
-    """Whether anything of a bundle is at a place; one that was taken away as a whole is not."""
+    """Return whether anything of a bundle is at a place; a bundle that was removed as a whole is not."""
     return os.path.isdir(place) if isinstance(place, Path) else bool(object_store.found_below(place))
 
 
 def public_report(place: Place) -> bytes | None:
-    """The public report of the bundle at a place, if it is a plain file there."""
+    """Return the public report of the bundle at a place, if it is a plain file there."""
     if isinstance(place, ObjectPath):
         return object_store.read(place / "report.html")
     return plain_content(place / "report.html")
 
 
 def plain_content(path: Path) -> bytes | None:
-    """The content of a file that is one: links lead elsewhere, and are not followed."""
+    """Return the content of a plain file, else None: links lead elsewhere, and are not followed."""
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW)) as file:
             return file.read()
@@ -114,7 +115,7 @@ def plain_content(path: Path) -> bytes | None:
 
 
 def bundles_below(place: Place) -> list[Place]:
-    """Every place below, or at, this one that has a manifest."""
+    """Return every place at or below this one that has a manifest."""
     if isinstance(place, Path):
         return [path.parent.resolve() for path in place.rglob(MANIFEST)]
     found: list[Place] = []
@@ -126,18 +127,18 @@ def bundles_below(place: Place) -> list[Place]:
 
 
 def resolved(place: Place) -> Place:
-    """The same place by its one name."""
+    """Return the same place under its one canonical name."""
     return place.resolve() if isinstance(place, Path) else place
 
 
 @contextmanager
 def at_hand(place: Place) -> Iterator[Path]:
-    """The bundle as a local folder: itself, or a private copy for as long as it is needed."""
+    """Yield the bundle as a local folder: the folder itself, or a private copy for as long as it is needed."""
     if isinstance(place, Path):
         yield place
         return
     found = object_store.found_below(place)
-    if MANIFEST not in found:  # it may be a whole bucket, which nobody meant to copy
+    if MANIFEST not in found:  # the place may be a whole bucket, which nobody meant to copy
         raise BundleAltered(fault(MANIFEST, MISSING))
     require_size(found[MANIFEST])
     _require_file_names(found)

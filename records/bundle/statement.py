@@ -6,7 +6,7 @@
     content digest = SHA-256(canonical({"subject", "release"}))                 (1)
 
 Reviewers sign (1), which is settled before they are asked. Approval and log head come later, so they
-stand outside it; the publisher's signature covers all of it.
+are not part of it; the publisher's signature covers everything.
 
 Source: in-toto Attestation Framework v1, Statement and parsing rules. Where those rules let a reader
 pass over an unknown field, this predicate does not: one text must have one meaning, so the payload
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-LARGEST_MANIFEST = 64 << 20  # bytes; what a spec may say at most, and several times
+LARGEST_MANIFEST = 64 << 20  # bytes; several times what a spec may hold at most
 _MOST_SIGNATURES = 100
 KIND = "application/vnd.in-toto+json"
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -133,12 +133,12 @@ class _Envelope(BaseModel):
 
 
 def content_digest(subject: Sequence[Mapping[str, Any]], release: Mapping[str, Any]) -> str:
-    """(1): what a reviewer signs."""
+    """Return the digest (1), which a reviewer signs."""
     return hashlib.sha256(canonical({"subject": list(subject), "release": dict(release)})).hexdigest()
 
 
 def sealed(subject: Sequence[Mapping[str, Any]], predicate: Mapping[str, Any], key: Ed25519PrivateKey) -> bytes:
-    """The bytes of manifest.json; refused if the same check that opens it later would object."""
+    """Return the bytes of manifest.json; refuse if the check that opens it later would object."""
     payload = canonical(
         {"_type": STATEMENT, "subject": list(subject), "predicateType": PREDICATE, "predicate": dict(predicate)}
     )
@@ -150,7 +150,7 @@ def sealed(subject: Sequence[Mapping[str, Any]], predicate: Mapping[str, Any], k
 
 
 def opened(manifest: bytes, key: Ed25519PublicKey) -> dict[str, Any]:
-    """The statement in the bytes of a manifest.json, if it is signed with this key and of our form."""
+    """Return the statement in the bytes of a manifest.json, if it is signed with this key and has our form."""
     require_size(len(manifest))
     try:
         found = _Envelope.model_validate_json(manifest)
@@ -175,12 +175,12 @@ def require_size(size: int) -> None:
 
 
 def fault(field: str, rule: str, remedy: str = REMEDY) -> Fault:
-    """A fault of a file or field of a bundle, whose name may be anything but is shown in one plain line."""
+    """Return a fault of a file or field of a bundle, whose name may be anything but is shown as one plain line."""
     return Fault(field if field.isprintable() else ascii(field)[1:-1], rule, remedy)
 
 
 def _checked(payload: bytes) -> tuple[dict[str, Any], list[Fault]]:
-    """The statement, and all that is wrong with its form."""
+    """Return the statement, and everything that is wrong with its form."""
     try:
         statement = json.loads(payload)
         one_meaning = isinstance(statement, dict) and canonical(statement) == payload
@@ -192,11 +192,11 @@ def _checked(payload: bytes) -> tuple[dict[str, Any], list[Fault]]:
 
 
 def _form_faults(statement: dict[str, Any]) -> Iterator[Fault]:
-    # The message is for the check alone: its Struct turns whole numbers into floats.
+    # The message is only used for the check: its Struct turns whole numbers into floats.
     try:
         Statement.copy_from_pb(ParseDict(statement, StatementMessage())).validate()
     except (ParseError, ValueError, OverflowError, RecursionError):
-        # Their texts quote the content.
+        # The texts of these errors quote the content.
         yield fault(MANIFEST, "must be an in-toto Statement v1 of at least one file")
     try:
         _Statement.model_validate(statement)

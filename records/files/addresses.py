@@ -15,7 +15,7 @@ from penstock.mechanisms.refusal import Refusal
 __all__ = ["AddressRefused", "ObjectPath", "Place", "is_address", "place_of"]
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-# What needs no escaping in a URL, a signature or a shell, and what Hive folders need.
+# Characters that need no escaping in a URL, a signature or a shell, and those that Hive folders need.
 _PART = re.compile(r"[A-Za-z0-9._=+,:()!-]+")
 _LONGEST_PATH = 4000
 _LONGEST_NAME = 255
@@ -56,12 +56,12 @@ Place = Path | ObjectPath
 
 
 def is_address(text: str) -> bool:
-    """Whether it names a place in an object store, well or badly, and no local path."""
+    """Return whether the text names a place in an object store, correctly or not, rather than a local path."""
     return "://" in text
 
 
 def _require_path(text: str, field: str) -> None:
-    """Refuse what no file system takes, before it is asked."""
+    """Refuse a path that no file system accepts, before one is asked."""
     try:
         written = text.encode()
     except UnicodeEncodeError:
@@ -72,7 +72,7 @@ def _require_path(text: str, field: str) -> None:
 
 
 def place_of(text: str, field: str = "path") -> Place:
-    """The place that a text names. What is refused is not quoted: it may hold a password."""
+    """Return the place that a text names. A refused text is not quoted: it may hold a password."""
     if not is_address(text):
         _require_path(text, field)
         return Path(text)

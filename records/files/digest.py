@@ -33,7 +33,7 @@ class NotCanonical(Refusal):
 
 
 def canonical(data: object) -> bytes:
-    """The one JSON text of `data`: keys sorted, no spaces, UTF-8, floats in shortest exact form.
+    """Return the one JSON text of `data`: keys sorted, no spaces, UTF-8, floats in shortest exact form.
 
     Refused: NaN and infinities (not JSON), keys that are not text (JSON would turn 1 into "1"),
     text that is not Unicode, and every type that JSON does not have.
@@ -43,7 +43,7 @@ def canonical(data: object) -> bytes:
     except (TypeError, ValueError, RecursionError):
         encoded = b""
     if not encoded or not _keys_are_text(data):
-        # The error of json quotes the value, so it is replaced, not chained.
+        # json's error quotes the value, so it is replaced, not chained.
         raise NotCanonical.at(
             "facts",
             rule="must be text, whole numbers, finite floats, true, false, null, lists, and objects with text keys",
@@ -61,7 +61,7 @@ def _keys_are_text(data: object) -> bool:
 
 
 def keyed(key: bytes, *parts: bytes | str) -> str:
-    """(1) as hexadecimal text; text parts count as their UTF-8 bytes."""
+    """Return the digest (1) as hexadecimal text; text parts count as their UTF-8 bytes."""
     framed = [len(parts).to_bytes(8, "big")]
     for part in parts:
         content = part.encode() if isinstance(part, str) else part
@@ -70,11 +70,11 @@ def keyed(key: bytes, *parts: bytes | str) -> str:
 
 
 def keyed_file(key: bytes, path: Path) -> str:
-    """The keyed digest of a file's content, read in pieces."""
+    """Return the keyed digest of a file's content, read in pieces."""
     return keyed(key, "file", plain_file(path))
 
 
 def plain_file(path: Path) -> str:
-    """The SHA-256 of a file's content. For public files only."""
+    """Return the SHA-256 of a file's content. For public files only."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

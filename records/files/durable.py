@@ -15,7 +15,7 @@ PRIVATE = 0o600
 
 
 def fresh_name(stem: str) -> str:
-    """A name that nobody else has: neither another process nor an attempt that died."""
+    """Return a name that nobody else has: neither another process nor an attempt that died."""
     return f"{stem}-{secrets.token_hex(8)}"
 
 
@@ -29,7 +29,8 @@ def sync(path: Path) -> None:
 
 
 def sync_tree(folder: Path, *, skip: str | None = None) -> None:
-    """`sync` every regular file and folder below `folder`, the folder itself last; not what lies in `skip`."""
+    """Call `sync` on every regular file and folder below `folder`, the folder itself last, except what lies in
+    `skip`."""
     for parent, _, names in os.walk(folder, topdown=False):
         if skip is not None and Path(parent).is_relative_to(folder / skip):
             continue
@@ -41,7 +42,7 @@ def sync_tree(folder: Path, *, skip: str | None = None) -> None:
 
 
 def write(path: Path, content: bytes, *, flags: int = os.O_TRUNC) -> None:
-    """Write and synchronise one private file in place; a kill can leave a part of it."""
+    """Write and synchronise one private file in place; a kill can leave it incomplete."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | flags, PRIVATE)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

@@ -1,7 +1,7 @@
 """Objects in an S3 store: read, listed, put in parts, created once.
 
-Errors of the store quote addresses, keys and its own words; they are read here to tell what happened, and
-only our refusals leave. All of them are failures: what a run has drawn waits for its next attempt.
+Errors of the store quote addresses, keys and its own messages; they are read here to find out what happened, and
+only our refusals are passed on. All of them are failures: what a run has drawn waits for its next attempt.
 """
 
 from __future__ import annotations
@@ -80,18 +80,18 @@ def read(path: ObjectPath, *, most: int | None = None) -> bytes | None:
 
 
 def found_below(path: ObjectPath) -> dict[str, int]:
-    """Names of the objects below `path`, relative to it, with their sizes; by name."""
+    """Return the names of the objects below `path`, relative to it, with their sizes; sorted by name."""
     found: dict[str, int] = {}
     start = len(path.key) + 1 if path.key else 0
     with _asking(path):
         for batch in obstore.list(_store(path.bucket), path.key or None):
-            # A store's own pages make empty objects that stand for folders.
+            # A store's own web pages make empty objects that stand for folders.
             found |= {meta["path"][start:]: meta["size"] for meta in batch if len(meta["path"]) > start}
     return dict(sorted(found.items()))
 
 
 def blocks(path: ObjectPath, size: int) -> Iterator[bytes]:
-    """The content of an object of this size, piece by piece; each piece is a request with its own deadline."""
+    """Yield the content of an object of this size, piece by piece; each piece is a request with its own deadline."""
     store = _store(path.bucket)
     for start in range(0, size, BLOCK_BYTES):
         with _asking(path):
@@ -100,7 +100,7 @@ def blocks(path: ObjectPath, size: int) -> Iterator[bytes]:
 
 
 def digest_of(path: ObjectPath, size: int) -> str | None:
-    """The SHA-256 of an object as the store gives it out; None if there is none, or none of this size."""
+    """Return the SHA-256 of an object as the store returns it; None if there is none, or none of this size."""
     with _asking(path):
         try:
             if obstore.head(_store(path.bucket), path.key)["size"] != size:
@@ -124,7 +124,7 @@ def create(path: ObjectPath, content: bytes) -> bool:
 
 
 def put_file(path: ObjectPath, file: Path) -> None:
-    """Upload a file, in parts where it is large; memory holds a few parts."""
+    """Upload a file, in parts if it is large; only a few parts are in memory at once."""
     part = max(BLOCK_BYTES, -(-file.stat().st_size // _MOST_PARTS))
     with file.open("rb") as content, _asking(path):
         obstore.put(
@@ -138,13 +138,13 @@ def put_file(path: ObjectPath, file: Path) -> None:
 
 
 def _kind(path: ObjectPath) -> dict[str, str]:
-    """So that a browser shows the report instead of saving it."""
+    """Return the content type of an object, so that a browser shows the report instead of saving it."""
     kind = _KINDS.get(Path(path.name).suffix)
     return {} if kind is None else {"Content-Type": kind}
 
 
 def _store(bucket: str) -> S3Store:
-    """Everything is said here, because what is not said would be taken from further variables."""
+    """Return the store of a bucket with every option set, because an unset one would be taken from other variables."""
     given = access()
     return S3Store(
         bucket,
@@ -192,7 +192,7 @@ def _asking(path: ObjectPath) -> Iterator[None]:
 
 
 def store_refusal(path: ObjectPath, words: str) -> Refusal:
-    """What the words of a client library mean; they are not repeated."""
+    """Return the refusal that a client library's error message means; the message is not repeated."""
     if "NoSuchBucket" in words or "NO_SUCH_BUCKET" in words:
         rule, remedy = (
             "must be in a bucket that exists in this store",

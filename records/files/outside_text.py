@@ -1,7 +1,7 @@
 """Text files from outside: specs, suites, taxonomies, roles, settings. Whoever sends one is not trusted.
 
-A file is an ordinary one of bounded size: a pipe or a device is refused, and never waited for. Its text is UTF-8, and
-holds what a text can hold. It means what a person sees in it: no key twice, where a reader would take the first and a
+A file is an ordinary one of bounded size: a pipe or a device is refused, and never waited for. Its text is UTF-8
+without control characters. It means what a person sees in it: no key twice, where a reader would take the first and a
 program the last. Depth, number and length of values are bounded (outside_values), YAML has no tricks (outside_yaml).
 
 Refusals name the line and never quote it: the wrong file may be a confidential one.
@@ -33,11 +33,11 @@ LARGEST = 16 * 2**20
 
 
 class NotOrdinary(OSError):
-    """What lies there is a folder, a pipe or a device."""
+    """A path that leads to a folder, a pipe or a device."""
 
 
 def open_ordinary(path: Path) -> int:
-    """A descriptor of an ordinary file, never waited for; NotOrdinary for anything else."""
+    """Return a descriptor of an ordinary file without ever waiting; raise NotOrdinary for anything else."""
     # Without O_NONBLOCK, opening a pipe waits until somebody writes into it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -48,9 +48,9 @@ def open_ordinary(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class OutsideFile:
-    """One file, and how its faults are told.
+    """One file, and how its faults are reported.
 
-    field: what the refusals are about. got: what they show, where the field does not say it. largest: in bytes.
+    field: what the refusals are about. got: what they show, if the field does not say it. largest: in bytes.
     """
 
     path: Path
@@ -60,7 +60,7 @@ class OutsideFile:
     largest: int = LARGEST
 
     def content(self) -> bytes:
-        """The bytes of an ordinary file of bounded size."""
+        """Return the bytes of an ordinary file of bounded size."""
         try:
             descriptor = open_ordinary(self.path)
         except NotOrdinary:
@@ -79,7 +79,7 @@ class OutsideFile:
         return content
 
     def text(self) -> str:
-        """The text, without the mark that some editors put before it."""
+        """Return the text, without the byte order mark that some editors put before it."""
         try:
             text = self.content().decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -93,12 +93,12 @@ class OutsideFile:
         return text
 
     def json(self) -> Any:
-        """What a JSON file says."""
+        """Return the content of a JSON file."""
         return self._parsed(from_json)
 
     def yaml(self) -> Any:
-        """What a YAML file says."""
-        from penstock.records.files.outside_yaml import from_yaml  # its library, which most commands need not load
+        """Return the content of a YAML file."""
+        from penstock.records.files.outside_yaml import from_yaml  # loads its library, which most commands do not need
 
         return self._parsed(from_yaml)
 
@@ -114,7 +114,7 @@ class OutsideFile:
 
 
 def from_json(text: str) -> Any:
-    """What a JSON text says, or OutsideWrong."""
+    """Return the content of a JSON text, or raise OutsideWrong."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):

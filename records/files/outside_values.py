@@ -1,6 +1,6 @@
 """What values from outside may be: bounded in number, depth, digits and length, alone and together, and fit to show.
 
-A rule that is broken is an OutsideWrong; whoever reads a file makes a refusal of it.
+A broken rule raises OutsideWrong; the reader of a file turns it into a refusal.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ __all__ = [
 
 DEEPEST = 32
 MOST_VALUES = 500_000
-MOST_CHARACTERS = 16 * 2**20  # of all texts together: no file that is read has more, but one text can be meant often
+MOST_CHARACTERS = 16 * 2**20  # of all texts together: no file that is read has more, but aliases can repeat a text
 LONGEST_TEXT = 10_000
 _MOST_DIGITS = 40
 
-# What XML cannot hold and a terminal would obey; half of a pair is no character at all.
+# Characters that XML cannot hold or a terminal would obey; half of a surrogate pair is no character at all.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class OutsideWrong(ValueError):
-    """A rule is broken; line: where, if that is known."""
+    """The error that a rule is broken; line: where, if that is known."""
 
     def __init__(self, rule: str, remedy: str, line: int | None = None) -> None:
         super().__init__(rule)
@@ -47,7 +47,7 @@ class OutsideWrong(ValueError):
 
 
 class Tally:
-    """Values and characters as they are met; what is too much is refused before anything is done with it."""
+    """A count of values and characters as they are read; an excess is refused before anything is done with it."""
 
     __slots__ = ("characters", "values")
 
@@ -55,7 +55,7 @@ class Tally:
         self.values = self.characters = 0
 
     def add(self, value: object, depth: int, line: int | None = None) -> None:
-        """Count one value, without what it holds."""
+        """Count one value, without what it contains."""
         self.values += 1
         if self.values > MOST_VALUES or depth > DEEPEST:
             too_many(line)
@@ -74,7 +74,8 @@ def require_values(field: str, value: object, refusal: type[Refusal]) -> None:
 
 
 def require_bounds(value: object) -> None:
-    """Every value in lists and mappings, keys included; without calls inside calls, so that no depth matters."""
+    """Refuse a value in lists and mappings, keys included, that breaks a rule; no recursion, so no depth is a
+    problem."""
     waiting: list[tuple[object, int]] = [(value, 0)]
     tally = Tally()
     while waiting:
@@ -91,7 +92,7 @@ def require_bounds(value: object) -> None:
 
 
 def require_text(text: str, line: int | None = None) -> str:
-    """The text, if it is one."""
+    """Return the text, if it is short enough and has no control characters."""
     if len(text) > LONGEST_TEXT:
         raise OutsideWrong(f"must not hold a text of more than {LONGEST_TEXT:,} characters", "Shorten it.", line)
     if _UNFIT.search(text):
@@ -100,18 +101,18 @@ def require_text(text: str, line: int | None = None) -> str:
 
 
 def first_unfit(text: str) -> int | None:
-    """Where the first character stands that no text may hold."""
+    """Return the position of the first character that no text may hold; None if there is none."""
     found = _UNFIT.search(text)
     return None if found is None else found.start()
 
 
 def whole_number(digits: str, line: int | None = None) -> int:
-    """A number of bounded length: Python's own limit is an error, and far higher."""
+    """Return a whole number of bounded length: Python's own limit raises an error, and is far higher."""
     return int(digits) if len(digits) <= _MOST_DIGITS else _too_long(line)
 
 
 def finite_number(digits: str, line: int | None = None) -> float:
-    """A number of bounded length that is one: neither infinite nor beyond what floating point holds."""
+    """Return a finite number of bounded length: neither infinite nor beyond what floating point holds."""
     number = float(digits) if len(digits) <= _MOST_DIGITS else _too_long(line)
     if not math.isfinite(number):
         raise OutsideWrong("must hold finite numbers only", "Write the number.", line)
@@ -119,7 +120,7 @@ def finite_number(digits: str, line: int | None = None) -> float:
 
 
 def too_many(line: int | None = None) -> NoReturn:
-    """Values are too many, or lie too deep."""
+    """Refuse too many values, or values nested too deep."""
     rule = f"must hold at most {MOST_VALUES:,} values, at most {DEEPEST} deep"
     raise OutsideWrong(rule, "Check that it is the right file.", line)
 

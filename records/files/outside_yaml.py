@@ -1,8 +1,8 @@
 """YAML from outside, read event by event, so that its size and its tricks are met before anything is built.
 
 Texts, numbers, true, false, null, lists, mappings and aliases mean what they mean to PyYAML; an alias counts like what
-it stands for. Refused are tags and merge keys, a key twice or one that is no text, more than one document, and plain
-words that YAML reads as something else than they look: 010 is eight, 1:30 is ninety, and 2026-01-01 is no text.
+it stands for. Refused are tags and merge keys, a key twice or one that is not text, more than one document, and plain
+words that YAML does not read as what they look like: 010 is eight, 1:30 is ninety, and 2026-01-01 is not text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _QUOTE = "Put it in quotes, or write the decimal number."
 
 
 class _Open:
-    """A list or a mapping that is being read; key: the one whose value comes next."""
+    """A list or a mapping that is being read; key: the key whose value comes next."""
 
     __slots__ = ("content", "key")
 
@@ -48,7 +48,7 @@ class _Open:
 
 
 def from_yaml(text: str) -> Any:
-    """What the one document says; None for an empty one."""
+    """Return the content of the one document; None for an empty one."""
     try:
         return _read(text)
     except yaml.MarkedYAMLError as error:
@@ -73,7 +73,7 @@ def _read(text: str) -> Any:
         if len(waiting) == 1 and documents:
             raise OutsideWrong("must be one document only", "Remove the others.", line)
         if isinstance(event, yaml.AliasEvent):
-            # A copy, which counts like everything that is written out: names of names of names grow without end.
+            # A copy, which counts as if it were written out: aliases of aliases of aliases grow without end.
             if node.anchor not in named or any(each.content is named[node.anchor] for each in waiting):
                 raise OutsideWrong(
                     "must not use an alias (*name) for what is not complete before it", "Write out what is meant.", line
@@ -97,7 +97,7 @@ def _read(text: str) -> Any:
 
 
 def _copied(value: Any, tally: Tally, depth: int, line: int) -> Any:
-    """A copy, counted while it is made."""
+    """Return a copy, counted while it is made."""
     tally.add(value, depth, line)
     if isinstance(value, list):
         return [_copied(part, tally, depth + 1, line) for part in value]
@@ -111,7 +111,7 @@ def _copied(value: Any, tally: Tally, depth: int, line: int) -> Any:
 
 
 def _scalar(written: str, line: int) -> Any:
-    """What a word without quotes stands for."""
+    """Return what a word without quotes stands for."""
     kind = _RESOLVER.resolve(yaml.ScalarNode, written, (True, False)).removeprefix(_TAG)
     if kind == "str":
         return require_text(written, line)

@@ -1,10 +1,10 @@
 """Access to an S3 store, from the environment alone.
 
-    AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY     needed; AWS_SESSION_TOKEN with keys for a time
+    AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY     needed; AWS_SESSION_TOKEN with temporary keys
     AWS_REGION or AWS_DEFAULT_REGION             needed without an endpoint
     AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL      a store that is not Amazon's: https, or http on this machine
 
-Nothing else is asked: no file of profiles, no service of the machine. No variable can switch a check off.
+Nothing else is consulted: no file of profiles, no service of the machine. No variable can switch a check off.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from penstock.mechanisms.refusal import Refusal
 __all__ = ["CONNECT_SECONDS", "REQUEST_SECONDS", "Access", "AccessRefused", "access"]
 
 CONNECT_SECONDS = 10.0
-REQUEST_SECONDS = 60.0  # of one request, which carries no more than one part of a file
+REQUEST_SECONDS = 60.0  # for one request, which carries no more than one part of a file
 
 
 class AccessRefused(Refusal):
@@ -32,7 +32,7 @@ class AccessRefused(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach the store; what is secret is never shown."""
+    """The access data of the store; secrets are never shown."""
 
     key_id: str = field(repr=False)
     secret: str = field(repr=False)
@@ -46,7 +46,7 @@ class Access:
 
 
 def access(environment: Mapping[str, str] = os.environ) -> Access:
-    """Access as the environment gives it now."""
+    """Return the access that the environment gives now."""
 
     def first(*names: str) -> str | None:
         return next((environment[name] for name in names if environment.get(name)), None)
@@ -66,13 +66,13 @@ def access(environment: Mapping[str, str] = os.environ) -> Access:
         key_id=key_id,
         secret=secret,
         token=first("AWS_SESSION_TOKEN"),
-        region=region or "us-east-1",  # what stores that have no regions expect
+        region=region or "us-east-1",  # what stores without regions expect
         endpoint=f"https://s3.{region}.amazonaws.com" if endpoint is None else _required_safe(endpoint),
     )
 
 
 def _required_safe(endpoint: str) -> str:
-    """The endpoint without a slash at its end. It is not quoted where it is refused: it may hold a password."""
+    """Return the endpoint without a slash at its end. A refused one is not quoted: it may hold a password."""
     remedy = "Set it to https://host[:port], or http://127.0.0.1:port."
     try:
         parts = urlsplit(endpoint)

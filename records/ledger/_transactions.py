@@ -1,6 +1,6 @@
 """The events of the ledger, found quickly and none left out.
 
-The truth of the ledger is the audit log. Two small tables only find the events of a data set quickly:
+The ledger's source of truth is the audit log. Two small tables only serve to find the events of a data set quickly:
 
     entries: subject -> numbers of its events        tails: subject -> number of its last event
     each ledger event names, for each subject, the event before it (0 for none)           (1)
@@ -55,11 +55,11 @@ class LedgerReader:
             raise LedgerAltered.where("ledger_tails", "must be as the head of the log says")
 
     def events(self, subject: str) -> list[Event]:
-        """The events of one subject; refused if any of them is missing or was altered."""
+        """Return the events of one subject; refuse if any of them is missing or was altered."""
         query = select(_ENTRIES.c.seq).where(_ENTRIES.c.subject == subject).order_by(_ENTRIES.c.seq)
         numbers = self._reader.connection.execute(query).scalars().all()
-        # Most events stand under two subjects, and checking one costs more than finding it.
-        # SQLite keeps any type in any column; what is no number is no event.
+        # Most events belong to two subjects, and checking one costs more than finding it.
+        # SQLite keeps any type in any column; what is not a number is not an event.
         unread = [number for number in numbers if isinstance(number, int) and number not in self._read]
         self._read.update({event.seq: event for event in self._reader.numbered(unread)})
         events = [self._read[number] for number in numbers if number in self._read]
@@ -77,25 +77,25 @@ class LedgerReader:
         return events
 
     def book(self, subject: str) -> Book:
-        """Accounts and costs of one subject."""
+        """Return the accounts and costs of one subject."""
         return read_book(self.events(subject))
 
     def costs_of(self, run: str) -> tuple[Cost, ...]:
-        """What one run was charged, read under its sources: there an event that was taken out is noticed."""
+        """Return what one run was charged, read under its sources, where a removed event is noticed."""
         named = {subject for event in self._reader.events(run) for subject in event.facts.get("subjects", {})}
         sources = [subject for subject in named if subject.startswith(source_subject(""))]
         found = {event.seq: event for subject in sources for event in self.events(subject) if event.run == run}
         return read_book(found[seq] for seq in sorted(found)).costs
 
     def histories(self) -> dict[str, list[Event]]:
-        """The events of every subject; refused if the tables know a subject that the ledger does not."""
+        """Return the events of every subject; refuse if the tables know a subject that the ledger does not."""
         if set(self._reader.connection.execute(select(_ENTRIES.c.subject).distinct()).scalars()) - set(self.tails):
             raise LedgerAltered.where("ledger_entries", "must hold only data sets of the ledger")
         return {subject: self.events(subject) for subject in self.tails}
 
 
 class LedgerWriter(LedgerReader):
-    """A sheet that can be written on."""
+    """A reader of the ledger that can also write to it."""
 
     def __init__(self, writer: LogWriter, *, actor: str, now: datetime) -> None:
         super().__init__(writer)
@@ -126,5 +126,5 @@ class LedgerWriter(LedgerReader):
 
 
 def _seal_of_tails(key: bytes, tails: Mapping[str, int]) -> str:
-    """(2); empty while nothing is in the ledger."""
+    """Return (2); empty while nothing is in the ledger."""
     return keyed(key, "ledger", canonical(dict(tails))) if tails else ""

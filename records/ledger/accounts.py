@@ -43,29 +43,30 @@ class LedgerAltered(Refusal):
 
     @classmethod
     def where(cls, field: str, rule: str) -> Self:
-        """What is wrong in which table."""
+        """Return the refusal that says what is wrong in which table."""
         remedy = "Keep the database as it is and run `penstock audit verify`; nothing is spent until then."
         return cls.at(field, rule=rule, remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What a release asks of the ledger before it draws.
+    """A release's request to the ledger before it draws.
 
     source: keyed digest of the source's content; the same content is recognised by it under any name.
-    values: keyed digest of the records' values, whatever file holds them; None in claims of versions that did not say.
-    formerly: the digest that versions before `values` gave the same source, under which their claims are found; the
-    names of partitions are not in it, so of two claims of this version it says nothing.
+    values: keyed digest of the records' values, whatever file holds them; None in claims of versions that did not
+    record it.
+    formerly: the digest that versions before `values` gave the same source, under which their claims are found; it does
+    not cover the names of partitions, so for two claims of this version it says nothing.
     files: keyed digests of the bytes of its files, without their names and folders; none in claims of versions that did
-    not say. Whoever shares one shares its records, whatever folders add to them.
-    edition: the public name of this state of data that change; None where the records of a data set never do.
+    not record them. Whoever shares one shares its records, whatever the folders add to them.
+    edition: the public name of this state of data that change; None if the records of a data set never change.
     column, part: the release uses only the records whose declared `column` is `part`.
     acknowledges: earlier releases of the same records that no common promise covers.
-    about: the columns that the release is made from; None in claims of versions that did not say.
-    table: whether the output is a table, not records; None in claims of versions that did not say.
-    repeats: the run whose table comes out again. It has no epsilon: that run was charged for the draw.
-    whose: where the unit is an individual, the column that tells whose record it is; None in claims of versions that
-    did not say.
+    about: the columns that the release is made from; None in claims of versions that did not record them.
+    table: whether the output is a table, not records; None in claims of versions that did not record it.
+    repeats: the run whose table comes out again. Such a claim has no epsilon: that run was charged for the draw.
+    whose: if the unit is an individual, the column that tells whose record it is; None in claims of versions that did
+    not record it.
     """
 
     dataset: str | None
@@ -88,52 +89,53 @@ class Claim:
 
     @property
     def records(self) -> frozenset[str]:
-        """By what these records are found again, under whatever name."""
+        """Return the subjects by which these records are found again, under whatever name."""
         valued = () if self.values is None else (values_subject(self.values),)
         return frozenset((source_subject(self.source), *valued))
 
     @property
     def known_by(self) -> frozenset[str]:
-        """The same, by what versions before `values` knew them, and by each file. Of two claims of this version these
-        say only that some files are the same but for their folders: enough to count both together, not to call them
-        one."""
+        """Return the same, with the subjects by which versions before `values` knew the records, and one for each file.
+        For two claims of this version these say only that some files are the same except for their folders: enough to
+        count both together, not to call them one."""
         return self.known_as_whole.union(file_subject(file) for file in self.files)
 
     @property
     def known_as_whole(self) -> frozenset[str]:
-        """The same without the files, of which a release of the whole shares some with each part."""
+        """Return the same without the files, some of which a release of the whole shares with each part."""
         former = () if self.formerly is None else (source_subject(self.formerly),)
         return self.records.union(former)
 
     @property
     def may_be_table(self) -> bool:
-        """Whether the output is a table, or may have been one: two models never make any."""
+        """Return whether the output is a table, or may have been one: two models never make any."""
         return self.table is True or (self.table is None and self.model not in ("prob_k", "t_close"))
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """Under what this release is found again."""
+        """Return the subjects under which this release is found again."""
         named = () if self.dataset is None else (dataset_subject(self.dataset),)
         return (*named, *sorted(self.known_by))
 
     def has_records_of(self, other: Claim) -> bool:
-        """Whether both are certainly about the same records: the same content, or the same values saved again."""
+        """Return whether both are certainly about the same records: the same content, or the same values saved
+        again."""
         if self.values is not None and self.values == other.values:
             return True
         return self.source in (other.source, other.formerly) or other.source == self.formerly
 
     def part_by(self, partition: str | None) -> str | None:
-        """Its part of a partition; None where it is about the whole, or about a part of another column."""
+        """Return its part of a partition; None if it is about the whole, or about a part of another column."""
         return self.part if partition is not None and self.column == partition else None
 
     def is_among_files_of(self, whole: Claim) -> bool:
-        """Whether every file that it is made from is one of the other's."""
+        """Return whether every file that it is made from is one of the other's."""
         return bool(self.files) and set(self.files) <= set(whole.files)
 
     def is_known_to_be_of_data_of(self, other: Claim, partition: str | None) -> bool:
-        """Whether both are about one actual data set: the same records in the same edition; or different parts of the
-        partition that their account was opened with, which its officer says is one of one data set; or a part of it
-        and the whole, whose files say so."""
+        """Return whether both are about one actual data set: the same records in the same edition; or different parts
+        of the partition that their account was opened with, which its officer declares to be of one data set; or a part
+        of it and the whole, as their files show."""
         mine, its = self.part_by(partition), other.part_by(partition)
         if self.edition != other.edition:
             return False
@@ -144,19 +146,21 @@ class Claim:
         return mine != its or self.has_records_of(other)
 
     def is_apart_from(self, other: Claim) -> bool:
-        """Whether nobody is in both: rows of different parts of one partition. An individual may have rows in both,
-        and so may whoever moved between two editions; and whatever is said of them, the same records are not apart."""
+        """Return whether nobody is in both: rows of different parts of one partition. An individual may have rows in
+        both, and so may anyone who moved between two editions; and whatever is declared, the same records are not
+        apart."""
         parts, units = {self.part, other.part}, {self.unit, other.unit}
         same_column = self.column is not None and self.column == other.column
         said_apart = same_column and len(parts - {None}) == 2 and units == {"row"} and self.edition == other.edition
         return said_apart and not self.has_records_of(other) and set(self.files).isdisjoint(other.files)
 
     def shares_with(self, other: Claim) -> tuple[str, ...]:
-        """The columns that both releases are made from; all of this one's where the other does not say."""
+        """Return the columns that both releases are made from; all of this one's if the other does not record its
+        own."""
         return tuple(name for name in self.about or () if other.about is None or name in other.about)
 
     def facts(self) -> dict[str, Any]:
-        """The claim as it stands in the log."""
+        """Return the claim in the form that the log holds."""
         return {
             "dataset": self.dataset,
             "source": self.source,
@@ -179,7 +183,7 @@ class Claim:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Claim:
-        """The claim in an event."""
+        """Return the claim in an event."""
         epsilon = facts["epsilon"]
         return cls(
             dataset=facts["dataset"],
@@ -204,7 +208,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """How much of one model the releases of a data set may spend together."""
+    """The amount of one model that the releases of a data set may spend together."""
 
     dataset: str
     model: Model
@@ -214,7 +218,7 @@ class Account:
     partition: str | None
 
     def spent(self, costs: Iterable[Cost]) -> Fraction:
-        """What all these costs together are under this account's model and adjacency."""
+        """Return the sum of these costs under this account's model and adjacency."""
         return composed(
             [cost.charge(self.partition) for cost in costs if cost.claim.epsilon is not None],
             model=self.model,
@@ -223,11 +227,12 @@ class Account:
         )
 
     def is_of_one_data_set(self, costs: Iterable[Cost]) -> bool:
-        """Whether what was charged under this model is about one actual data set; its theorems are, except those of dp.
+        """Return whether everything charged under this model is about one actual data set, as its theorems are (except
+        for dp).
 
         Other records and another edition are other data, whatever a spec calls them. Only parts of this account's own
         partition may be other records, and beside a charge for the whole only if they are made from its files. Claims
-        of versions that did not say what their values are cannot be compared.
+        of versions that did not record what their values are cannot be compared.
         """
         claims = [cost.claim for cost in costs if cost.claim.model == self.model and cost.claim.values is not None]
         alike = joined([claim.records for claim in claims])
@@ -239,7 +244,7 @@ class Account:
         return self.model == "dp" or (len({claim.edition for claim in claims}) <= 1 and each_once and related)
 
     def as_dict(self) -> dict[str, Any]:
-        """As a program reads it; numbers are exact, so they are text."""
+        """Return it in a form for programs; numbers are exact, so they are text."""
         return {**asdict(self), "limit": str(self.limit)}
 
 
@@ -255,26 +260,27 @@ class Cost:
 
     @property
     def blocks(self) -> bool:
-        """Whether it is out, or may be: only a refused release certainly is not."""
+        """Return whether the release is out, or may be: only a refused release certainly is not."""
         return self.state != "refused"
 
     @property
     def drawn_by(self) -> str:
-        """The run that drew what this one is about: itself, or the one whose table it repeats."""
+        """Return the run that drew what this one is about: itself, or the one whose table it repeats."""
         return self.claim.repeats or self.run
 
     def charge(self, partition: str | None) -> Charge:
-        """As the composition theorems count it; its part counts only if the account declared that partition."""
+        """Return the charge as the composition theorems count it; its part counts only if the account declared that
+        partition."""
         claim = self.claim
         part = claim.part_by(partition)
         return Charge(
             model=claim.model,
-            epsilon=claim.epsilon or Fraction(0),  # refused there; only costs with an epsilon are asked
+            epsilon=claim.epsilon or Fraction(0),  # a Charge refuses 0; this is only called for costs with an epsilon
             adjacency=claim.adjacency,
             unit=claim.unit,
             part=part,
             edition=claim.edition,
-            # What is charged for the whole counts for every part; its files would make one of all parts.
+            # What is charged for the whole counts for every part; its files would join all parts into one.
             records=claim.known_as_whole if part is None else claim.known_by,
         )
 
@@ -288,17 +294,18 @@ class Book:
 
     @property
     def whose(self) -> frozenset[str]:
-        """The columns that charges for individuals say whose record it is by. Sums of epsilon are one individual's loss
-        only if there is at most one: by another column the same person may be many, each with the whole epsilon.
+        """Return the columns by which charges for individuals tell whose record it is. A sum of epsilon is one
+        individual's loss only if there is at most one such column: by another column the same person may be several,
+        each with the whole epsilon.
 
-        Claims of versions that named none are taken to mean the column that is named first after them: whether they
-        did cannot be known, and to refuse would close every account of these versions.
+        Claims of versions that named none are taken to mean the first column named after them: whether they did cannot
+        be known, and refusing them would close every account of these versions.
         """
         named = (cost.claim.whose for cost in self.costs if cost.claim.unit == "individual")
         return frozenset(column for column in named if column is not None)
 
     def as_dict(self, dataset: str) -> dict[str, Any]:
-        """What may be spent, what was, what is left, and what each release cost."""
+        """Return what may be spent, what was, what is left, and what each release cost."""
         accounts = []
         for account in self.accounts.values():
             spent = account.spent(self.costs)

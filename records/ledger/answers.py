@@ -3,16 +3,16 @@
     key = keyed(K, "answer", canonical(content)),   content: digest of the records, settings, declared columns    (1)
 
     <home>/answers/<key>/
-        answer.json     which run drew it, the digest of its data, what it settled on
-        data            as it was staged
+        answer.json     which run drew it, the digest of its data, the settings it chose
+        data            the data as staged
         secrets/        what a re-check needs
 
     content = keyed(K, "answer content", canonical(key, digest of the data, facts, digests of all its secrets))      (2)
 
 New noise for an old question would let readers average the noise away, at the price of another epsilon; by (1) the old
-noise comes back, and nothing is spent. A folder appears whole or not at all. Whether it is what was drawn is for the
-caller to ask of the audit log, which holds (2): secrets decide at gates, and facts are published. The key is in (2), so
-that what was drawn for one question is not taken for the answer to another.
+noise comes back, and nothing is spent. A folder appears whole or not at all. The caller must check that it is what was
+drawn against the audit log, which holds (2): gates decide on the secrets, and the facts are published. The key is in
+(2), so that what was drawn for one question is not taken for the answer to another.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Answer:
 
 
 def answer_key(home: Home, content: Mapping[str, Any]) -> str:
-    """(1)."""
+    """Return the key (1)."""
     return keyed(home.secret_key(), "answer", canonical(dict(content)))
 
 
 def content_of(home: Home, key: str, digest: str, facts: Mapping[str, Any], secrets: Path) -> str:
-    """(2)."""
+    """Return the digest (2)."""
     files = sorted(path for path in secrets.rglob("*") if not path.is_dir())
     hidden = {path.relative_to(secrets).as_posix(): plain_file(path) for path in files}
     content = canonical({"key": key, "data": digest, "facts": dict(facts), "secrets": hidden})
@@ -59,7 +59,7 @@ def content_of(home: Home, key: str, digest: str, facts: Mapping[str, Any], secr
 
 
 def find_answer(home: Home, key: str) -> Answer | None:
-    """The table with this key, if it was drawn before; refused if its folder is not one that was written here."""
+    """Return the table with this key, if it was drawn before; refuse if its folder is not one that was written here."""
     folder = home.answers / key
     if not folder.exists():
         return None
@@ -74,7 +74,7 @@ def find_answer(home: Home, key: str) -> Answer | None:
 
 
 def damaged_answer(folder: Path) -> RunDamaged:
-    """The refusal to believe an answer."""
+    """Return the refusal to believe an answer."""
     return RunDamaged.at(
         str(folder),
         rule="must be as it was drawn and as the audit log says",
@@ -83,11 +83,11 @@ def damaged_answer(folder: Path) -> RunDamaged:
 
 
 def keep_answer(home: Home, key: str, answer: Answer) -> None:
-    """Keep a copy of what was staged; the first one stays, also if two runs drew at the same time."""
+    """Keep a copy of what was staged; the first copy stays, even if two runs drew at the same time."""
     folder = home.answers / key
     incoming = home.answers / f".{key}-{answer.run}"
     if incoming.exists():
-        shutil.rmtree(incoming)  # a killed attempt's
+        shutil.rmtree(incoming)  # left by a killed attempt
     incoming.mkdir(mode=0o700)
     shutil.copyfile(answer.data, incoming / "data")
     shutil.copytree(answer.secrets, incoming / "secrets")

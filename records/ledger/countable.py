@@ -8,7 +8,7 @@ from penstock.records.ledger.accounts import Claim
 
 __all__ = ["ClaimRefused", "require_countable"]
 
-# Elsewhere the number of records of a part would be taken as public, and a record that moves would show in it.
+# Under any other adjacency the number of records of a part would be taken as public, and a moving record would show.
 _PARTS_APART = ("add_remove", "presence", "bootstrap_add_remove")
 
 
@@ -21,7 +21,7 @@ class ClaimRefused(Refusal):
 
 
 def require_countable(claim: Claim) -> None:
-    """Refuse what no account can count, whatever it holds."""
+    """Refuse a claim that no account can count, whatever it holds."""
     if claim.model not in ADDS_UP:
         if claim.epsilon is not None:
             raise ClaimRefused.at(

@@ -1,8 +1,8 @@
 """The budget ledger: what the releases of each data set may spend, and what they have spent.
 
-Check and reservation are one transaction, alone among all writers: two releases never spend the same
-budget. What was reserved counts, whatever becomes of the run (accounts.py). Its truth is the audit
-log (sheet.py). Composition: mechanisms/composition.py; a filter over pure epsilon is safe for
+Check and reservation are one transaction that excludes all other writers: two releases never spend the same
+budget. What was reserved counts, whatever becomes of the run (accounts.py). The source of truth is the audit
+log (_transactions.py). Composition: mechanisms/composition.py; a filter over pure epsilon is safe for
 adaptive choices.
 """
 
@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 
-# What reviewers have not approved does not come out before a decision that asks the ledger again (`unacknowledged`).
+# A release that reviewers have not approved does not come out before a decision, which asks the ledger again
+# (`unacknowledged`).
 _HELD_BACK = ("waiting", "expired", "declined")
 
 
@@ -107,7 +108,7 @@ class Ledger:
         """Reserve what the release will cost; when this returns, it is on disk and counts.
 
         A run that was killed before its draw finds its reservation again. A run whose draw was lost
-        reserves anew: what was drawn is spent.
+        reserves again: what was drawn is spent.
         """
         require_countable(claim)
         with self._log.transaction() as writer:
@@ -136,7 +137,7 @@ class Ledger:
             return cost
 
     def spend(self, run: str, *, actor: str, now: datetime, draws: bool = True) -> None:
-        """Say that the draw begins, or that what another run drew comes out; from here on nothing is given back."""
+        """Record that the draw begins, or that what another run drew comes out; from here on nothing is given back."""
         with self._log.transaction() as writer:
             sheet = LedgerWriter(writer, actor=actor, now=now)
             reserved = [cost for cost in sheet.costs_of(run) if cost.state == "reserved"]
@@ -149,7 +150,7 @@ class Ledger:
             sheet.write(Action.SPENT, run=run, facts=facts, subjects=reserved[-1].claim.subjects)
 
     def settle(self, run: str, outcome: Literal["published", "refused"], *, actor: str, now: datetime) -> None:
-        """Say how the run ended. What was drawn stays spent; a reservation without a draw is given back."""
+        """Record how the run ended. What was drawn stays spent; a reservation without a draw is given back."""
         with self._log.transaction() as writer:
             sheet = LedgerWriter(writer, actor=actor, now=now)
             costs = sheet.costs_of(run)
@@ -164,8 +165,8 @@ class Ledger:
                     sheet.write(Action.SETTLED, run=run, facts=facts, subjects=cost.claim.subjects)
 
     def overlapping(self, claim: Claim, *, run: str) -> tuple[Cost, ...]:
-        """Other releases of the same data set or records, out or under way, that share a column with this one, where
-        one of the two is a table. The table that this one repeats is no other."""
+        """Return other releases of the same data set or records, out or in progress, that share a column with this one,
+        if at least one of the two is a table. The table that this one repeats does not count as another."""
         with self._log.reader() as reader:
             related, records = _related(LedgerReader(reader), claim)
         return tuple(
@@ -180,17 +181,17 @@ class Ledger:
         )
 
     def partition_of(self, claim: Claim) -> str | None:
-        """The partition of the account that a claim is charged to."""
+        """Return the partition of the account that a claim is charged to."""
         account = None if claim.dataset is None else self.book(claim.dataset).accounts.get(claim.model)
         return None if account is None else account.partition
 
     def book(self, dataset: str) -> Book:
-        """Accounts and costs of one data set."""
+        """Return the accounts and costs of one data set."""
         with self._log.reader() as reader:
             return LedgerReader(reader).book(dataset_subject(dataset))
 
     def books(self) -> dict[str, Book]:
-        """Every data set by name, and under "" what was released without one."""
+        """Return the book of every data set by name, and under "" what was released without a data set."""
         named, unnamed = dataset_subject(""), dict[tuple[str, int], Cost]()
         found: dict[str, Book] = {}
         with self._log.reader() as reader:
@@ -216,7 +217,8 @@ class Ledger:
 
 
 def unacknowledged(reader: LogReader, run: str, now: datetime) -> list[str]:
-    """Which other releases of the same records are out, or may be, and are not acknowledged by what this run drew.
+    """Return the other releases of the same records that are out, or may be, and that this run's draws do not
+    acknowledge.
 
     A release that only waits is not among them, so several may wait; whoever approves one asks this, and the approval
     of the next is refused.
@@ -229,7 +231,7 @@ def unacknowledged(reader: LogReader, run: str, now: datetime) -> list[str]:
 
 
 def _related(sheet: LedgerReader, claim: Claim) -> tuple[list[Cost], frozenset[str]]:
-    """What was charged to the data set of a claim or for its records, and by what those records are known.
+    """Return what was charged to the data set of a claim or for its records, and the subjects by which those are known.
 
     A release of the same content with other columns knows the records by other values, and leads further.
     """
@@ -244,12 +246,12 @@ def _related(sheet: LedgerReader, claim: Claim) -> tuple[list[Cost], frozenset[s
 
 
 def _are_apart(claim: Claim, other: Claim, records: frozenset[str]) -> bool:
-    """Whether nobody is in both; records: by what those of the claim are known."""
+    """Return whether nobody is in both; records: the subjects by which those of the claim are known."""
     return claim.is_apart_from(other) and records.isdisjoint(other.known_by)
 
 
 def _require_one_dataset(claim: Claim, of_its_records: Iterable[Cost]) -> None:
-    """What was spent under one name binds the records to it, also if nothing came out."""
+    """Refuse another data set name: spending under one name binds the records to it, even if nothing came out."""
     binding = [cost for cost in of_its_records if cost.blocks or cost.claim.epsilon is not None]
     names = {cost.claim.dataset for cost in binding} - {None, claim.dataset}
     if claim.dataset is not None and names:
@@ -264,9 +266,10 @@ def _require_one_dataset(claim: Claim, of_its_records: Iterable[Cost]) -> None:
 def _not_acknowledged(
     reader: LogReader, run: str, claim: Claim, related: Iterable[Cost], records: frozenset[str], now: datetime
 ) -> list[str]:
-    """Every other release out or under way that no theorem covers together with this one, and that it does not
-    acknowledge; once for each table: a repeat shows what the run that drew it shows, so neither needs the other, and
-    who acknowledges one knows both. What only waits for its reviewers is not under way."""
+    """Return every other release out or in progress that no theorem covers together with this one, and that it does not
+    acknowledge; once for each table: a repeat shows what the run that drew it shows, so neither needs to acknowledge
+    the other, and whoever acknowledges one knows both. A release that only waits for its reviewers is not in
+    progress."""
     out = [other for other in related if other.blocks and other.run != run]
     known = {claim.repeats, *(other.drawn_by for other in out if other.run in claim.acknowledges)}
     return sorted(
@@ -293,7 +296,7 @@ def _require_acknowledged(claim: Claim, missing: Sequence[str]) -> None:
 
 
 def _require_one_actual_data_set(book: Book, cost: Cost) -> None:
-    """The theorems of bdp and idp are about one actual data set, so their accounts are too."""
+    """Refuse other data: the theorems of bdp and idp are about one actual data set, so their accounts are too."""
     account = book.accounts.get(cost.claim.model)
     if account is not None and not account.is_of_one_data_set([*book.costs, cost]):
         raise OtherData.at(
@@ -321,7 +324,8 @@ def _require_one_unit(book: Book, claim: Claim) -> None:
 
 
 def _require_budget(book: Book, cost: Cost) -> None:
-    """The cost must fit into its own account, and a dp cost into the idp and bdp accounts as well."""
+    """Refuse a cost that does not fit into its own account, or a dp cost that does not fit into the idp and bdp
+    accounts too."""
     if cost.claim.epsilon is None:
         return  # a repeat
     model = cost.claim.model

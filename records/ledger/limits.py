@@ -5,8 +5,8 @@
 The limit of looks (looks.py) is signed in the same way; its facts have other names, so that neither passes for the
 other.
 
-The officer is a person with a trusted key (people.py). A limit is only ever raised: what was
-promised to be possible stays so, and lowering it could not take back what was spent.
+The officer is a person with a trusted key (trusted_keys.py). A limit is only ever raised: what was
+promised to be possible stays possible, and lowering it could not take back what was spent.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class OfficerNotTrusted(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Officer:
-    """Who sets the budget: a trusted name, its key, and the reason."""
+    """A person who sets the budget: a trusted name, its key, and the reason."""
 
     name: str
     key: Ed25519PrivateKey
@@ -74,7 +74,7 @@ def open_account(log: Log, account: Account, officer: Officer, *, actor: str, no
     """Open an account; earlier dp releases count in it at once."""
     AccountRefused.raise_for([*_account_faults(account), *reason_faults(officer.reason, needed=True)])
     with log.transaction() as writer:
-        writer.verify()  # or a withdrawal that was taken out of the log would go unseen
+        writer.verify()  # otherwise a withdrawal that was removed from the log would go unnoticed
         sheet = LedgerWriter(writer, actor=actor, now=now)
         book = sheet.book(dataset_subject(account.dataset))
         if account.model in book.accounts:
@@ -92,7 +92,7 @@ def open_account(log: Log, account: Account, officer: Officer, *, actor: str, no
 def raise_limit(
     log: Log, dataset: str, model: str, limit: Fraction, officer: Officer, *, actor: str, now: datetime
 ) -> Account:
-    """Raise the limit of an account; return it as it is then."""
+    """Raise the limit of an account; return the account as it is afterwards."""
     AccountRefused.raise_for(reason_faults(officer.reason, needed=True))
     with log.transaction() as writer:
         writer.verify()
@@ -111,7 +111,8 @@ def raise_limit(
 
 
 def limit_faults(history: Sequence[Event], register: Iterable[Event]) -> Iterator[Fault]:
-    """Account events that no officer signed with the key trusted then, and accounts that are overdrawn."""
+    """Yield a fault for each account event that no officer signed with the key trusted then, and for accounts that are
+    overdrawn."""
     signed = set(_signed(register))
     remedy = "Find out who could write to the database, or hold the keys; nothing is spent until then."
     for event in history:
@@ -145,7 +146,7 @@ def _write(sheet: LedgerWriter, writer: LogWriter, action: Action, account: Acco
 def write_signed(
     sheet: LedgerWriter, writer: LogWriter, action: Action, dataset: str, setting: Mapping[str, Any], officer: Officer
 ) -> None:
-    """Append what the officer sets for a data set, signed; refused if the key is not the one trusted now."""
+    """Append what the officer sets for a data set, signed; refuse if the key is not the one trusted now."""
     person = people(writer).get(officer.name)
     public_key = officer.key.public_key()
     if person is None or person.key_id != key_id(public_key):
@@ -167,7 +168,7 @@ def write_signed(
 
 
 def _signed(register: Iterable[Event]) -> Iterator[int]:
-    """The numbers of the account events that their officer signed, each with the key trusted at its time."""
+    """Yield the numbers of the account events that their officer signed, each with the key trusted at its time."""
     for event, trusted in with_keys(register):
         if event.action in _CHANGES and _is_signed(event.facts, trusted.get(event.facts["officer"])):
             yield event.seq
@@ -191,7 +192,7 @@ def _account_faults(account: Account) -> Iterator[Fault]:
         yield Fault("partition", "must be the name of a column", "Name the column.", repr(account.partition))
     if account.unit not in ("row", "individual"):
         yield Fault("unit", "must be row or individual", "Choose what one unit of privacy is.", repr(account.unit))
-    # A charge of the whole limit refuses what the composition theorems do not know.
+    # Making a charge of the whole limit refuses anything that the composition theorems do not cover.
     Charge(model=account.model, epsilon=account.limit, adjacency=account.adjacency, unit=account.unit)
 
 

@@ -2,8 +2,8 @@
 
     <home>/turns/<digest of the name>   held with flock; the kernel lets go when the process ends, also by SIGKILL
 
-The ledger is safe without it. It spares people a release that was refused, or charged, only because another
-was under way.
+The ledger is safe without it. It saves people from a release that was refused, or charged, only because another
+was in progress.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["take_turn"]
 
 @contextmanager
 def take_turn(home: Home, dataset: str) -> Iterator[None]:
-    """Wait until nobody else on this machine is at the data set of this name."""
+    """Wait until nobody else on this machine is working on the data set of this name."""
     folder = home.root / "turns"
     folder.mkdir(mode=0o700, exist_ok=True)
     name = hashlib.sha256(dataset.encode()).hexdigest()

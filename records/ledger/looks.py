@@ -2,21 +2,22 @@
 
 Whoever starts a run learns from how it ends: that a value is missing, that a gate holds. What was published without
 epsilon is bounded by its acknowledgement. What spent epsilon is bounded by its account, if it was not next to nothing,
-but for one thing that no epsilon covers: that it came so far says that every value is as declared. Every other answer
-is counted here, also that of a run that was refused for something else: it came past the checks before; and that of a
-table which came out again: only its gates can have been new. A receipt that came back answered nothing new.
+except for one thing that no epsilon covers: that the run got this far says that every value is as declared. Every other
+answer is counted here, including that of a run that was refused for something else, since it passed the checks before,
+and that of a table that came out again, of which only the gates can have been new. A receipt that came back answered
+nothing new.
 
-    LOOKED, under all that the records are known by, is on disk before anything that the data answer is told   (1)
-    count = the other runs with (1), but for first publications, receipts, and draws of at least ENOUGH,        (2)
-            the first and the last of these only if, where epsilon is spent, they declared nothing anew
+    LOOKED, under everything the records are known by, is on disk before anything the data answer is revealed   (1)
+    count = the other runs with (1), except first publications, receipts, and draws of at least ENOUGH,         (2)
+            the first and the last of these only if, where epsilon is spent, they declared nothing new
     a run may look while (2) is below the limit of its data set                                                 (3)
 
-Something is declared anew if no earlier look at these records declared it: of a column that is used, its type,
-categories, bounds and rule for missing values; how many records there must be; and by which column everybody is known.
+A declaration is new if no earlier look at these records made it: for a column that is used, its type,
+categories, bounds and rule for missing values; how many records there must be; and which column identifies people.
 
-(2) is over all subjects of the run, so that another name of the spec, or none of the data set, begins no new count;
-and (3) takes the smallest limit of all data sets under whose name the same source was looked at. Check and LOOKED are
-one transaction. A run that was killed, failed or waits for its reviewers counts until it is published.
+(2) counts over all subjects of the run, so that giving the spec another name, or the data set none, starts no new
+count; and (3) takes the smallest limit of all data sets under whose name the same source was looked at. Check and
+LOOKED are one transaction. A run that was killed, failed or waits for its reviewers counts until it is published.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from penstock.records.log.log import Action, Event, Log, LogReader
 
 __all__ = ["ALLOWED", "Looks", "LooksExhausted", "allow_looks", "look", "looks", "looks_of"]
 
-# Where no officer said anything: ten answers of yes or no tell 1,024 cases apart. Where epsilon is spent, the answer
-# that all is as declared is among the ten, the first time that it is declared so; the draw itself its account counts.
+# The limit if no officer set one: ten answers of yes or no tell 1,024 cases apart. Where epsilon is spent, the answer
+# that all is as declared is one of the ten the first time it is declared so; the account counts the draw itself.
 ALLOWED = 10
 ENOUGH = Fraction(1, 100)  # a draw that spends less could be asked for as often as anybody likes
 
@@ -51,7 +52,7 @@ class LooksExhausted(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """The runs that count, oldest first, and how many may. names: of whom the limits are."""
+    """The runs that count, oldest first, and how many may. names: the data sets whose limits these are."""
 
     runs: tuple[str, ...]
     allowed: int
@@ -73,17 +74,17 @@ def look(
     known_by: Iterable[str] = (),
     declared: Iterable[str] = (),
 ) -> None:
-    """Put on record that a run looks at the data, or refuse; only then may anything be told that the data answer.
+    """Put on record that a run looks at the data, or refuse; only then may anything be revealed that the data answer.
 
-    known_by: further subjects under which the same records are found again. declared: where epsilon is spent, keyed
-    digests of all that the data are declared to be.
+    known_by: further subjects under which the same records are found again. declared: if epsilon is spent, keyed
+    digests of everything that the data are declared to be.
     """
     subjects = _subjects(dataset, source, known_by)
     with log.transaction() as writer:
         sheet = LedgerWriter(writer, actor=actor, now=now)
         before = _events(sheet, subjects)
         if any(e.action is Action.LOOKED and e.run == run and e.facts["source"] == source for e in before):
-            return  # it was killed since, and goes on
+            return  # it was killed since, and is resumed
         found = _counted(sheet, writer, before, dataset, run)
         if len(found.runs) >= found.allowed:
             raise LooksExhausted.at(
@@ -100,9 +101,10 @@ def look(
 
 
 def looks(log: Log, *, dataset: str | None, source: str, known_by: Iterable[str] = (), but: str | None = None) -> Looks:
-    """What counts for a run of this source under this name, and under all that its records are known by.
+    """Return the looks that count for a run of this source under this name, and under everything its records are known
+    by.
 
-    but: a run that is left out, the one that asks.
+    but: a run to leave out, namely the one that asks.
     """
     with log.reader() as reader:
         sheet = LedgerReader(reader)
@@ -110,14 +112,14 @@ def looks(log: Log, *, dataset: str | None, source: str, known_by: Iterable[str]
 
 
 def looks_of(log: Log, dataset: str) -> Looks:
-    """What counts for a data set, whatever files its runs read."""
+    """Return the looks that count for a data set, whatever files its runs read."""
     with log.reader() as reader:
         sheet = LedgerReader(reader)
         return _counted(sheet, reader, sheet.events(dataset_subject(dataset)), dataset, None)
 
 
 def allow_looks(log: Log, dataset: str, most: int, officer: Officer, *, actor: str, now: datetime) -> None:
-    """Set how many runs may look at a data set and publish nothing, those before included. Signed, with a reason."""
+    """Set how many runs may look at a data set and publish nothing, earlier ones included. Signed, with a reason."""
     AccountRefused.raise_for(reason_faults(officer.reason, needed=True))
     if not dataset.strip() or not dataset.isprintable():
         raise AccountRefused.at("dataset", rule="must be a name", got=dataset, remedy="Name the data set.")
@@ -126,7 +128,7 @@ def allow_looks(log: Log, dataset: str, most: int, officer: Officer, *, actor: s
             "most", rule="must be at least 1", got=most, remedy="Allow at least one look, or withdraw keys."
         )
     with log.transaction() as writer:
-        writer.verify()  # or a withdrawal that was taken out of the log would go unseen
+        writer.verify()  # otherwise a withdrawal that was removed from the log would go unnoticed
         sheet = LedgerWriter(writer, actor=actor, now=now)
         write_signed(sheet, writer, Action.LOOKS_LIMITED, dataset, {"looks": most}, officer)
 
@@ -144,7 +146,7 @@ def _events(sheet: LedgerReader, subjects: Iterable[str]) -> list[Event]:
 def _counted(
     sheet: LedgerReader, reader: LogReader, events: list[Event], dataset: str | None, but: str | None
 ) -> Looks:
-    """(2) and the limit of (3), from the events of all subjects of a run."""
+    """Return (2) and the limit of (3), from the events of all subjects of a run."""
     looked: dict[str, None] = {}
     names = {dataset}
     declared, anew = set[str](), set[str]()
@@ -186,5 +188,6 @@ def _limit(sheet: LedgerReader, dataset: str) -> int:
 
 
 def _gave_receipt(reader: LogReader, run: str) -> bool:
-    """The same spec was published from the same source before, so it passed every check that it passed again."""
+    """Return whether the same spec was published from the same source before, so that it passed only checks it had
+    passed."""
     return any(event.action is Action.FOUND_PUBLISHED for event in reader.events(run))

@@ -1,7 +1,7 @@
 """Signed checkpoints: "event n of the log had digest d", in a DSSE envelope.
 
-The chain is keyed, so only who holds the key can check it; a checkpoint can be checked by anyone
-with the public key, and who rewrites the log needs the signing key as well.
+The chain is keyed, so only those who hold the key can check it; a checkpoint can be checked by anyone
+with the public key, and whoever rewrites the log needs the signing key as well.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ _REMEDY = "Keep the database as it is, find out who could write to it, and compa
 
 
 def checkpoint(seq: int, digest: str, key: Ed25519PrivateKey) -> str:
-    """The envelope as JSON text."""
+    """Return the signed checkpoint of one event: an envelope as JSON text."""
     return canonical(sealed(canonical({"digest": digest, "seq": seq}), _KIND, key)).decode()
 
 
 def checkpoint_faults(
     stored: Iterable[tuple[int, str]], digests: Mapping[int, str], key: Ed25519PublicKey
 ) -> Iterator[Fault]:
-    """Every checkpoint that is not signed, or that speaks of another event than the log holds."""
+    """Yield a fault for each checkpoint that is not signed, or that is about a different event from the one in the
+    log."""
     for seq, text in stored:
         try:
             said = json.loads(opened(json.loads(text), _KIND, key))
@@ -44,5 +45,5 @@ def checkpoint_faults(
 
 
 def removed_checkpoint(seq: int) -> Fault:
-    """An event that was signed when it was written has no checkpoint any more."""
+    """Return the fault of an event that was signed when it was written and no longer has its checkpoint."""
     return Fault(f"checkpoint {seq}", "must exist; it was removed", _REMEDY)

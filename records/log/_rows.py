@@ -1,6 +1,6 @@
 """The tables of the audit log, and their rows as they are stored; whether they can be believed is for scan.py to say.
 
-There is no index but the keys: what an index says is up to whoever administers the database.
+There is no index except the keys: whoever administers the database decides what an index says.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _AT_ONCE = 1000
 
 
 def entries_after(connection: Connection, seq: int | None) -> list[Entry]:
-    """Every event beyond this number, by number; every event at all for None, whatever its number was made."""
+    """Return every event beyond this number, in order; for None every event, even if its number was tampered with."""
     query = select(_EVENTS).order_by(_EVENTS.c.seq)
     if seq is not None:
         query = query.where(_EVENTS.c.seq > seq)
@@ -48,7 +48,7 @@ def entries_after(connection: Connection, seq: int | None) -> list[Entry]:
 
 
 def entries_numbered(connection: Connection, numbers: Sequence[int]) -> list[Entry]:
-    """The events that stand under these numbers, by number."""
+    """Return the events stored under these numbers, in order."""
     found: list[Entry] = []
     for start in range(0, len(numbers), _AT_ONCE):
         some = _EVENTS.c.seq.in_(numbers[start : start + _AT_ONCE])
@@ -57,7 +57,7 @@ def entries_numbered(connection: Connection, numbers: Sequence[int]) -> list[Ent
 
 
 def head(connection: Connection) -> SealedHead | None:
-    """The head, if there is one."""
+    """Return the head, if there is one."""
     row = connection.execute(
         select(HEAD.c.seq, HEAD.c.digest, HEAD.c.ledger, HEAD.c.seal).where(HEAD.c.id == 1)
     ).first()
@@ -65,19 +65,19 @@ def head(connection: Connection) -> SealedHead | None:
 
 
 def last_link(connection: Connection) -> tuple[int, str]:
-    """Number and digest of the last event."""
+    """Return the number and digest of the last event."""
     newest = select(_EVENTS.c.seq, _EVENTS.c.digest).order_by(_EVENTS.c.seq.desc()).limit(1)
     seq, digest = connection.execute(newest).first() or (0, GENESIS)
     return seq, digest
 
 
 def checkpoints(connection: Connection) -> list[tuple[int, str]]:
-    """Every checkpoint: the number of its event, and its envelope."""
+    """Return every checkpoint: the number of its event, and its envelope."""
     return [(seq, text) for seq, text in connection.execute(select(_CHECKPOINTS).order_by(_CHECKPOINTS.c.seq))]
 
 
 def add(connection: Connection, entry: Entry, under: SealedHead, checkpoint: str | None) -> None:
-    """Write one event, the head that it makes, and its checkpoint if it has one."""
+    """Write one event, the head that follows from it, and its checkpoint if it has one."""
     connection.execute(insert(_EVENTS).values(entry._asdict()))
     connection.execute(update(HEAD).values(under._asdict()))
     if checkpoint is not None:

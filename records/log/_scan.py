@@ -4,11 +4,11 @@
     known    of a log that passed (1): the digest of each event, and the numbers by run and action   (2)
     seen     what the home remembers (sighting.py) must be among the digests of (2)                  (3)
 
-A question to the database ("the events of this run") is answered from an index, and an index is whatever
-its administrator made of it: events can be kept out of the answer although none was touched. So (2) is
-drawn up here from (1), kept in the memory of this process, and extended by what was written since; rows
+A question to the database ("the events of this run") is answered from an index, and an index says whatever
+its administrator makes it say: events can be kept out of the answer although none was touched. So (2) is
+built here from (1), kept in the memory of this process, and extended by what was written since; rows
 that it names are fetched by number, and refused if one is missing or is not the one that was scanned. For the same
-reason (3) is never asked of the database: an event can be shown to who asks for its number, and to nobody else.
+reason (3) is never asked of the database: it could show an event to those who ask for its number, and to nobody else.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class LogAltered(Refusal):
 
 
 def scan(connection: Connection, key: bytes) -> tuple[list[Entry], list[Fault]]:
-    """(1): every event, each in its place, or all that is wrong."""
+    """Return (1): every event, with everything that is wrong."""
     entries = log_rows.entries_after(connection, None)
     return entries, find_faults(key, entries, log_rows.head(connection))
 
 
 def unseen_faults(seen: Iterable[Sighting], digest: Callable[[int], str | None]) -> list[Fault]:
-    """(3): the last event that the home has seen and that is not in this log, if there is one.
+    """Check (3): return a fault for the last event that the home has seen and that is not in this log, if there is one.
 
-    digest: gives that of the event with a number, as it was scanned.
+    digest: gives the digest of the event with a given number, as it was scanned.
     """
     missing = [number for number, its_digest in seen if digest(number) != its_digest]
     if not missing:
@@ -59,7 +59,7 @@ def unseen_faults(seen: Iterable[Sighting], digest: Callable[[int], str | None])
 
 
 def altered(seq: int) -> LogAltered:
-    """The refusal to believe one event."""
+    """Return the refusal to believe one event."""
     return LogAltered.at(
         f"event {seq}",
         rule="must be as it was written; it was altered",
@@ -77,7 +77,7 @@ class Known:
 
     def catch_up(self, connection: Connection, key: bytes, before: int | None, seen: Collection[Sighting] = ()) -> None:
         """Read what was written since, and refuse a log that fails (3); events from number `before` on are not
-        committed yet, and not kept."""
+        committed yet, and are not kept."""
         with self._lock:
             later = log_rows.entries_after(connection, len(self._digests))
             if not self._follows(key, later, log_rows.head(connection)):
@@ -92,12 +92,13 @@ class Known:
             self._keep(self._later(entries, before))
 
     def digest(self, number: int) -> str | None:
-        """The digest of one event, as it was scanned."""
+        """Return the digest of one event, as it was scanned."""
         with self._lock:
             return self._digest(number)
 
     def entries(self, connection: Connection, key: bytes, run: str, only: Collection[str] | None = None) -> list[Entry]:
-        """The events of one run, or those with one of these actions; refused if one is not there as it was scanned."""
+        """Return the events of one run, or those of them with one of these actions; refuse if one differs from its
+        scan."""
         with self._lock:
             listed = self._numbers.get(run, {}).items()
             numbers = sorted(number for action, some in listed if only is None or action in only for number in some)
@@ -113,7 +114,7 @@ class Known:
         return self._digests[number - 1] if 1 <= number <= len(self._digests) else None
 
     def _follows(self, key: bytes, later: Sequence[Entry], head: SealedHead | None) -> bool:
-        """Whether these events continue what is known, up to the head."""
+        """Return whether these events continue what is known, up to the head."""
         seq, digest = len(self._digests), self._digests[-1] if self._digests else GENESIS
         for entry in later:
             if entry.seq != seq + 1 or entry.previous != digest or not is_genuine(key, entry):
@@ -122,7 +123,8 @@ class Known:
         return head is not None and head_holds(key, head) and (head.seq, head.digest) == (seq, digest)
 
     def _scanned(self, connection: Connection, key: bytes, seen: Collection[Sighting]) -> list[Entry]:
-        """The whole log says better what is wrong; where it is sound by itself, it is another log."""
+        """Scan the whole log, which shows better what is wrong, and return what is new; refuse a sound log that is
+        another log."""
         entries, faults = scan(connection, key)
         if faults:
             digests = {entry.seq: entry.digest for entry in entries}

@@ -8,7 +8,7 @@ __all__ = ["Action"]
 
 
 class Action(StrEnum):
-    """What an event says. Names are never removed or reinterpreted; new meaning gets a new name."""
+    """The kinds of event. Names are never removed or reinterpreted; a new meaning gets a new name."""
 
     PLANNED = "PLANNED"
     INGESTED = "INGESTED"

@@ -6,9 +6,9 @@
 
 (1) binds an event to its content, its number and everything before it; (2) binds the last number,
 so that removing the last events is noticed, and L, which says where the ledger stands (ledger.py;
-left out while the ledger is empty). Hash chain: Haber & Stornetta 1991; keyed, because who
+left out while the ledger is empty). Hash chain: Haber & Stornetta 1991; keyed, because whoever
 writes to the database must not be able to recompute it (Bellare & Yee 1997, without key evolution).
-Limits: who has K, or puts back an older log together with its own head, is not noticed.
+Limits: whoever has K, or puts back an older log together with its own head, is not noticed.
 """
 
 from __future__ import annotations
@@ -54,23 +54,23 @@ class SealedHead(NamedTuple):
 
 
 def digest_of(key: bytes, entry: Entry, seq: int) -> str:
-    """(1), as if the entry were event number `seq`."""
+    """Return the digest (1), as if the entry were event number `seq`."""
     content = dict(zip(_DIGESTED, (seq, *entry[1:-1]), strict=True))
     return keyed(key, "event", canonical(content))
 
 
 def is_genuine(key: bytes, entry: Entry) -> bool:
-    """Whether the entry was written by the log under its number."""
+    """Return whether the entry was written by the log under its number."""
     return _is_number(key, entry, entry.seq)
 
 
 def seal(key: bytes, seq: int, digest: str, ledger: str) -> str:
-    """(2)."""
+    """Return the seal (2)."""
     return keyed(key, "head", canonical([seq, digest, ledger] if ledger else [seq, digest]))
 
 
 def head_holds(key: bytes, head: SealedHead) -> bool:
-    """Whether the head carries its seal."""
+    """Return whether the head carries its seal."""
     try:
         return head.seal == seal(key, head.seq, head.digest, head.ledger)
     except NotCanonical:
@@ -78,18 +78,19 @@ def head_holds(key: bytes, head: SealedHead) -> bool:
 
 
 def find_faults(key: bytes, entries: Sequence[Entry], head: SealedHead | None) -> list[Fault]:
-    """Every event that was altered, removed, inserted or reordered, and what is wrong with the head.
+    """Return a fault for every event that was altered, removed, inserted or reordered, and for what is wrong with the
+    head.
 
     An entry's true number is the one for which (1) holds, whatever number it is stored under.
     """
-    # A table rebuilt without its types can hold anything as a number.
+    # A table rebuilt without its column types can hold anything in place of a number.
     entries = [entry if isinstance(entry.seq, int) else entry._replace(seq=0) for entry in entries]
     sealed = head if head is not None and head_holds(key, head) else None
     true = _true_numbers(key, entries, sealed)
     if entries and not true and sealed is None:
         return [_fault("key", "must be written with this key; no event and no head was")]
 
-    holder: dict[int, int] = {}  # true number -> index of the entry; one in its own place goes first
+    holder: dict[int, int] = {}  # true number -> index of the entry; one stored in its own place takes precedence
     for index, number in sorted(true.items(), key=lambda item: entries[item[0]].seq != item[1]):
         holder.setdefault(number, index)
     last = sealed.seq if sealed is not None else max((entry.seq for entry in entries), default=0)
@@ -119,7 +120,7 @@ def find_faults(key: bytes, entries: Sequence[Entry], head: SealedHead | None) -
 
 
 def _true_numbers(key: bytes, entries: Sequence[Entry], sealed: SealedHead | None) -> dict[int, int]:
-    """Index of each authentic entry -> its true number.
+    """Return the index of each authentic entry -> its true number.
 
     An entry under a wrong number is found through its neighbours: it names the digest before it, and
     the event after it, or the head, names its own.
@@ -167,7 +168,8 @@ def _gaps(present: Iterable[int], last: int) -> Iterator[str]:
 
 
 def _broken_links(by_number: dict[int, Entry]) -> Iterator[Fault]:
-    """Two authentic neighbours that do not follow each other come from two histories of one log."""
+    """Yield a fault for each pair of authentic neighbours that do not follow each other: they come from two
+    histories."""
     for number, entry in sorted(by_number.items()):
         before = GENESIS if number == 1 else by_number[number - 1].digest if number - 1 in by_number else None
         if before is not None and entry.previous != before:

@@ -4,8 +4,8 @@
     last line      {"export": DSSE envelope, type application/vnd.penstock.export+json, of S}
     S              {"events": n, "head": digest of event n, "sha256": of the n lines with their line ends}
 
-Who has the public key knows that these are all events of the log when it was exported, unaltered.
-Who has the secret key can recompute each digest as well (chain.py).
+Whoever has the public key knows that these are all events of the log when it was exported, unaltered.
+Whoever has the secret key can recompute each digest as well (chain.py).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class ExportAltered(Refusal):
 
 
 def write_export(log: Log, stream: BinaryIO) -> int:
-    """Write all events and the signed last line; return how many events. Refused if the log is not sound."""
+    """Write all events and the signed last line; return how many events. Refuse if the log is not sound."""
     with log.reader() as reader:
-        head = reader.verify().head  # or the signature would make a log whole that was cut short
+        head = reader.verify().head  # otherwise the signature would vouch for a log that was cut short
         events = reader.events()
     whole = hashlib.sha256()
     for event in events:
@@ -53,7 +53,7 @@ def write_export(log: Log, stream: BinaryIO) -> int:
 
 
 def verify_export(path: Path, public_key: Path) -> dict[str, Any]:
-    """What the export holds, if it is whole and signed: events and head."""
+    """Return the number of events in the export and its head, if it is whole and signed."""
     key = signing.public_key(public_key)
     try:
         content = path.read_bytes()
@@ -73,7 +73,7 @@ def verify_export(path: Path, public_key: Path) -> dict[str, Any]:
 
 
 def _chain_faults(events: list[dict[str, Any]], said: dict[str, Any]) -> Iterator[Fault]:
-    """A signed export of a log that was broken already."""
+    """Yield the faults of a signed export of a log that was already broken."""
     before = GENESIS
     for number, event in enumerate(events, start=1):
         if event.get("seq") != number or event.get("previous") != before:

@@ -2,7 +2,7 @@
 
 A failed append raises, and the caller stops: nothing is published that is not on record.
 Facts are settings, digests and verdicts; never a row, a cell or a small count.
-Who must read before writing (the ledger, a decision) does both in one `transaction`.
+Callers that must read before writing (the ledger, a decision) do both in one `transaction`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-# What ends a run or was decided by a person is signed at once; the checkpoint covers all before it.
+# Events that end a run or record a person's decision are signed at once; the checkpoint covers everything before it.
 _SIGNED = frozenset(
     {
         Action.PUBLISHED,
@@ -65,7 +65,7 @@ _SIGNED = frozenset(
 )
 
 
-# What the home writes down once it is on record (sighting.py): an older database would take it back.
+# Events that the home writes down once they are on record (sighting.py): an older database would undo them.
 _NOTED = _SIGNED | {Action.SPENT}
 
 # Version 0.1.0 signed nothing.
@@ -113,7 +113,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """The whole log was checked and nothing was wrong."""
+    """The result of checking the whole log and finding nothing wrong."""
 
     count: int
     head: Head
@@ -121,7 +121,7 @@ class Verified:
 
 
 def first_rows(key: bytes) -> dict[str, list[dict[str, Any]]]:
-    """What new tables of the log hold: the sealed head of no events."""
+    """Return what new tables of the log hold: the sealed head of no events."""
     return {log_rows.HEAD.name: [{"id": 1, "seq": 0, "digest": GENESIS, "seal": seal(key, 0, GENESIS, "")}]}
 
 
@@ -136,7 +136,7 @@ class Log:
         code: str,
         memory: Memory | None = None,
     ) -> None:
-        """memory: of the home whose log it is; None for a rehearsal, which nobody remembers."""
+        """Open the log. memory: that of the home the log belongs to; None for a rehearsal, which nobody remembers."""
         self._engine = engine
         self._memory = memory
         self._key = key
@@ -146,15 +146,15 @@ class Log:
 
     @contextmanager
     def transaction(self) -> Iterator[LogWriter]:
-        """Read and append alone among all writers of all processes; on leaving all of it is on disk, or none."""
+        """Read and append, excluding all other writers in all processes; on leaving, all of it is on disk, or none."""
         try:
             with writing(self._engine) as connection:
-                # Read when nobody else writes any more, so that nothing can have been added to it.
+                # Read while nobody else can write, so that nothing can be added to it meanwhile.
                 seen = self._seen()
                 writer = LogWriter(connection, self._key, self._known, self._signing_key, self._code, seen)
                 yield writer
                 if writer.noted is not None and seen:
-                    writer.require_seen()  # else what was seen would be forgotten for an event of another log
+                    writer.require_seen()  # otherwise an event of another log would replace what was seen
         except SQLAlchemyError:
             # The database's message can quote the facts, so it is left out.
             raise LogAppendFailed.at(
@@ -163,12 +163,12 @@ class Log:
                 remedy="Check the database, its permissions and the free space; then run again, it resumes.",
             ) from None
         if writer.noted is not None and self._memory is not None:
-            self._memory.note(writer.noted, seen)  # after the commit: what is noted is in the log for certain
+            self._memory.note(writer.noted, seen)  # after the commit, so that what is noted is certainly in the log
 
     @contextmanager
     def reader(self) -> Iterator[LogReader]:
         """Read, while others may write."""
-        seen = self._seen()  # before the snapshot: what is written down later is not in it
+        seen = self._seen()  # before the snapshot, which may lack what is written down later
         with reading(self._engine) as connection:
             yield LogReader(connection, self._key, self._known, self._signing_key.public_key(), seen)
 
@@ -178,12 +178,12 @@ class Log:
             return writer.append(action, run=run, actor=actor, facts=facts, occurred=occurred)
 
     def events(self, run: str | None = None, only: Collection[Action] | None = None) -> list[Event]:
-        """All events, or those of one run, or those with one of some actions; in order, each as it was written."""
+        """Return all events, or those of one run, or those with certain actions; in order, each as it was written."""
         with self.reader() as reader:
             return reader.events(run, only)
 
     def head(self) -> Head:
-        """Where the log stands; public manifests carry it, so that a later rewrite can be noticed."""
+        """Return where the log stands; public manifests carry it, so that a later rewrite can be noticed."""
         with self.reader() as reader:
             return reader.head()
 
@@ -198,7 +198,7 @@ class Log:
             return reader.verify()
 
     def sealed(self, payload: bytes, kind: str) -> dict[str, Any]:
-        """What is said of this log to others, signed with its signing key."""
+        """Return a statement about this log for others, signed with its signing key."""
         return sealed(payload, kind, self._signing_key)
 
     def _seen(self) -> frozenset[Sighting]:
@@ -206,9 +206,9 @@ class Log:
 
 
 class LogReader:
-    """The log as one transaction sees it; every event it gives out was checked, and none is left out (scan.py).
+    """The log as one transaction sees it; every event it returns was checked, and none is left out (_scan.py).
 
-    seen: what the home remembers of it, read when nothing of that could be missing in this transaction.
+    seen: what the home remembers of the log, read at a moment when this transaction could not lack any of it.
     """
 
     def __init__(
@@ -226,16 +226,16 @@ class LogReader:
         self._seen = seen
         self._whole: list[Entry] | None = None  # once this transaction has scanned the log
         self._caught_up = False
-        self._written: list[Entry] = []  # by this transaction, so not for others to know before it ends
+        self._written: list[Entry] = []  # by this transaction, so others must not know it before it ends
 
     def head(self) -> Head:
-        """Where the log stands."""
+        """Return where the log stands."""
         return _sound_head(self.connection, self.key)
 
     def verify(self) -> Verified:
         """Check every event, the head and every checkpoint; raise LogAltered with all that is wrong.
 
-        Whatever is asked of this reader afterwards is answered from what was checked.
+        Anything asked of this reader afterwards is answered from what was checked.
         """
         entries, faults = scan(self.connection, self.key)
         signed = log_rows.checkpoints(self.connection)
@@ -253,9 +253,9 @@ class LogReader:
         return Verified(len(entries), self.head(), len(signed))
 
     def events(self, run: str | None = None, only: Collection[Action] | None = None) -> list[Event]:
-        """All events, or those of one run, or those with one of some actions; in order.
+        """Return all events, or those of one run, or those with certain actions; in order.
 
-        Refused if the log is not sound as a whole.
+        Refuse if the log is not sound as a whole.
         """
         if self._whole is None and run is None:
             entries, faults = scan(self.connection, self.key)
@@ -272,8 +272,8 @@ class LogReader:
         ]
 
     def numbered(self, numbers: Sequence[int]) -> list[Event]:
-        """The events with these numbers, in order, each as it was scanned; whether one is missing is for the caller to
-        see."""
+        """Return the events with these numbers, in order, each as it was scanned; the caller must notice if one is
+        missing."""
         if self._whole is not None:
             return [_event(self._whole[number - 1]) for number in sorted(numbers) if 0 < number <= len(self._whole)]
         self.require_seen()
@@ -286,8 +286,7 @@ class LogReader:
         return [_event(entry) for entry in found]
 
     def require_seen(self) -> None:
-        """Scan what was written since this process did, and refuse a log that does not hold all that its home has
-        seen."""
+        """Scan what was written since this process last did, and refuse a log that lacks anything its home has seen."""
         if self._whole is None and not self._caught_up:
             self._known.catch_up(self.connection, self.key, self._first_written, self._seen)
             self._caught_up = True
@@ -297,13 +296,13 @@ class LogReader:
         return self._written[0].seq if self._written else None
 
     def _believe(self, entries: list[Entry]) -> None:
-        """From here on questions are answered from this scan."""
+        """Answer all further questions from this scan."""
         self._known.learn(entries, self._first_written)
         self._whole = entries
 
 
 class LogWriter(LogReader):
-    """A reader that can also append: alone among all writers of all processes."""
+    """A reader that can also append, excluding all other writers in all processes."""
 
     def __init__(
         self,
@@ -329,7 +328,7 @@ class LogWriter(LogReader):
         occurred: datetime,
         ledger: Callable[[int], str] | None = None,
     ) -> Event:
-        """Write one event; `ledger` says from its number where the ledger stands after it."""
+        """Write one event; `ledger` returns, given its number, where the ledger stands after it."""
         if occurred.tzinfo is None:
             raise EventRefused.at("occurred", rule="must carry its time zone", remedy="Pass datetime.now(UTC).")
         if "\0" in run + actor:
@@ -356,7 +355,7 @@ class LogWriter(LogReader):
 
 
 def _sound_head(connection: Connection, key: bytes) -> Head:
-    """The head, if its seal holds and it belongs to the last event; nothing is added to a broken log."""
+    """Return the head, if its seal holds and it belongs to the last event; nothing is added to a broken log."""
     head = log_rows.head(connection)
     if head is None or not head_holds(key, head) or (head.seq, head.digest) != log_rows.last_link(connection):
         raise LogAltered.at(

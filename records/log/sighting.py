@@ -2,17 +2,17 @@
 
     <home>/seen.json    number and digest of one event; of several while writers overlap
 
-Whoever puts back an older copy of the database takes back what happened since: a key that was withdrawn, a limit, an
-approval, what was spent. The home is not in the database's hands, so it notices. With M what is written down, and C
-the log as the transaction has scanned it (scan.py):
+Whoever puts back an older copy of the database undoes what happened since: a key that was withdrawn, a limit, an
+approval, what was spent. The database does not control the home, so the home notices. Let M be what is written down,
+and C the log as the transaction has scanned it (_scan.py):
 
     every transaction that reads the log requires that C holds M                          (1)
     after its commit, event h is written down: M := (M without what (1) found in C) + h    (2)
 
 A digest covers all events before it, so a log that holds h holds what h replaced. What another writer wrote down
-meanwhile was not compared with C, and stays: nothing is forgotten for an event of a log that does not hold it.
+meanwhile was not compared with C, and stays: an event never replaces a sighting that its own log does not hold.
 
-It is written after the commit: what is written here is in the log for certain, and a crash between the two only leaves
+It is written after the commit: what is written here is certainly in the log, and a crash between the two only leaves
 an older sighting. Each home of a database remembers what it saw itself.
 """
 
@@ -52,18 +52,18 @@ class SightingLost(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What one home remembers of its log. ended: what its runs wrote down, read when the log was opened; what they
-    wrote since stands in the home's own file too."""
+    """The memory that one home has of its log. ended: what its runs wrote down, read when the log was opened; what they
+    wrote since is in the home's own file too."""
 
     home: Home
     ended: frozenset[Sighting] = frozenset()
 
     def sightings(self) -> frozenset[Sighting]:
-        """Every event that this home has seen in the log."""
+        """Return every event that this home has seen in the log."""
         return self.ended | remembered(self.home)
 
     def note(self, new: Sighting, held: Collection[Sighting]) -> None:
-        """(2). held: what the log of the new event was found to hold."""
+        """Write down the new event, by (2). held: what the log of the new event was found to hold."""
         try:
             descriptor = os.open(self.home.root / ".seen.lock", os.O_RDWR | os.O_CREAT, durable.PRIVATE)
             try:
@@ -81,7 +81,7 @@ class Memory:
 
 
 def remembered(home: Home) -> frozenset[Sighting]:
-    """The events that this home wrote down, none before the first."""
+    """Return the events that this home wrote down; none before the first."""
     try:
         content = json.loads((home.root / SEEN).read_bytes())
     except FileNotFoundError:
@@ -99,7 +99,7 @@ def remembered(home: Home) -> frozenset[Sighting]:
 
 
 def _sightings(content: object) -> list[Sighting]:
-    """What the file says; nothing if any of it is not a sighting."""
+    """Return the sightings in the file; none if any of it is not a sighting."""
     found = list[Sighting]()
     for each in content if isinstance(content, list) else ():
         match each:

@@ -67,7 +67,7 @@ class SecretAltered(Refusal):
 
 
 def password_faults(name: str, old: str, new: str) -> Iterator[Fault]:
-    """What is wrong with a new password. Neither password is ever quoted."""
+    """Yield what is wrong with a new password. Neither password is ever quoted."""
     chosen = _plain(new)
     if not _SHORTEST <= len(chosen) <= _LONGEST:
         rule = f"must have {_SHORTEST} to {_LONGEST} characters"
@@ -81,27 +81,27 @@ def password_faults(name: str, old: str, new: str) -> Iterator[Fault]:
 
 
 def new_secret(*, is_program: bool) -> str:
-    """A one-time password of 144 random bits, or a token of 256."""
+    """Return a one-time password of 144 random bits, or a token of 256."""
     return secrets.token_urlsafe(_TOKEN_BYTES if is_program else _ONE_TIME_BYTES)
 
 
 def password_text(password: str, *, once: bool) -> bytes:
-    """(1)."""
+    """Return the text (1)."""
     return canonical({"hash": _HASHER.hash(_bytes(password)), "once": once})
 
 
 def token_text(token: str) -> bytes:
-    """(2)."""
+    """Return the text (2)."""
     return canonical({"token": hashlib.sha256(_bytes(token)).hexdigest()})
 
 
 def digest_of(text: bytes) -> str:
-    """The SHA-256 of (1) or (2), as it goes on record."""
+    """Return the SHA-256 of (1) or (2), as it goes on record."""
     return hashlib.sha256(text).hexdigest()
 
 
 def fits_password(stored: dict[str, Any], given: str) -> bool:
-    """Whether this is the password of (1). Under (2) none is, and that takes as long."""
+    """Return whether this is the password of (1). Under (2) none is, and finding that out takes as long."""
     if "hash" not in stored:
         refuse_slowly(given)
         return False
@@ -109,12 +109,12 @@ def fits_password(stored: dict[str, Any], given: str) -> bool:
 
 
 def fits_token(stored: dict[str, Any], given: str) -> bool:
-    """Whether this is the token of (2). Under (1) none is."""
+    """Return whether this is the token of (2). Under (1) none is."""
     return compare_digest(stored.get("token", ""), hashlib.sha256(_bytes(given)).hexdigest())
 
 
 def refuse_slowly(given: str) -> None:
-    """Take the time of a wrong password where there is no user, so that names cannot be found by the clock."""
+    """Take as long as for a wrong password if there is no such user, so that timing does not reveal names."""
     profile = RFC_9106_LOW_MEMORY
     salt, tag = (_base64(secrets.token_bytes(size)) for size in (profile.salt_len, profile.hash_len))
     costs = f"m={profile.memory_cost},t={profile.time_cost},p={profile.parallelism}"
@@ -124,7 +124,8 @@ def refuse_slowly(given: str) -> None:
 def prepare_secret(home: Home, name: str, text: bytes, *, counts: str | None) -> None:
     """Write (3), before it goes on record; the caller holds the turn of all users.
 
-    counts: the digest on record now. A crash may have left its text under the name that is overwritten here.
+    counts: the digest on record now. A crash may have left the text with that digest under the name that is overwritten
+    here.
     """
     path, following = _paths(home, name)
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -142,7 +143,7 @@ def keep_secret(home: Home, name: str) -> None:
 
 
 def forget_secret(home: Home, name: str) -> None:
-    """Remove what is stored of a user, after the removal went on record."""
+    """Remove what is stored about a user, after the removal went on record."""
     for path in _paths(home, name):
         path.unlink(missing_ok=True)
     if _folder(home).exists():
@@ -150,13 +151,13 @@ def forget_secret(home: Home, name: str) -> None:
 
 
 def stored_secret(home: Home, name: str, digest: str) -> dict[str, Any]:
-    """(1) or (2), if it is the text whose digest is on record."""
+    """Return (1) or (2), if it is the text whose digest is on record."""
     path, following = _paths(home, name)
-    # This order, because the second file becomes the first at any moment.
+    # In this order, because (3) may be renamed to the lasting name at any moment.
     for candidate in (following, path):
         try:
             text = private_content(candidate)
-        except (OSError, KeyDamaged):  # not there, or no file
+        except (OSError, KeyDamaged):  # missing, or not a file
             continue
         if digest_of(text) == digest:
             return dict(json.loads(text))
@@ -174,7 +175,7 @@ def write_first_password(home: Home, password: str) -> Path:
 
 
 def forget_first_password(home: Home) -> None:
-    """Remove the first officer's one-time password, which opens nothing any more."""
+    """Remove the first officer's one-time password, which no longer opens anything."""
     _first(home).unlink(missing_ok=True)
     durable.sync(home.keys)
 
@@ -188,7 +189,7 @@ def _folder(home: Home) -> Path:
 
 
 def _paths(home: Home, name: str) -> tuple[Path, Path]:
-    """The file that counts as a rule, and (3); no name begins with a dot."""
+    """Return the file that normally counts, and (3); no name begins with a dot."""
     file = f"{name.lower()}.json"
     return _folder(home) / file, _folder(home) / f".{file}.next"
 
@@ -205,7 +206,7 @@ def _plain(text: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Also of what is no Unicode, which is no password of anybody."""
+    """Return the bytes of a text, even if it is not valid Unicode, in which case it is nobody's password."""
     return _plain(text).encode("utf-8", "surrogatepass")
 
 

@@ -8,7 +8,7 @@ __all__ = ["Role"]
 
 
 class Role(StrEnum):
-    """What a user may do. Every role may read."""
+    """The roles of users, which say what a user may do. Every role may read."""
 
     READER = "reader"
     REQUESTER = "requester"

@@ -82,7 +82,7 @@ class PersonUnknown(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A name and the key that is trusted for it, since a moment (ISO 8601, UTC)."""
+    """A name and the key that is trusted for it, since when (ISO 8601, UTC)."""
 
     name: str
     key_id: str
@@ -103,7 +103,7 @@ def trust(log: Log, name: str, public_key: Ed25519PublicKey, *, actor: str, reas
             remedy="Make a key pair: penstock keys new FILE",
         )
     with log.transaction() as writer:
-        writer.verify()  # or a key that was trusted before could be hidden
+        writer.verify()  # otherwise a key that was trusted before could be hidden
         events = writer.events(REGISTER)
         if name.casefold() in {known.casefold() for known in _folded(events)}:
             raise NameTaken.at(
@@ -141,12 +141,13 @@ def withdraw(log: Log, name: str, *, actor: str, reason: str, now: datetime) -> 
 
 
 def people(log: Log | LogReader) -> dict[str, Person]:
-    """Everyone who has a trusted key now, by name."""
+    """Return everyone who has a trusted key now, by name."""
     return _folded(log.events(REGISTER, (Action.KEY_TRUSTED, Action.KEY_WITHDRAWN)))
 
 
 def with_keys(events: Iterable[Event]) -> Iterator[tuple[Event, Mapping[str, str]]]:
-    """Every event with the public keys that were trusted by name when it was written; for those who check it later."""
+    """Yield every event with the public keys that were trusted by name when it was written; for those who check it
+    later."""
     trusted: dict[str, str] = {}
     for event in events:
         if event.action is Action.KEY_TRUSTED:

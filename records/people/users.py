@@ -1,12 +1,12 @@
 """Who may sign in to the pages, and with which roles. The audit log is the register.
 
-    USER_ADDED            name, roles, program, reason, secret (SHA-256 of the stored file, see user_secrets.py)
-    USER_SECRET_CHANGED   name, secret; and the reason, where an officer renewed it
+    USER_ADDED            name, roles, program, reason, secret (SHA-256 of the stored file, see _secrets.py)
+    USER_SECRET_CHANGED   name, secret; and the reason, if an officer renewed it
     USER_REMOVED          name, reason
 
 A name counts without regard to case; after its removal it may be added again. A person signs in with a password;
-after a one-time one (`must_choose`) the pages let them do nothing but choose another. A program sends its token. To
-check a password in the same time whether the name is known or not:
+after a one-time password (`must_choose`) the pages only let them choose another. A program sends its token. To
+check a password in the same time whether or not the name is known:
 
     user = find_user(log, name)
     if user is None:
@@ -121,7 +121,7 @@ class PasswordWrong(Refusal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """A name with its roles, since a moment (ISO 8601, UTC); `digest` is that of the stored secret, as on the log."""
+    """A name with its roles, since when (ISO 8601, UTC); `digest` is that of the stored secret, as in the log."""
 
     name: str
     roles: frozenset[Role]
@@ -170,7 +170,7 @@ def remove_user(log: Log, home: Home, name: str, *, actor: str, reason: str, now
 
 
 def change_password(log: Log, home: Home, name: str, old: str, new: str, *, now: datetime) -> None:
-    """Replace a person's password, by that person."""
+    """Replace a person's password, at that person's own request."""
     PasswordRefused.raise_for(password_faults(name, old, new))
     known = find_user(log, name)
     if known is None:
@@ -189,7 +189,7 @@ def change_password(log: Log, home: Home, name: str, old: str, new: str, *, now:
 
 
 def renew_password(log: Log, home: Home, name: str, *, actor: str, reason: str, now: datetime) -> str:
-    """Replace a user's password or token by an officer's word; return the new one, which is never seen again."""
+    """Replace a user's password or token at an officer's request; return the new one, which is never seen again."""
     UserRefused.raise_for([*_name_faults(name), *reason_faults(reason, needed=True)])
     is_program = _required(log, name).is_program
     secret, text = _made(is_program)
@@ -204,7 +204,7 @@ def renew_password(log: Log, home: Home, name: str, *, actor: str, reason: str, 
 
 
 def first_officer(log: Log, home: Home, *, now: datetime) -> Path | None:
-    """Where nobody can sign in, add an officer; return the file with the one-time password, None where somebody can."""
+    """Add an officer if nobody can sign in; return the file with the one-time password, or None if somebody can."""
     if users(log):
         return None
     secret, text = _made(is_program=False)
@@ -219,7 +219,7 @@ def first_officer(log: Log, home: Home, *, now: datetime) -> Path | None:
 
 
 def users(log: Log | LogReader) -> dict[str, User]:
-    """Everyone who may sign in now, by name as it was added."""
+    """Return everyone who may sign in now, by name as it was added."""
     found: dict[str, User] = {}
     for event in log.events(REGISTER, _CHANGES):  # not what users did since, which is much more
         facts = event.facts
@@ -233,22 +233,22 @@ def users(log: Log | LogReader) -> dict[str, User]:
 
 
 def find_user(log: Log | LogReader, name: str) -> User | None:
-    """The user of this name, in whatever case it is written."""
+    """Return the user of this name, in whatever case it is written."""
     return _found(users(log), name)
 
 
 def is_password(home: Home, user: User, given: str) -> bool:
-    """Whether this is the user's password; refused if the stored file is not the one on record."""
+    """Return whether this is the user's password; refuse if the stored file is not the one on record."""
     return fits_password(stored_secret(home, user.name, user.digest), given)
 
 
 def must_choose(home: Home, user: User) -> bool:
-    """Whether the password is a one-time one, to be changed before anything else is done."""
+    """Return whether the password is a one-time password, to be changed before anything else is done."""
     return bool(stored_secret(home, user.name, user.digest).get("once", False))
 
 
 def is_token(home: Home, user: User, given: str) -> bool:
-    """Whether this is the program's token; refused if the stored file is not the one on record."""
+    """Return whether this is the program's token; refuse if the stored file is not the one on record."""
     return fits_token(stored_secret(home, user.name, user.digest), given)
 
 
@@ -261,11 +261,12 @@ def users_turn(home: Home) -> Iterator[None]:
 
 @contextmanager
 def _changed(log: Log, home: Home) -> Iterator[tuple[LogWriter, Callable[[Callable[[], None]], None]]]:
-    """A turn and, in it, a transaction on a log that was checked; and what takes the work to do after its commit."""
+    """Take a turn and, in it, open a transaction on a checked log; yield the writer and a function that takes work to
+    do after the commit."""
     after: list[Callable[[], None]] = []
     with users_turn(home):
         with log.transaction() as writer:
-            writer.verify()  # or a removal could be hidden
+            writer.verify()  # otherwise a removal could be hidden
             yield writer, after.append
         for work in after:
             work()
@@ -302,14 +303,14 @@ def _replace(
 
 
 def _forget(home: Home, name: str, settle: Callable[[Home, str], None]) -> None:
-    """Settle the user's file; the first officer's password on disk opens nothing any more."""
+    """Settle the user's file; the first officer's password on disk no longer opens anything."""
     settle(home, name)
     if name.casefold() == FIRST_OFFICER:
         forget_first_password(home)
 
 
 def _made(is_program: bool) -> tuple[str, bytes]:
-    """A new secret, and what is stored of it. Before the transaction, because hashing takes its time."""
+    """Return a new secret, and what is stored of it. Called before the transaction, because hashing takes time."""
     secret = new_secret(is_program=is_program)
     return secret, token_text(secret) if is_program else password_text(secret, once=True)
 

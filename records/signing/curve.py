@@ -6,7 +6,7 @@
 
 Under a key A of order 1, 2, 4 or 8 the equation that every verifier checks, S B = R + h A, holds for R among eight
 points and S = 0: whoever hands in such a key signs anything with it, and one signature can serve many contents.
-The libraries load such keys without a word.
+The libraries load such keys without complaint.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COFACTOR_DOUBLINGS = 3
 
 
 def is_sound_key(raw: bytes) -> bool:
-    """(3)."""
+    """Return whether (3) holds."""
     point = _decoded(raw)
     if point is None:
         return False
@@ -31,7 +31,7 @@ def is_sound_key(raw: bytes) -> bool:
 
 
 def _decoded(raw: bytes) -> tuple[int, int] | None:
-    """The point of (2); None if the bytes are not the canonical form of one."""
+    """Return the point of (2); None if the bytes are not the canonical form of one."""
     if len(raw) != _BYTES:
         return None
     number = int.from_bytes(raw, "little")

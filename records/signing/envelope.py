@@ -24,21 +24,21 @@ __all__ = ["opened", "sealed"]
 
 
 def sealed(payload: bytes, kind: str, key: Ed25519PrivateKey) -> dict[str, Any]:
-    """The envelope of `payload`, of the media type `kind`, as JSON data."""
+    """Return the envelope of `payload`, of the media type `kind`, as JSON data."""
     envelope = Envelope(payload, kind, {})
     envelope.sign(CryptoSigner(key, _named(key.public_key())))
     return dict(envelope.to_dict())
 
 
 def opened(envelope: Mapping[str, Any], kind: str, key: Ed25519PublicKey) -> bytes:
-    """The payload, if it is of this kind and signed with this key."""
+    """Return the payload, if it is of this kind and signed with this key."""
     try:
-        # Only these fields: others are passed over, and the library changes what it is given.
+        # Only these fields: others are ignored, and the library modifies what it is given.
         signatures = [{"keyid": each["keyid"], "sig": each["sig"]} for each in envelope["signatures"]]
         found = Envelope.from_dict(
             {"payload": envelope["payload"], "payloadType": envelope["payloadType"], "signatures": signatures}
         )
-        # Every signature that Penstock believes passes here, also under keys that came in long ago.
+        # Every signature that Penstock believes passes through here, including those under keys trusted long ago.
         right_kind = found.payload_type == kind and is_sound_key(key.public_bytes_raw())
         found.verify([_named(key)], 1)
     except (

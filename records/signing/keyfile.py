@@ -1,6 +1,6 @@
 """Key files: made once, kept private.
 
-Of several processes that start at the same time one makes the key, and all of them use it. A key
+If several processes start at the same time, one of them makes the key, and all of them use it. A key
 that others could read is refused, not repaired: it may already be known.
 """
 
@@ -38,14 +38,14 @@ class KeyDamaged(Refusal):
 
 
 def kept_key(path: Path, make: Callable[[], bytes]) -> bytes:
-    """The content of the key file; on first use it is made, with mode 0600."""
+    """Return the content of the key file; on first use make the file, with mode 0600."""
     if not path.exists():
         durable.create_once(path, make())
     return private_content(path)
 
 
 def private_content(path: Path) -> bytes:
-    """The content of a file that must be there; refused if others can reach it."""
+    """Return the content of a file that must exist; refuse it if others can read or change it."""
     try:
         descriptor = open_ordinary(path)
     except NotOrdinary:

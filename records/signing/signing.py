@@ -56,9 +56,9 @@ class KeyNotMade(Refusal):
 
 
 def private_key(path: Path) -> Ed25519PrivateKey:
-    """The signing key kept at `path` (PEM, mode 0600), made on first use.
+    """Return the signing key kept at `path` (PEM, mode 0600); make it on first use.
 
-    Its public key lies beside it with the suffix `.pub`, to be handed to whoever checks bundles.
+    Its public key lies beside it with the suffix `.pub`, to be given to whoever checks bundles.
     """
     key = _read_private(path, kept_key(path, _new_private_pem))
     beside = path.with_suffix(".pub")
@@ -70,7 +70,7 @@ def private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def existing_private_key(path: Path) -> Ed25519PrivateKey:
-    """The private key in a person's own PEM file, which others cannot read. It is never made or changed here."""
+    """Return the private key in a person's own PEM file, which others cannot read. It is never made or changed here."""
 
     def refuse_to_make() -> bytes:
         raise _damaged(path, "a private key; it does not exist")
@@ -83,7 +83,7 @@ def existing_private_key(path: Path) -> Ed25519PrivateKey:
 
 
 def new_key_pair(path: Path) -> Ed25519PublicKey:
-    """Make a person's key pair: `path` (PEM, mode 0600), and the public key in `path`.pub, for all to read."""
+    """Make a person's key pair: `path` (PEM, mode 0600), and the public key in `path`.pub, readable by everyone."""
     beside = path.with_name(f"{path.name}.pub")
     pem = _new_private_pem()
     public = _read_private(path, pem).public_key()
@@ -103,7 +103,7 @@ def new_key_pair(path: Path) -> Ed25519PublicKey:
 
 
 def public_key(path: Path) -> Ed25519PublicKey:
-    """The public key in a PEM file."""
+    """Return the public key in a PEM file."""
     try:
         key = load_pem_public_key(OutsideFile(path, str(path), KeyDamaged).content())
     except (KeyDamaged, ValueError, UnsupportedAlgorithm):
@@ -116,17 +116,17 @@ def public_key(path: Path) -> Ed25519PublicKey:
 
 
 def public_pem(public: Ed25519PublicKey) -> bytes:
-    """The PEM text of a public key."""
+    """Return the PEM text of a public key."""
     return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
 def key_id(public: Ed25519PublicKey) -> str:
-    """The short name of a key."""
+    """Return the short name of a key."""
     return hashlib.sha256(public.public_bytes_raw()).hexdigest()[:16]
 
 
 def sign(private: Ed25519PrivateKey, content: bytes) -> bytes:
-    """The 64-byte signature of `content`."""
+    """Return the 64-byte signature of `content`."""
     return private.sign(content)
 
 

@@ -1,17 +1,17 @@
 """A copy of everything that must be remembered, and how it comes back after a disaster.
 
     <backup>/
-        home/keys, home/runs, home/answers   the confidential folder; of a run that is going on only what it is about
-        home/seen.json                       where the log stood, as the home saw it last
+        home/keys, home/runs, home/answers   the confidential folder; of a run in progress only what it is about
+        home/seen.json                       where the log stood when the home last saw it
         records.jsonl                        every row of the database, of one moment, whatever database it is
-        backup.json                          the head of the log then; written last, so a backup without it is none
+        backup.json                          the head of the log then; written last, so that without it there is none
 
 The home is copied before the database: it remembers where the log stood, and a log that is older than that is
-refused. A run whose lock is free is copied under its lock, whole; one that is going on would be copied in the middle of
-a step, so it begins anew after a restoration, and what it had drawn stays spent.
+refused. A run whose lock is free is copied whole, under its lock; one in progress would be copied in the middle of
+a step, so it begins again after a restoration, and what it had drawn stays spent.
 
-A backup is older than the present. Whoever brings it back forgets what was spent since, so the published bundles must
-be shown: a release that the restored log does not know of refuses the restoration.
+A backup is older than the present. Restoring it forgets what was spent since, so the published bundles must
+be shown: if the restored log does not know one of the releases, the restoration is refused.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class BackupDamaged(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What was copied: events of the log, and runs, of which some were going on."""
+    """The result of a backup: how many events of the log and runs were copied, and which runs were in progress."""
 
     path: Path
     events: int
@@ -99,11 +99,11 @@ def back_up(target: Path) -> Backup:
 
 
 def restore(source: Path, bundles: Sequence[Place], *, nothing_published: bool = False) -> dict[str, Any]:
-    """Bring a backup back into a home and a database that are empty, then check all of it; what was checked.
+    """Bring a backup back into an empty home and an empty database, then check everything; return what was checked.
 
-    bundles: every place that the home published to. A bundle in it that the log does not know was published after the
-    backup; then what is left here is for looking at, and nothing is released from it (restoring.py).
-    nothing_published: said instead by whoever knows that the home never published anything; nothing else could show
+    bundles: every place that the home published to. A bundle there that the log does not know was published after the
+    backup; then what is left here is only for inspection, and nothing is released from it (restoring.py).
+    nothing_published: given instead by whoever knows that the home never published anything; nothing else could show
     that the backup is older than a publication.
     """
     if bool(bundles) is nothing_published:
@@ -148,7 +148,7 @@ def _require_nothing_published() -> None:
 
 
 def _write_rows(engine: Engine, path: Path) -> dict[str, Any]:
-    """Every row of every table as one line, all of one moment; returns the head of the log at it."""
+    """Write every row of every table as one line, all of one moment; return the head of the log at that moment."""
     head: dict[str, Any] = {}
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, durable.PRIVATE)
     with os.fdopen(descriptor, "wb") as file, reading(engine) as connection:
@@ -166,7 +166,7 @@ def _read_rows(connection: Connection, path: Path) -> None:
 
 
 def _batches(path: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The rows of one table after the other, some hundreds at once."""
+    """Yield the rows of one table after the other, some hundreds at a time."""
     name, rows = "", list[dict[str, Any]]()
     with path.open("rb") as file:
         for line in file:
@@ -181,7 +181,7 @@ def _batches(path: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 def _complete(source: Path) -> dict[str, Any]:
-    """What a whole backup says of itself."""
+    """Return what a complete backup says about itself; refuse any other."""
     try:
         complete = json.loads((source / _COMPLETE).read_bytes())
         sound = complete["rows"] == plain_file(source / _ROWS) and {"head", "schema"} <= complete.keys()
@@ -195,7 +195,7 @@ def _complete(source: Path) -> dict[str, Any]:
 
 
 def _require_empty(home: Home) -> Engine:
-    """The database to restore into; a home or a database that holds anything is never mixed with a backup."""
+    """Return the database to restore into; a home or a database that holds anything is never mixed with a backup."""
     held = [name for name in _FOLDERS if any((home.root / name).glob("*"))]
     if not held:
         home.root.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """One database for all records: who writes waits for the other writers, and a commit is on disk.
 
-SQLite: BEGIN IMMEDIATE takes the write lock before anything is read, so what was read still holds
-when it is written; others wait. synchronous=EXTRA also synchronises the folder after a commit, which
+SQLite: BEGIN IMMEDIATE takes the write lock before anything is read, so what was read is still true
+when something is written; others wait. synchronous=EXTRA also synchronises the folder after a commit, which
 FULL does not do for a rollback journal. PostgreSQL: an advisory lock held to the end of the
 transaction does the same, and readers see one snapshot. A writer that is stuck is cut off after a
 while on both, so that no release waits for ever.
@@ -33,7 +33,7 @@ _POSTGRESQL = "postgresql+psycopg"
 _IN_MEMORY = (None, "", ":memory:")
 _POSTGRESQL_CONNECTION = {
     "connect_timeout": _CONNECT_SECONDS,
-    "tcp_user_timeout": 1000 * _BUSY_SECONDS,  # a server that vanished without a word is noticed
+    "tcp_user_timeout": 1000 * _BUSY_SECONDS,  # a server that vanished silently is noticed
     "keepalives_idle": _CONNECT_SECONDS,
 }
 _POSTGRESQL_WRITER = (
@@ -59,7 +59,7 @@ class RecordsUnavailable(Refusal):
 
 
 def open_engine(url: str, *, lasting: bool) -> Engine:
-    """An engine on which `writing` and `reading` hold what they say; `lasting` if it must outlive the process."""
+    """Return an engine on which `writing` and `reading` keep their word; `lasting` if it must outlive the process."""
     parsed = _parse(url)
     if lasting and parsed.get_backend_name() == "sqlite" and parsed.database in _IN_MEMORY:
         raise _refused("must outlive the process", "a database in memory")
@@ -70,7 +70,7 @@ def open_engine(url: str, *, lasting: bool) -> Engine:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """One transaction, alone among all writers of all processes; committed on leaving."""
+    """Open one transaction, excluding all other writers in all processes; commit on leaving."""
     with engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
         if engine.dialect.name == "postgresql":
             for setting in _POSTGRESQL_WRITER:
@@ -81,7 +81,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """One transaction that sees one state of the database. Its errors quote nothing stored."""
+    """Open one transaction that sees one state of the database. Its errors quote nothing stored."""
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     try:
         with engine.connect().execution_options(**options) as connection, connection.begin():
@@ -107,7 +107,7 @@ def _parse(url: str) -> URL:
 
 def _sqlite(url: URL) -> Engine:
     if url.database in _IN_MEMORY:
-        # For rehearsal: gone with the process. One connection, because each one has a database of its own.
+        # For rehearsal: gone with the process. One connection only, because each has a database of its own.
         engine = create_engine(
             url,
             poolclass=QueuePool,
@@ -126,7 +126,7 @@ def _sqlite(url: URL) -> Engine:
 
 def _prepare(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # the module's own BEGIN would come too late, see _begin
-    # Damaged text must reach the check of the log, not stop the reading of it.
+    # Damaged text must reach the check of the log instead of stopping the read.
     connection.text_factory = lambda content: content.decode(errors="surrogateescape")
     connection.execute("PRAGMA synchronous = EXTRA").close()
 
@@ -137,7 +137,8 @@ def _begin(connection: Connection) -> None:
 
 
 def _make_private(path: Path) -> None:
-    """SQLite would create the file with the umask's mode; its journals take the mode of the file."""
+    """Make the file private: SQLite would create it with the umask's mode, and its journals take the mode of the
+    file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CREAT, 0o600)
         try:
@@ -158,7 +159,7 @@ def _refused(rule: str, driver: str | None) -> DatabaseRefused:
 
 
 def unavailable() -> RecordsUnavailable:
-    """What every failure of the database becomes."""
+    """Return the refusal that every failure of the database becomes."""
     # The database's own message can quote what is stored, so it is left out.
     return RecordsUnavailable.at(
         "database",

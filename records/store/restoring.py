@@ -2,8 +2,8 @@
 
     <home>/restoring    on disk before the first file is copied; removed when everything was checked
 
-What a restoration leaves on the way looks like a home: with keys, but with a ledger that is empty or older than what
-was published. Its budget would be whole again.
+A half-finished restoration looks like a home: it has keys, but a ledger that is empty or older than what was
+published. Its budget would be whole again.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ class RestorationUnfinished(Refusal):
 
 
 def begin_restoring(home: Home) -> None:
-    """From here on nothing is released from this home."""
+    """Mark the home as being restored: from here on nothing is released from it."""
     durable.write_whole(home.root / _MARKER, b"")
     durable.sync(home.root.parent)
 
 
 def end_restoring(home: Home) -> None:
-    """Everything was checked; the home is in use again."""
+    """Mark the home as in use again: everything was checked."""
     (home.root / _MARKER).unlink()
     durable.sync(home.root)
 
 
 def unfinished_restoration(home: Home) -> list[Fault]:
-    """What is wrong with a home that was not restored to the end; nothing with any other."""
+    """Return the fault of a home whose restoration was not completed; none for any other."""
     if not (home.root / _MARKER).exists():
         return []
     return [
@@ -51,5 +51,5 @@ def unfinished_restoration(home: Home) -> list[Fault]:
 
 
 def require_restored(home: Home) -> None:
-    """Refuse a home that was not restored to the end."""
+    """Refuse a home whose restoration was not completed."""
     RestorationUnfinished.raise_for(unfinished_restoration(home))

@@ -32,7 +32,7 @@ class RecordsAbsent(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What one database remembers."""
+    """The records in one database."""
 
     engine: Engine
     log: Log
@@ -42,8 +42,8 @@ class Records:
 def open_records(url: str | None = None, home: Home | None = None) -> Records:
     """Open the records at `url` (else the home's database) under the home's key; make them if absent.
 
-    A database in memory is for rehearsal, so it can only be asked for by `url`, never by a setting. A
-    database that is emptier or older than this home remembers is refused: its budgets would be as well.
+    A database in memory is for rehearsal, so it can only be asked for by `url`, never by a setting. A database that is
+    emptier or older than this home remembers is refused: its budgets would be too.
     """
     home = home if home is not None else Home.open()
     if url is None:
@@ -54,9 +54,9 @@ def open_records(url: str | None = None, home: Home | None = None) -> Records:
 
 
 def existing_records(*, looking: bool = False) -> Records:
-    """The records of this home, for those who check them: new ones, made on the spot, would look sound.
+    """Return the records of this home, for those who check them: new ones, made on the spot, would look sound.
 
-    looking: also those of a restoration that was refused or killed, for who only reads.
+    looking: also those of a restoration that was refused or killed, for callers that only read.
     """
     home = Home.located()
     if not looking:
@@ -71,14 +71,14 @@ def existing_records(*, looking: bool = False) -> Records:
 
 
 def _opened(home: Home, *, looking: bool = False) -> Records:
-    """The records in the home's own database, if it is not older than the home remembers.
+    """Return the records in the home's own database, if it is not older than the home remembers.
 
-    looking: leave that to the first reading, which says all that is wrong.
+    looking: leave that check to the first reading, which reports everything that is wrong.
     """
     engine = open_engine(home.database_url, lasting=True)
     memory = Memory(home, frozenset((head.seq, head.digest) for head in seen_heads(home).values()))
     remembers = bool(memory.sightings())
-    # A run begins after its records are there, so a home with any run has had some.
+    # A run begins after its records exist, so a home with any run once had records.
     begun = remembers or any(path.is_dir() for path in home.runs.glob("*"))
     if begun and is_empty(engine):
         raise _absent(home)
@@ -96,7 +96,7 @@ def _records(engine: Engine, home: Home, memory: Memory | None) -> Records:
 
 
 def seen_heads(home: Home) -> dict[str, Head]:
-    """Where the log stood when each run of this home spent or ended; the first version did not write it down."""
+    """Return where the log stood when each run of this home spent or ended; the first version did not write it down."""
     found = {}
     sighted = {run: {"log_head": head} for run, head in sightings(home).items()}
     for run, outcome in {**sighted, **outcomes(home)}.items():

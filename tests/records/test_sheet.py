@@ -241,9 +241,9 @@ CHECKPOINT_CHANGES = {
     "DELETE FROM log_checkpoints WHERE seq = 2": "checkpoint 2 refused: must exist; it was removed",
     "UPDATE log_checkpoints SET seq = 4 WHERE seq = 3": "checkpoint 3 refused: must exist; it was removed",
     "DELETE FROM log_checkpoints": "checkpoint 1 refused: must exist; it was removed",
-    "UPDATE log_checkpoints SET envelope = '{}' WHERE seq = 2": "checkpoint 2 refused: must carry its signature; it was altered",
-    "INSERT INTO log_checkpoints SELECT 5, envelope FROM log_checkpoints WHERE seq = 2": "checkpoint 5 refused: the",
-    "INSERT INTO log_checkpoints VALUES (99, 'x')": "checkpoint 99 refused: altered",
+    "UPDATE log_checkpoints SET envelope = '{}' WHERE seq = 2": "checkpoint 2 refused: must carry its signature",
+    "INSERT INTO log_checkpoints SELECT 5, envelope FROM log_checkpoints WHERE seq = 2": "checkpoint 5 refused: must",
+    "INSERT INTO log_checkpoints VALUES (99, 'x')": "checkpoint 99 refused: must",
 }
 
 

@@ -9,21 +9,21 @@ __all__ = ["Attempts", "stranger"]
 
 FREE = 5
 _FIRST, _LONGEST = 60.0, 900.0
-_FORGET = 3600.0  # after the last wrong one
+_FORGET = 3600.0  # seconds after the last wrong one
 _STRANGER = "\0"  # begins the names that nobody has
 _STRANGERS = 10_000
 
 
 @dataclass(slots=True)
 class Attempts:
-    """FREE wrong ones, then a wait that doubles with each further one. Names that nobody has are counted each by
-    itself, the newest of them, and all together (None)."""
+    """A count of wrong passwords: FREE of them, then a wait that doubles with each further one. Names that nobody has
+    are counted each by itself, the newest of them, and all together (None)."""
 
     clock: Callable[[], float]
     _failed: dict[str | None, tuple[int, float]] = field(default_factory=dict)
 
     def wait(self, name: str | None) -> float:
-        """Return for how many more seconds no password for this name is looked at."""
+        """Return for how many more seconds no password for this name is checked."""
         count, last = self._failed.get(name, (0, 0.0))
         if count < FREE:
             return 0.0
@@ -42,10 +42,10 @@ class Attempts:
             del self._failed[each]
 
     def succeeded(self, name: str) -> None:
-        """Begin anew: the right password was given."""
+        """Forget the wrong attempts: the right password was given."""
         self._failed.pop(name, None)
 
 
 def stranger(name: str) -> str:
-    """Return under which name somebody is counted who does not exist."""
+    """Return the name under which somebody who does not exist is counted."""
     return f"{_STRANGER}{name.casefold()[:200]}"

@@ -1,7 +1,7 @@
 """Read what pages send, within bounds, and rebuild it: forms, and queries that pages read with.
 
-Prefect takes an object with the key `__prefect_kind` for something to work out: a template that it renders, a variable
-that it looks up, a text that it parses, a value that takes the place of all that stands beside it. Here a plain value
+Prefect takes an object with the key `__prefect_kind` for something to evaluate: a template that it renders, a variable
+that it looks up, a text that it parses, a value that replaces everything beside it. Here a plain value
 and a parsed text are written out, and nothing else passes.
 """
 
@@ -25,7 +25,7 @@ _LARGEST = 2**31 - 1  # a database answers larger numbers with an error
 
 
 def json_object(body: bytes) -> dict[str, Any]:
-    """Read a JSON object within the bounds of whatever comes from outside."""
+    """Read a JSON object within the bounds that apply to anything from outside."""
     try:
         given = _from_json(body.decode() or "{}")
     except UnicodeDecodeError:
@@ -60,7 +60,7 @@ def form_check(body: bytes, schemas: Sequence[dict[str, Any]]) -> dict[str, Any]
 
 
 def question(body: bytes) -> bytes:
-    """Return what a page asks Prefect for, written anew."""
+    """Return what a page asks Prefect for, written out again."""
     if len(body) > _QUESTION_BYTES:
         raise Turned(413, "The question is too long.")
     asked = json_object(body)

@@ -3,7 +3,7 @@
     /reports/<run>          the confidential report, for reviewers and officers; who read it is on record
     /reports/<run>/public   the public one, staged or published, for everybody who has signed in
 
-What is not there and what may not be named look alike.
+A report that does not exist and a name that is not allowed get the same answer.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _published(run: str) -> bytes | None:
         events = existing_records().log.events(run)
         folders = [event.facts.get("destination") for event in events if event.action is Action.PUBLISHED]
         return public_report(place_of(folders[-1])) if folders and folders[-1] else None
-    except Refusal:  # no records, damaged ones, or a store that is away; verify-log is who tells
+    except Refusal:  # no records, damaged ones, or a store that is away; verify-log reports that
         return None
 
 

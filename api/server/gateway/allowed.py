@@ -6,7 +6,8 @@
     officer       all of that; ends anybody's run; starts `verify-log`
 
 Nothing else of Prefect passes: no deployment, pool, block, variable, automation or state is changed, and settings,
-blocks, variables and automations are not even read. `started_by` and `reviewer` are who signed in, never typed.
+blocks, variables and automations are not even read. `started_by` and `reviewer` name whoever signed in; they are never
+typed.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ _READ = {
     ),
 }
 _READS = {method: re.compile("|".join(f"(?:{path})" for path in paths)) for method, paths in _READ.items()}
-# Pages ask for these, and take a refusal for a lost connection.
+# Pages ask for these, and mistake a refusal for a lost connection.
 _UNSEEN = re.compile("/(?:automations|block_documents|block_types|variables|(?:v2/)?concurrency_limits)/(filter|count)")
 _SOCKETS = re.compile("/events/out|/logs/out")
 _CHANGES = {
@@ -93,12 +94,12 @@ class Asked:
 
 
 def is_read(method: str, path: str) -> bool:
-    """Whether this only reads, and reads what the pages show. path: below /api."""
+    """Return whether this only reads, and reads what the pages show. path: below /api."""
     return (pattern := _READS.get(method)) is not None and pattern.fullmatch(path) is not None
 
 
 def answered_here(method: str, path: str) -> Any:
-    """Return what pages are told of what nobody sees here: nothing; None where it is for Prefect to answer."""
+    """Return the empty answer that pages get about what nobody sees here; None if Prefect is to answer."""
     if (method, path) == ("GET", "/admin/settings"):
         return {"PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": False}
     if method == "GET" and path.startswith("/automations/related-to/"):
@@ -108,17 +109,17 @@ def answered_here(method: str, path: str) -> Any:
 
 
 def is_form_check(method: str, path: str) -> bool:
-    """Return True if a page asks for a form to be checked before it is sent. path: below /api."""
+    """Return whether a page asks for a form to be checked before it is sent. path: below /api."""
     return (method, path) == ("POST", "/ui/schemas/validate")
 
 
 def is_socket(path: str) -> bool:
-    """Whether pages open this WebSocket. path: below /api."""
+    """Return whether pages open this WebSocket. path: below /api."""
     return _SOCKETS.fullmatch(path) is not None
 
 
 def wanted(method: str, path: str) -> Asked | None:
-    """Return the change that a request wants; None where it is none of those that are ever allowed."""
+    """Return the change that a request wants; None if it is not one that is ever allowed."""
     if method != "POST":
         return None
     for what, pattern in _CHANGES.items():
@@ -128,7 +129,7 @@ def wanted(method: str, path: str) -> Asked | None:
 
 
 def order(visitor: Visitor, deployment: Mapping[str, Any], body: bytes) -> dict[str, Any]:
-    """Return the request that starts a deployment of ours in this person's name, from its parameters alone."""
+    """Return the request that starts a deployment of ours in this person's name, built from its parameters alone."""
     name = str(deployment.get("name"))
     if name not in _STARTED_BY:
         raise Turned(403, "Only the deployments of Penstock are started here.")

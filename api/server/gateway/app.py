@@ -49,7 +49,7 @@ __all__ = ["BODY_BYTES", "gateway"]
 BODY_BYTES = 1 << 20
 BODY_SECONDS = 20.0
 ANSWER_SECONDS = 60.0
-_LOOK_AGAIN = 5.0  # seconds after which whoever listens is looked at again
+_LOOK_AGAIN = 5.0  # seconds after which whoever listens is checked again
 _ONCE = (
     *("authorization", "content-length", "content-type", "cookie", "host", "origin", "transfer-encoding"),
     *("x-forwarded-user", "x-penstock-proxy"),
@@ -111,11 +111,11 @@ class _Request:
         return owner
 
     def csrf(self) -> str:
-        """Return what our own forms carry, so that only they are taken."""
+        """Return the token that our own forms carry, so that only they are accepted."""
         return str(self.cookie.setdefault("csrf", secrets.token_urlsafe(32)))
 
     async def body(self) -> bytes:
-        """Return the body; one that is too long or too slow is refused."""
+        """Return the body; refuse one that is too long or too slow."""
         sent = bytearray()
         try:
             async with asyncio.timeout(BODY_SECONDS):
@@ -303,14 +303,14 @@ class _Gateway:
         await self._pass_on(request, json.dumps(told).encode())
 
     async def _check_form(self, request: _Request, body: bytes) -> None:
-        """Let Prefect look at a form of our deployments before it is sent. No other schema is looked at: it could take
-        for ever."""
+        """Let Prefect check a form of our deployments before it is sent. No other schema is checked: it could take for
+        ever."""
         if not self._schemas:
             found = [await self._prefect.get(f"/api/deployments/name/{each}") for each in DEPLOYMENTS]
             self._schemas = [each["parameter_openapi_schema"] for each in found]
         checked = form_check(body, self._schemas)
         if checked is None:
-            sound = json.dumps({"valid": True, "errors": []}).encode()  # it is looked at again when it is sent
+            sound = json.dumps({"valid": True, "errors": []}).encode()  # it is checked again when it is sent
             await request.answer(200, sound, {"content-type": "application/json"})
         else:
             await self._pass_on(request, json.dumps(checked).encode())
@@ -329,7 +329,7 @@ class _Gateway:
             headers = {"content-type": "text/html; charset=utf-8", "content-security-policy": self._page_policy}
             await request.answer(200, page, headers)
             return
-        await request.body()  # there is none; what comes after it tells that the visitor has gone
+        await request.body()  # it is empty; the next message says that the visitor has gone
         await self._pass_on(request, b"")
 
     async def _pass_on(self, request: _Request, body: bytes) -> None:
@@ -363,7 +363,7 @@ class _Gateway:
         return [*kept, *ours.items()]
 
     async def _listen(self, request: _Request) -> None:
-        """Let a page listen, until whoever opened it would not be let in any more."""
+        """Let a page listen, until whoever opened it would no longer be let in."""
         visitor = await self._visitors.known(request.headers, request.cookie, request.owner())
         path = request.path
         if visitor is None or not path.startswith("/api/") or not is_socket(path.removeprefix("/api")):

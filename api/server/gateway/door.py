@@ -1,7 +1,7 @@
 """Which requests are looked at at all: those to our own name, that no other site's page has made.
 
-A browser sends `Host` with every request and `Origin` with every one that could change something and with every
-WebSocket; a page cannot change either. So a foreign `Host` (a name that was bound to this machine after the page was
+A browser sends `Host` with every request, and `Origin` with every WebSocket and every request that could change
+something; a page cannot change either. So a foreign `Host` (a name that was bound to this machine after the page was
 loaded) and a foreign `Origin` are refused before anybody is asked who they are.
 """
 
@@ -63,7 +63,7 @@ class Door:
         return f"{self.scheme}://{self.host}"
 
     def require_own(self, scope: Mapping[str, object], headers: Mapping[str, str], count: int) -> None:
-        """Turn away what is not meant for us, or comes from another site's page."""
+        """Turn away a request that is not meant for us, or comes from another site's page."""
         if count > _HEADERS_AT_MOST:
             raise Turned(431, "The request has too many headers.")
         if headers.get("host", "").lower() != self.host:
@@ -80,6 +80,6 @@ class Door:
             raise Turned(403, "The request comes from a page of another site.")
 
     def require_page(self, method: str, headers: Mapping[str, str]) -> None:
-        """Turn away a change that no page of ours asked for; for those whom the browser or a proxy makes known."""
+        """Turn away a change that no page of ours asked for; for visitors identified by their browser or a proxy."""
         if method not in SAFE and headers.get("origin", "").lower() != self.address:
             raise Turned(403, "The request must say which page it comes from.")

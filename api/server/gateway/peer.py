@@ -1,11 +1,11 @@
 """Which user of this machine is at the other end of a loopback connection, as the kernel says.
 
-Browsers send a cookie to every port of a host, so a page that another user of this machine serves on another port is
-sent the cookie of a session here. It is worth nothing to them: a session belongs to whoever's processes began it. Linux
-only; elsewhere, and for connections from other machines, the answer is None.
+Browsers send a cookie to every port of a host, so a page that another user of this machine serves on another port
+receives the cookie of a session here. It is worth nothing to them: a session belongs to the user whose process began
+it. Linux only; elsewhere, and for connections from other machines, the answer is None.
 
-A socket that its process has closed stays for a while, and then belongs to root in the kernel's table. So only one that
-is open counts: whose it was is nobody's.
+A socket that its process has closed stays for a while, and then belongs to root in the kernel's table. So only an open
+socket counts: a closed one belongs to NOBODY.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from typing import Any
 
 __all__ = ["NOBODY", "OwnSocket", "owner_of"]
 
-NOBODY = -1  # of this machine, and its process has gone
+NOBODY = -1  # the connection is from this machine, and its process has gone
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _LOOPBACK = "127."
 _ADDRESS, _PEER, _STATE, _USER, _FILE = 1, 2, 3, 7, 9  # columns; see proc_net_tcp in the kernel's documentation
 _ESTABLISHED, _NO_FILE = "01", "0"
-_MAPPED = "0000000000000000FFFF0000"  # before an address of IPv4 in the table of IPv6, for sockets of both kinds
+_MAPPED = "0000000000000000FFFF0000"  # precedes an IPv4 address in the IPv6 table, for sockets of both kinds
 
 
 def owner_of(client: tuple[str, int] | None, server: tuple[str, int] | None) -> int | None:
-    """Return the user id of the process that has opened this connection to us; NOBODY if it has closed it, None where
-    it cannot be known."""
+    """Return the user id of the process that opened this connection to us; NOBODY if it has closed it, None if that
+    cannot be known."""
     if client is None or server is None or not client[0].startswith(_LOOPBACK) or not _TABLES[0].exists():
         return None
     wanted = [_written(*client), _written(*server)]
@@ -43,8 +43,8 @@ def owner_of(client: tuple[str, int] | None, server: tuple[str, int] | None) -> 
 
 
 class OwnSocket(socket.socket):
-    """A listening socket on loopback that takes connections of processes of our own user only, where it can be known
-    whose they are: others cannot even hold one."""
+    """A listening socket on loopback that accepts only connections from processes of our own user, where the owner can
+    be known: others cannot even hold one."""
 
     def accept(self) -> tuple[socket.socket, Any]:
         connection, address = super().accept()

@@ -18,7 +18,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# What a page's request may say to Prefect; all else of it is for us, or for nobody.
+# Headers of a page's request that are passed on to Prefect; the others are for us, or for nobody.
 _PASSED_ON = (b"accept", b"content-type", b"user-agent", b"x-prefect-ui", b"if-none-match", b"if-modified-since")
 _FOR_SOCKETS = (b"sec-websocket-protocol",)
 
@@ -30,12 +30,12 @@ class Prefect:
         self._app, self._token = app, token
 
     async def get(self, path: str) -> dict[str, Any]:
-        """Return what Prefect says of one thing, such as /api/deployments/ID; turned away where there is none."""
+        """Return what Prefect says about one thing, such as /api/deployments/ID; turn away if there is none."""
         found: dict[str, Any] = json.loads(await self.content(path))
         return found
 
     async def content(self, path: str) -> bytes:
-        """Return what Prefect has at this path; turned away where there is nothing."""
+        """Return what Prefect has at this path; turn away if there is nothing."""
         status, sent = 0, bytearray()
 
         async def send(message: MutableMapping[str, Any]) -> None:
@@ -65,7 +65,7 @@ class Prefect:
         return bytes(sent)
 
     async def pass_on(self, scope: Scope, receive: Receive, send: Send, body: bytes | None = None) -> None:
-        """Let Prefect answer a request, in our name. body: what it is told instead of what was sent."""
+        """Let Prefect answer a request, in our name. body: sent to it in place of the original body."""
         headers = [(name, value) for name, value in scope["headers"] if name in _PASSED_ON]
         credentials = base64.b64encode(self._token.encode())
         headers += [(b"host", b"127.0.0.1"), (b"authorization", b"Basic " + credentials)]
@@ -76,7 +76,7 @@ class Prefect:
         await self._app({**scope, "headers": headers, "state": {}}, receive, send)
 
     async def connect(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a page listen to Prefect: its first message asks who it is, and we answer that."""
+        """Let a page listen to Prefect: its first message says who it is, and we replace that with our own."""
         headers = [(name, value) for name, value in scope["headers"] if name in _FOR_SOCKETS]
         headers.append((b"host", b"127.0.0.1"))
         introduced_us = wrong = closed = False
@@ -106,7 +106,8 @@ class Prefect:
 
 
 def whole(body: bytes, later: Receive | None = None) -> Receive:
-    """Return a body that has arrived, as an application receives it; after it comes what `later` says, or nothing."""
+    """Return a complete body in the form in which an application receives it; then comes what `later` returns, or
+    nothing."""
     arrived = False
 
     async def receive() -> MutableMapping[str, Any]:

@@ -1,8 +1,8 @@
 """A reverse proxy that vouches for people, where an agency signs them in elsewhere.
 
 The proxy sends X-Penstock-Proxy with the text of the file PENSTOCK_PROXY_SECRET_FILE, and X-Forwarded-User with a name;
-it must drop both from what it is sent. Whom it names needs an account here, which says the roles; the password of that
-account is not asked.
+it must drop both from the requests it receives. The person it names needs an account here, which says the roles; the
+password of that account is not asked for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ProxyRefused(Refusal):
 
 
 def proxy_secret() -> str | None:
-    """Return the secret of the proxy; None where people sign in here."""
+    """Return the secret of the proxy; None if people sign in here."""
     named = os.environ.get("PENSTOCK_PROXY_SECRET_FILE")
     if not named:
         return None
@@ -52,4 +52,4 @@ def _mode(path: Path) -> int:
     try:
         return path.stat().st_mode
     except (OSError, ValueError):
-        return 0  # that it cannot be read is said when it is
+        return 0  # reading the file will report that it cannot be read

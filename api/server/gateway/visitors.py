@@ -1,12 +1,12 @@
 """Who is at the door: people with a session, programs with a token, or people whom a proxy vouches for.
 
-Who exists and what they may do is read from the audit log. A session lives in this process only, and its cookie holds
-nothing but its number, signed by Starlette: it ends after HOURS, after an IDLE while, when its owner signs out, is
+The audit log says who exists and what they may do. A session lives in this process only, and its cookie holds
+only its number, signed by Starlette: it ends after HOURS, after being IDLE, when its owner signs out, is
 removed or changes the password, and when the service stops.
 
-    attempts   five wrong passwords for a name, and it waits a minute, then two, four, up to fifteen
+    attempts   after five wrong passwords a name must wait a minute, then two, four, up to fifteen
     a program  Authorization: Basic NAME:TOKEN, without a session
-    a proxy    X-Penstock-Proxy: SECRET and X-Forwarded-User: NAME, where PENSTOCK_PROXY_SECRET_FILE is set
+    a proxy    X-Penstock-Proxy: SECRET and X-Forwarded-User: NAME, if PENSTOCK_PROXY_SECRET_FILE is set
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["NUMBER", "Session", "Visitor", "Visitors"]
 NUMBER = "number"  # of the session, in the signed cookie
 HOURS = 12 * 3600.0
 IDLE = 3600.0
-_AS_OF = 3.0  # seconds for which the log's word on users counts
+_AS_OF = 3.0  # seconds for which users read from the log are used again
 _SESSIONS_AT_MOST = 1000
 _WRONG = "The name or the password is wrong."
 _AT_ONCE = 2  # passwords that are checked at the same time; each takes 64 MiB
@@ -53,8 +53,8 @@ _AT_ONCE = 2  # passwords that are checked at the same time; each takes 64 MiB
 
 @dataclass(slots=True)
 class Session:
-    """A person who has signed in. secret: the digest of their password's record then. owner: whose process has asked
-    for it, see peer.py. must_choose: nothing else is done before a password is chosen."""
+    """A person who has signed in. secret: the digest of their password's record at that time. owner: the user whose
+    process asked for it, see peer.py. must_choose: nothing else is done before a password is chosen."""
 
     number: str
     name: str
@@ -67,7 +67,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Who sends a request, and by which way they are known. session: None for programs and behind a proxy."""
+    """A person or program that sends a request, and how they are known. session: None for programs and behind a
+    proxy."""
 
     user: User
     session: Session | None = None
@@ -93,7 +94,7 @@ class Visitors:
     _users: Mapping[str, User] = field(default_factory=dict)
     _as_of: float = float("-inf")
     _attempts: Attempts = field(init=False)
-    _look: float = 0.2  # seconds that the last look at a password took
+    _look: float = 0.2  # seconds that the last check of a password took
     _checking: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -101,7 +102,7 @@ class Visitors:
         self._attempts = Attempts(self.clock)
 
     async def known(self, headers: Mapping[str, str], cookie: Mapping[str, Any], owner: int | None) -> Visitor | None:
-        """Return who sends this request; None if nobody is known, and they may sign in. owner: see peer.py."""
+        """Return who sends this request; None if that is not known, and they may sign in. owner: see peer.py."""
         self._require_proxy(headers)
         if "authorization" in headers:
             return await self._program(headers["authorization"])
@@ -150,11 +151,12 @@ class Visitors:
         return self._begin(user, session.owner)
 
     async def note(self, action: Action, name: str, **facts: str) -> None:
-        """Put on record what a visitor did; what cannot be recorded is not done."""
+        """Put on record what a visitor did; an action that cannot be recorded is not done."""
         await self._note(action, name, **facts)
 
     async def is_still(self, visitor: Visitor) -> bool:
-        """Whether somebody whose connection stays open would be let in again; nothing counts as being active."""
+        """Return whether somebody whose connection stays open would be let in again; this does not count as
+        activity."""
         try:
             user = (await self._read()).get(visitor.name.casefold())
         except Turned:
@@ -163,8 +165,8 @@ class Visitors:
         return user == visitor.user and (session is None or self._lives(session, visitor.user))
 
     async def _keep_stranger_busy(self, name: str) -> None:
-        """Treat a name that nobody has like any other, so that names cannot be found; but look only at a few of them,
-        since each look takes memory and is on record."""
+        """Treat a name that nobody has like any other, so that names cannot be discovered; but check only a few of
+        them, since each check takes memory and is on record."""
         self._require_patience(stranger(name))
         if self._attempts.wait(None) > 0:
             await asyncio.sleep(self._look)
@@ -175,7 +177,7 @@ class Visitors:
         wait = self._attempts.wait(name)
         if wait > 0:
             raise Turned(429, f"Too many wrong passwords. Try again in {math.ceil(wait)} seconds.")
-        self._attempts.begin(name)  # before it is looked at: many may come at once
+        self._attempts.begin(name)  # before the password is checked: many may come at once
 
     def _require_proxy(self, headers: Mapping[str, str]) -> None:
         if self.proxy_secret is None:
@@ -252,7 +254,7 @@ class Visitors:
         change_password(self.log, self.home, name, old, new, now=datetime.now(UTC))
 
     async def _found(self, name: str) -> User | None:
-        """Return the user of this name; somebody who was added this moment is looked up anew."""
+        """Return the user of this name; look again for somebody who was added only a moment ago."""
         user = (await self._read()).get(name.casefold())
         if user is None:
             self._as_of = float("-inf")
@@ -260,7 +262,7 @@ class Visitors:
         return user
 
     async def _read(self) -> Mapping[str, User]:
-        """Return the users by folded name, as the log says; turn everybody away where it cannot be believed."""
+        """Return the users by folded name, as the log says; turn everybody away if it cannot be believed."""
         async with self._reading:
             if self.clock() - self._as_of >= _AS_OF:
                 try:
@@ -281,7 +283,7 @@ class Visitors:
 
 @contextmanager
 def _readable() -> Iterator[None]:
-    """Turn somebody away whose secret in the home is not the one on record, or was changed this moment."""
+    """Turn away somebody whose secret in the home is not the one on record, or was changed a moment ago."""
     try:
         yield
     except Refusal:

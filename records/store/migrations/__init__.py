@@ -38,7 +38,7 @@ class SchemaRefused(Refusal):
 
 
 def is_empty(engine: Engine) -> bool:
-    """Whether no records were ever made here, or all of them were taken away."""
+    """Return whether no records were ever made here, or all of them were removed."""
     with reading(engine) as connection:
         return _version(connection, _tables(connection)) is None
 
@@ -60,7 +60,8 @@ def bring_up_to_date(engine: Engine, first_rows: Mapping[str, list[dict[str, Any
 
 
 def _is_current(connection: Connection) -> bool:
-    """Whether nothing is to be done; refused if tables are missing that were made, or are newer than this code."""
+    """Return whether nothing is to be done; refuse if tables that were made are missing, or are newer than this
+    code."""
     there = _tables(connection)
     version = _version(connection, there)
     if version is not None and version not in _KNOWN:
@@ -86,7 +87,7 @@ def _version(connection: Connection, there: set[str]) -> str | None:
 
 
 def _upgrade(connection: Connection, first_rows: Mapping[str, list[dict[str, Any]]]) -> None:
-    from alembic import command  # late: few processes find a database that is not up to date
+    from alembic import command  # imported late: few processes find a database that is not up to date
     from alembic.config import Config
 
     config = Config()
