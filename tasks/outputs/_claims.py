@@ -30,8 +30,8 @@ class ColumnClaim(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The tables beside the records. ratio: the largest factor between a group and the whole, where it could be
-    counted."""
+    """The tables beside the records. ratio: the largest factor between a group and the whole, where it was
+    countable."""
 
     faults: tuple[Fault, ...] = ()
     ratio: Fraction | None = None

@@ -255,7 +255,7 @@ def _sums(places: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.in
 
 
 def _places(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64] | None:
-    """Return the place of every row among the combinations of these columns; None if a value is missing or not text."""
+    """Return each row's place among the combinations of these columns; None if a value is missing or not text."""
     places: NDArray[np.int64] = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         try:

@@ -26,8 +26,7 @@ class _SettledClaim(BaseModel):
 
 
 class RecordClaims(Claims):
-    """The claims of records: blocks as settled, where they are promised; no layout, and no tables beside the
-    records."""
+    """The claims of records: blocks as settled, where promised; no layout, and no tables beside the records."""
 
     settled: _SettledClaim = _SettledClaim()
     layout: None = None

@@ -63,7 +63,7 @@ class Staged:
 
     @property
     def digests(self) -> dict[str, Any]:
-        """Return the digests of what was drawn and will be published, for the log; of a table also what comes back with
+        """Return digests of what was drawn and will be published, for the log; of a table also what comes back with
         it."""
         tables = {table.name: table.digest for table in self.linked}
         answer = {} if self.answer is None else {"answer": self.answer}

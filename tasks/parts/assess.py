@@ -170,6 +170,5 @@ def _largest(name: str, found: Sequence[Mapping[str, Any]]) -> Measurement:
 
 
 def _stored(columns: Mapping[str, StoredColumn]) -> Columns:
-    """Return the columns as they are: measures of information loss read slices of rows, and ask nothing else of a
-    column."""
+    """Return the columns as they are: measures of information loss read slices of rows and need nothing else."""
     return cast(Columns, columns)

@@ -32,8 +32,7 @@ __all__ = ["PartRead", "PartsRead", "ReadOrder", "ingest_parts", "read_part", "s
 class ReadOrder:
     """A part of the source at this path, with these columns.
 
-    used: those that are kept. key: for the values alone (tasks.files.fingerprint); the key of the home stays where it
-    is.
+    used: those that are kept. key: for the values alone (tasks.files.fingerprint); the key of the home goes nowhere.
     """
 
     source: str

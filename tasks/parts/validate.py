@@ -89,7 +89,7 @@ def validate_part(order: ValidateOrder) -> None:
 
 
 def frame_of(columns: Mapping[str, NDArray[Any]], declared: Mapping[str, Column]) -> pd.DataFrame:
-    """Return the columns as a person would see them, and as they count: categories by name, clamped numbers at a
+    """Return the columns as a person sees them, and as they count: categories by name, clamped numbers at their
     bound."""
     shown = {}
     for name, values in columns.items():

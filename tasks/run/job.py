@@ -63,8 +63,7 @@ class Job:
 
     @property
     def is_staged(self) -> bool:
-        """Return whether the content is settled, and with it the pages that reviewers read, which are not written
-        again."""
+        """Return whether the content is settled, with the pages that reviewers read; these are not written again."""
         return self.run.committed("staged") is not None
 
     @property

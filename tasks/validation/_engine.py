@@ -88,8 +88,7 @@ _RAISED = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of an expectation: whether it was met, and how many rows were not as expected, where GX counts
-    rows."""
+    """The outcome of an expectation: whether it was met; how many rows were not as expected, where GX counts rows."""
 
     success: bool
     unexpected: int | None

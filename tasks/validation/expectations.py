@@ -76,11 +76,9 @@ class ValidationFailed(Refusal):
 
     @classmethod
     def from_results(cls, results: Iterable[ExpectationResult]) -> Self:
-        """Return the refusal with a fault for each failed expectation of the declared columns: type, column, rule; no
-        count.
+        """Return a refusal with one fault per failed expectation of the declared columns: type, column, rule; no count.
 
-        It has one for the whole suite of the user's own: which of hundreds failed would be hundreds of answers for one
-        look.
+        It has one for the user's whole suite: which of hundreds failed would be hundreds of answers for one look.
         """
         failed = [result for result in results if not result.success]
         faults = [
