@@ -17,8 +17,8 @@ __all__ = ["finish_published"]
 
 
 def finish_published(plan: Plan) -> list[str]:
-    """Put on record what was published by dead runs of this spec; return which. What the caller's own flow run has
-    begun is left to it: that one comes back to it as its own."""
+    """Put on record what dead runs of this spec have published, and return those runs. Runs that the caller's own flow
+    run began are left alone: it resumes them itself."""
     home, context = Home.open(), FlowRunContext.get()
     caller = None if context is None or context.flow_run is None else str(context.flow_run.id)
     finished = []
@@ -34,5 +34,5 @@ def finish_published(plan: Plan) -> list[str]:
                     conclude(job)
                     finished.append(run)
         except (RunRefused, SpecRefused):
-            continue  # another process is at it, or another version of Penstock began it
+            continue  # another process is working on it, or another version of Penstock began it
     return finished

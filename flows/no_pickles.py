@@ -6,7 +6,7 @@ server, or can write into its database, would run code as whoever runs the relea
 module to import, and a reference the block of the server through which its file is fetched.
 
 No flow of ours stores a result, so nobody honest refers to one: every way to read one is closed for the whole process.
-Of what a server sends, texts and numbers are left. The worker must not be stopped by one bad answer: it takes such a
+Only texts and numbers are left of what a server sends. One bad answer must not stop the worker: it takes such a
 reference as it is named, and imports nothing for it.
 """
 
@@ -41,15 +41,15 @@ class StoredResultRefused(Refusal):
 
 
 def leave_results_unread() -> None:
-    """From now on this process imports no library for the result of a state. What stands for one has the names that
-    Prefect looks for."""
+    """Keep this process from importing any library for the result of a state. The stand-in has the names that Prefect
+    looks for."""
     library = SimpleNamespace(dumps=_refuse, loads=_refuse, compress=_refuse, decompress=_refuse)
     vars(validators).update(from_qualified_name=lambda _: library)
 
 
 def refuse_stored_results() -> None:
-    """Close every way by which Prefect reads a stored result in this process, for good. Call it before anything is
-    asked of a server."""
+    """Close every way by which Prefect reads a stored result in this process, for good. Call it before asking a server
+    anything."""
     for serializer in _kinds(Serializer):
         _replace(serializer, "loads")
     for name in _STORE:
@@ -89,7 +89,7 @@ def _replace(owner: type[Any], name: str) -> None:
 
 
 def _only(serializer: type[Any], field: str) -> Any:
-    """A check that lets the default of a field pass, and imports nothing."""
+    """Return a check that lets only the default of a field pass, and imports nothing."""
     known = serializer.model_fields[field].default
 
     def check(value: str) -> str:

@@ -22,23 +22,23 @@ from penstock.tasks.validation.expectations import described, whole_suite
 
 __all__ = ["examine", "look_ahead"]
 
-# Where a record comes or goes, how many there are is what the promise hides.
+# Here a record may be added or removed, so the promise hides how many there are.
 _SIZE_IS_SECRET = ("add_remove", "presence", "bootstrap_add_remove")
 
 
 def examine(spec: ReleaseSpec) -> Plan:
-    """The plan of a spec; refused is everything that a run would refuse for what the spec says, before it starts."""
+    """Return the plan of a spec; refuse whatever a run would refuse before it starts because of what the spec says."""
     plan = draw_up_plan(spec)
     require_outside(plan.publish / plan.name, Home.located())
-    whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)  # one that cannot run
+    whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)  # refuses a suite that cannot run
     GateRefused.raise_for(_refused(plan, None, _chosen(plan, None)))
     return plan
 
 
 def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
-    """The plan as one document. Reads the source's schema if it is there and, if asked, its number of records.
+    """Return the plan as one document. Read the source's schema if it exists and, if asked, count its records.
 
-    The document is for the confidential side where that number is secret; then it says so.
+    Where that number is secret, the document is for the confidential side and says so.
     """
     plan = examine(spec)
     expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
@@ -76,7 +76,7 @@ def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
 
 
 def _chosen(plan: Plan, rows: int | None) -> dict[str, Any] | None:
-    """What the mechanism would choose from public facts, where it leaves anything open and the facts are known."""
+    """Return what the mechanism would choose from public facts; None if it leaves nothing open, or they are unknown."""
     if rows is None and plan.output.needs_records:
         return None
     try:
@@ -86,7 +86,7 @@ def _chosen(plan: Plan, rows: int | None) -> dict[str, Any] | None:
 
 
 def _used(plan: Plan, rows: int | None) -> Iterator[str]:
-    if plan.unit is None:  # else these settings take units
+    if plan.unit is None:  # where there is one, these settings take units
         return
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
     all_used = all_used if plan.output.needs_records else ""
@@ -96,7 +96,7 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
 
 
 def _gates(plan: Plan, chosen: Mapping[str, Any] | None) -> Iterator[str]:
-    """The limits; where a value follows from public facts, also the value."""
+    """Yield the limits, each with its value where that follows from public facts."""
     known = {} if chosen is None else known_before(chosen)
     for gate in plan.gates:
         if gate.measure in known:
@@ -107,7 +107,7 @@ def _gates(plan: Plan, chosen: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _refused(plan: Plan, rows: int | None, chosen: Mapping[str, Any] | None) -> Iterator[Fault]:
-    """Gates that a run would refuse whatever the records say, as far as it can be seen from here."""
+    """Yield a fault for each gate that a run would refuse whatever the records say, as far as can be seen from here."""
     if rows is not None:
         yield from impossible(dict(enumerate(plan.gates)), plan.params, plan.declared, rows)
     if chosen is not None:

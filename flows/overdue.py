@@ -17,7 +17,7 @@ __all__ = ["end_overdue"]
 
 
 def end_overdue() -> list[str]:
-    """End every run that waited too long; return which. None of them stands in the way of another release."""
+    """End every run that waited too long, and return these runs. None of them gets in the way of another release."""
     home = Home.open()
     log = open_records(home=home).log
     ended = []
@@ -29,5 +29,5 @@ def end_overdue() -> list[str]:
             except (ApprovalExpired, RunDamaged):
                 ended.append(run)
             except (RunRefused, SpecRefused):
-                continue  # another process is at it, or another version of Penstock began it
+                continue  # another process is working on it, or another version of Penstock began it
     return ended

@@ -24,10 +24,10 @@ __all__ = ["beside", "budget_faults", "draw_up_plan", "of_edition", "of_unit"]
 def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
     """Resolve a spec; the composed guarantee is computed here and nowhere else.
 
-    begun_as: the digest that a run of it was begun with, to end that run whatever became of its suite's file since.
+    begun_as: the digest that a run of the spec began with, to end that run whatever has become of its suite's file.
     """
     as_data = spec.model_dump(mode="json", exclude_none=True)
-    # Where the work is done changes nothing of the release: a run that died on a cluster may be resumed elsewhere.
+    # Where the work is done does not change the release: a run that died on a cluster may be resumed elsewhere.
     defining = {name: section for name, section in as_data.items() if name != "run"}
     suite = None
     if begun_as is None and spec.validation.suite is not None:
@@ -67,7 +67,7 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
 
 
 def of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
-    """The promise with what it says about data that change: the same spec of the same source is published once, and a
+    """Add to the promise what it says about data that change: the same spec of the same source is published once, and a
     table comes back as it was, so that readers see when nothing changed."""
     public = guarantee.public if edition is None else (*guarantee.public, "edition of the data")
     if guarantee.model not in ADDS_UP:
@@ -80,7 +80,7 @@ def of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
 
 
 def of_unit(guarantee: Guarantee, unit: str | None) -> Guarantee:
-    """The promise with whose it is: an individual is known by one column, and by no other."""
+    """Add to the promise whose it is: an individual is known by one column, and by no other."""
     if unit is None:
         return guarantee
     whose = f"an individual is all records with the same value of {unit}: nobody has records under two of its values"
@@ -88,7 +88,8 @@ def of_unit(guarantee: Guarantee, unit: str | None) -> Guarantee:
 
 
 def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:
-    """The promise of a release that earlier ones of the same records stand beside: each holds by itself only."""
+    """Return the promise of a release that has earlier ones of the same records beside it: each holds only by
+    itself."""
     if not earlier:
         return guarantee
     limit = f"anything for readers who also have the earlier releases of the same records: {', '.join(earlier)}"
@@ -96,7 +97,7 @@ def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:
 
 
 def budget_faults(budget: Budget, guarantee: Guarantee) -> Iterator[Fault]:
-    """A release that spends names its data set and the most that it may spend; the promise must fit."""
+    """Yield the faults of a budget: a release that spends names its data set and a limit, and the promise must fit."""
     if guarantee.model not in ADDS_UP:
         return
     needed = Fraction(guarantee.parameters["epsilon"])

@@ -47,8 +47,8 @@ class ServerNotReady(Refusal):
 
 
 def set_up_prefect(home: Path) -> None:
-    """Set Prefect up for a command; refused where a server is named that does not answer. Call before prefect is
-    imported, or `be_quiet` before."""
+    """Set Prefect up for a command; refuse a named server that does not answer. Call this, or `be_quiet`, before
+    prefect is imported."""
     require_address_space()
     be_quiet(home)
     if "PREFECT_API_URL" in os.environ:
@@ -59,7 +59,7 @@ def set_up_prefect(home: Path) -> None:
 
 
 def quiet_settings(home: Path) -> dict[str, str]:
-    """No analytics, no banner, no server that Prefect starts by itself; and its files beside ours."""
+    """Return settings without analytics, banner or a server that Prefect starts itself; its files lie beside ours."""
     return {
         "PREFECT_HOME": str(home / "prefect"),
         "DO_NOT_TRACK": "1",
@@ -68,15 +68,15 @@ def quiet_settings(home: Path) -> dict[str, str]:
         "PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS": "false",
         "PREFECT_LOGGING_LEVEL": "CRITICAL",
         "PREFECT_LOGGING_SERVER_LEVEL": "CRITICAL",
-        "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",  # of threads that send events, which is a courtesy
+        "PREFECT_INTERNAL_LOGGING_LEVEL": "CRITICAL",  # of threads that send events, which nothing depends on
         "PREFECT_CLI_WRAP_LINES": "false",
         _EPHEMERAL: "false",
     }
 
 
 def be_quiet(home: Path) -> None:
-    """Set what Prefect reads when it is imported. What the user has set stays, but for Prefect's own server: any other
-    user of the machine could answer in its place."""
+    """Set what Prefect reads when it is imported. What the user has set stays, except for Prefect's own server: any
+    other user of the machine could answer in its place."""
     keep_inside(home)
     for name, value in quiet_settings(home).items():
         os.environ.setdefault(name, value)
@@ -84,7 +84,7 @@ def be_quiet(home: Path) -> None:
 
 
 def require_address_space() -> None:
-    """Threads that cannot start leave others waiting for them without end, here and in the server."""
+    """Refuse too low a limit: threads that cannot start leave others waiting forever, here and in the server."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE:
         raise MemoryTooSmall.at(
@@ -96,7 +96,8 @@ def require_address_space() -> None:
 
 
 def require_answer(url: str) -> None:
-    """Prefect itself would end in a traceback. The URL is not quoted, because it can hold a password."""
+    """Refuse a server that does not answer; Prefect itself would end in a traceback. The URL is not quoted, because it
+    can hold a password."""
     try:
         context = ssl.create_default_context(cafile=os.environ.get("PREFECT_API_SSL_CERT_FILE"))
         with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=10, context=context):

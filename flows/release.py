@@ -59,7 +59,7 @@ def release(
     with take_turn(Home.open(), plan.dataset or plan.source):
         finish_published(plan)  # runs of this spec that died between publication and its record
         with begin(plan, run=run) as job:
-            if already_published(job):  # so did this one, which is the caller's own
+            if already_published(job):  # this run, the caller's own, died there too
                 show_published(job)
                 return conclude(job)
             require_no_end(job)  # it was refused, and died before it was cleared away
@@ -86,8 +86,8 @@ def release(
 
 
 def prepare(job: Job) -> Event | None:
-    """From the source to a bundle that is staged on the confidential side, its report ready; or what was published of
-    the same before, unless another was asked for. What was drawn already is not left behind."""
+    """Stage a bundle on the confidential side, with its report ready, and return None. Where the same was published
+    before, return that publication instead, unless another was asked for or this run has already drawn."""
     expectations = draw_up_expectations(job)  # derived from the columns, and the user's own
     # Before any data are read: a run that stops here and is begun again has answered nothing.
     require_destination(job)

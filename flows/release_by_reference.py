@@ -21,7 +21,7 @@ from penstock.mechanisms.refusal import SpecRefused
 __all__ = ["LONGEST", "SPECS", "kept_file", "kept_spec", "release_by_reference", "require_home"]
 
 SPECS = "PENSTOCK_SPECS"
-LONGEST = 24 * 3600  # a release that takes longer hangs; what it has drawn stays for the next run
+LONGEST = 24 * 3600  # a release that takes longer is stuck; what it has drawn stays for the next run
 
 
 @flow(
@@ -47,12 +47,13 @@ def release_by_reference(
     with before_a_run(spec):
         require_home()
         found = kept_spec(spec)
-        examine(found)  # what it would refuse is told here; the release draws up its plan for itself
+        examine(found)  # refuses early what a run would refuse; the release draws up its own plan
     return release.fn(found, started_by=started_by, again=again)
 
 
 def require_home() -> None:
-    """A worker runs anywhere; the default home would be wherever that is."""
+    """Refuse a home that is not set as an absolute path: a worker runs anywhere, and the default home would be
+    there."""
     if not os.path.isabs(os.environ.get("PENSTOCK_HOME") or ""):
         raise SpecRefused.at(
             "PENSTOCK_HOME", rule="must be set for the worker, to an absolute path", remedy="Use `penstock serve`."
@@ -60,12 +61,12 @@ def require_home() -> None:
 
 
 def kept_spec(name: str) -> ReleaseSpec:
-    """The spec in the file of this name below PENSTOCK_SPECS."""
+    """Return the spec in the file of this name below PENSTOCK_SPECS."""
     return load_spec(kept_file(name, "spec"))
 
 
 def kept_file(name: str, field: str) -> Path:
-    """The file of this name below PENSTOCK_SPECS; refused if it lies elsewhere, also by a link."""
+    """Return the file of this name below PENSTOCK_SPECS; refuse one that lies elsewhere, even if a link leads to it."""
     folder = os.environ.get(SPECS)
     if not folder or not os.path.isabs(folder):
         raise SpecRefused.at(SPECS, rule="must name the folder of specs, by an absolute path", remedy="Set it.")

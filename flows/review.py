@@ -52,8 +52,9 @@ def review(run: str, *, reviewer: str, decision: Word, reason: str, key: Path) -
 
 
 def hand_in(run: str, signed: Callable[[str], dict[str, str]]) -> Receipt | Waiting | None:
-    """Decide about a waiting run. What became of it: published, still waiting, or None where it ended refused
-    or goes on in the Prefect server that suspended it. signed: the decision about the content that it is given."""
+    """Decide about a waiting run; return its receipt if it was published, or what it still waits for. Return None where
+    it ended refused or goes on in the Prefect server that suspended it. signed: makes the signed decision about the
+    content that it is given."""
     home = Home.open()
     set_up_prefect(home.root)  # a named server that does not answer is noticed before the decision is on record
     end_overdue()
@@ -63,7 +64,7 @@ def hand_in(run: str, signed: Callable[[str], dict[str, str]]) -> Receipt | Wait
         now = datetime.now(UTC)
         log = open_records(home=home).log
         stood = approval_state(log, run, now)
-        if stood.content and stood.state != "waiting":  # it has ended: the decision is refused, on record
+        if stood.content and stood.state != "waiting":  # it has ended: the decision is refused, and that is on record
             decide(log, run=run, content=stood.content, **signed(stood.content), actor=login(), now=now)
         raise _nothing_waits(run)
     spec = parse_spec(about)
@@ -90,7 +91,7 @@ def hand_in(run: str, signed: Callable[[str], dict[str, str]]) -> Receipt | Wait
 
 
 def withdraw(run: str, *, reason: str) -> None:
-    """End a waiting run that whoever runs this command started; a flow run that is suspended for it is cancelled."""
+    """End a waiting run that was started by whoever runs this command; cancel a flow run that is suspended for it."""
     home = Home.open()
     set_up_prefect(home.root)
     end_overdue()
@@ -132,8 +133,8 @@ def _wake(owners: Sequence[str], given: Mapping[str, Any]) -> bool:
 
 
 def _suspended(owners: Sequence[str]) -> Iterator[tuple[SyncPrefectClient, Any]]:
-    """The flow runs among these that are suspended, the last one first, if a Prefect server was named that knows them.
-    Prefect's types ask for UUIDs; its paths take their text."""
+    """Yield those of these flow runs that are suspended, the last one first, if a Prefect server was named that knows
+    them. Prefect's types ask for UUIDs; its paths take their text."""
     if not owners or "PREFECT_API_URL" not in os.environ:
         return
     from prefect import get_client

@@ -21,7 +21,7 @@ REFUSED = "Refused"
 
 
 def told_by_code(function: Callable[P, R]) -> Callable[P, R]:
-    """End a refused flow run by a state that says so; whoever called the flow still gets the refusal raised."""
+    """End a refused flow run in a state that says so; whoever called the flow still gets the refusal raised."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -36,7 +36,7 @@ def told_by_code(function: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def before_a_run(name: str) -> Iterator[None]:
-    """Tell other platforms of a refusal that no run will tell, because none has begun. name: what was asked for."""
+    """Tell other platforms of a refusal that no run will report, because none has begun. name: what was asked for."""
     try:
         yield
     except Refusal as refusal:

@@ -4,9 +4,9 @@ Where PREFECT_API_URL names a server, a call is a flow run of it. Where none is 
 in this process. Prefect would start a server of its own for such a call: a process that takes a port of loopback,
 which every user of the machine can race for and answer on in its place.
 
-What decides is done by the function, and is on record. So a server that fails after the function has ended takes
-nothing of its result away; one that fails before or meanwhile ends the call in one refusal, which quotes neither the
-server nor Prefect.
+Everything that matters is done by the function, and is on record. So a server that fails after the function has ended
+takes nothing away from its result; one that fails before or during it ends the call in one refusal, which quotes
+neither the server nor Prefect.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _REMEDY = "Mend the server or unset the variable, and run again: what is on reco
 
 
 class server_in_our_words:  # reads as a word in a with statement
-    """Replace an error of Prefect, or of the server that it asks, by a refusal that quotes neither."""
+    """A context in which an error of Prefect, or of the server it asks, becomes a refusal that quotes neither."""
 
     def __init__(self, remedy: str = _REMEDY) -> None:
         self._remedy = remedy
@@ -57,9 +57,9 @@ class server_in_our_words:  # reads as a word in a with statement
 
 @dataclass(slots=True)
 class _End:
-    """How the function itself ended, whatever became of its flow run.
+    """The end of the function itself, whatever became of its flow run.
 
-    of_the_server: whether it ended by an error from within Prefect, which it calls to show how far it is.
+    of_the_server: whether it ended with an error from within Prefect, which it calls to show its progress.
     """
 
     returned: bool = False
@@ -72,7 +72,7 @@ _END: ContextVar[_End | None] = ContextVar("end of the function", default=None)
 
 
 class ServerOptional(Flow[P, R]):
-    """A flow of Prefect's that is a plain function where there is no server and no flow run around it."""
+    """A Prefect flow that is a plain function where there is no server and no flow run around it."""
 
     # Prefect's own signature is one of eight overloads, which also know coroutines and `return_state`.
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:  # type: ignore[override]

@@ -36,7 +36,7 @@ class WorkingFolderRefused(Refusal):
 
 
 def is_own_folder(path: Path) -> bool:
-    """Whether a folder is there and belongs to whoever runs this process."""
+    """Return whether a folder exists and belongs to whoever runs this process."""
     try:
         found = os.stat(path)
     except OSError:
@@ -79,10 +79,10 @@ def _require_own_settings() -> None:
 
 
 def _copy_newer(compiled: Path, kernels: Path) -> None:
-    """Bring what the install has compiled; numba takes nothing from a folder that it cannot write to.
+    """Copy what the install has compiled; numba takes nothing from a folder that it cannot write to.
 
-    What was compiled here since, for another processor, is newer and stays. Data come before the index that names them,
-    and a file is replaced as a whole, because another command may read or copy it at the same time.
+    What has since been compiled here, for another processor, is newer and stays. Data are copied before the index that
+    names them, and a file is replaced as a whole, because another command may read or copy it at the same time.
     """
     for source in sorted(compiled.glob("*/*.nb[ci]")):
         target = kernels / source.relative_to(compiled)

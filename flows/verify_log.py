@@ -27,7 +27,8 @@ _LONGEST = 6 * 3600
 
 @flow(name="verify-log", persist_result=False, log_prints=False, retries=0, timeout_seconds=_LONGEST)
 def verify_log() -> dict[str, Any]:
-    """What was checked; or the refusal with the first thing that is wrong, told as an event too."""
+    """Check everything on record and return what was checked; or refuse what is first found wrong, and send an
+    event."""
     require_home()
     try:
         with sealed("verify-log"):
@@ -58,7 +59,8 @@ _COUNTED = {
 
 
 def _verify_bundles() -> int:
-    """Check the content of every bundle that is there; one that was taken away as a whole is only said to be."""
+    """Check the content of every bundle that is there, and return how many there are; one that was removed as a whole
+    is skipped here, and only reported as not reached."""
     key, checked = Home.located().public_key_path, 0
     refused: list[Refusal] = []
     for event in existing_records().log.events():

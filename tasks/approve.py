@@ -151,13 +151,13 @@ class ReviewForm(RunInput):
 
 
 def awaits_review(job: Job) -> bool:
-    """Whether reviewers were asked about what this run has staged; then nothing before that is done again."""
+    """Return whether reviewers were asked about what this run has staged; if so, nothing before that is done again."""
     settled = staged_content(job)
     return settled is not None and _approval_state(job).content == settled["content"]
 
 
 def reviewers_left(allowed: Iterable[str], barred: Iterable[str]) -> list[str]:
-    """Who of the allowed may decide; whoever started the run, or has decided, is barred."""
+    """Return who of the allowed may decide; whoever started the run, or has decided, is barred."""
     names = {name.strip().casefold() for name in barred}
     return [name for name in allowed if name.casefold() not in names]
 
@@ -196,12 +196,12 @@ def end_withdrawn(job: Job, reason: str) -> None:
 
 
 def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
-    """The approval for the manifest; None if the run has to end here and wait; refused if it was refused."""
+    """Return the approval for the manifest; None if the run has to end here and wait. Refuse a run that was refused."""
     rule = job.plan.rule
     if rule is None:
         require_no_end(job)
         return NOBODY_ASKED
-    settled = staged_content(job) or {"content": "", "release": {}}  # nobody can be asked about nothing
+    settled = staged_content(job) or {"content": "", "release": {}}  # else there is nothing to ask about
     content = settled["content"]
     asked_before = _approval_state(job).content == content
     wait(
@@ -232,7 +232,7 @@ def ask_reviewers(job: Job) -> Mapping[str, Any] | None:
 
 
 def take_decision(job: Job, *, reviewer: str, decision: str, reason: str, signature: str) -> ApprovalState:
-    """Put a decision about what is staged now on record; refused if it does not count, or if that was changed."""
+    """Put a decision about what is staged on record; refuse one that does not count, or whose content was changed."""
     settled = staged_content(job) or {"content": ""}
     return decide(
         job.log,
@@ -248,8 +248,8 @@ def take_decision(job: Job, *, reviewer: str, decision: str, reason: str, signat
 
 
 def waiting_state(job: Job) -> Waiting:
-    """The end of a flow run whose release waits: Prefect shows its name, and the caller gets what it holds. Outside a
-    flow run it is what the caller gets."""
+    """Return the end of a flow run whose release waits: Prefect shows its name, and the caller gets what it holds.
+    Outside a flow run, return just that."""
     waiting = describe_waiting(job)
     if FlowRunContext.get() is None:
         return waiting
@@ -258,7 +258,7 @@ def waiting_state(job: Job) -> Waiting:
 
 
 def describe_waiting(job: Job) -> Waiting:
-    """What to tell whoever started the run."""
+    """Return what to tell whoever started the run."""
     stands = _approval_state(job)
     return Waiting(
         name=job.plan.name,
@@ -282,7 +282,7 @@ def _approval_state(job: Job) -> ApprovalState:
 
 
 def _starters(job: Job) -> list[str]:
-    """Everybody who had a hand in starting the run, by login and by the name that they gave."""
+    """Return everybody who had a hand in starting the run, by login and by the name that they gave."""
     events = [e for e in job.log.events(job.run.id) if e.action in (Action.PLANNED, Action.RESUMED)]
     names = [job.actor, *(event.actor for event in events), *(event.facts.get("started_by") or "" for event in events)]
     return sorted({name.strip() for name in names} - {""})
@@ -303,7 +303,7 @@ def _require_no_refusal(stands: ApprovalState) -> None:
 
 
 def require_no_end(job: Job, reader: LogReader | None = None) -> None:
-    """Once the ledger or the log calls a run refused, it is; the ledger would not count what it published."""
+    """Refuse a run that the ledger or the log calls refused; the ledger would not count what it published."""
     for event in (job.log if reader is None else reader).events(job.run.id):
         if event.action is Action.REFUSED or (event.action is Action.SETTLED and event.facts["outcome"] == "refused"):
             raise RefusedBefore.at(
@@ -315,13 +315,13 @@ def require_no_end(job: Job, reader: LogReader | None = None) -> None:
 
 
 def _can_be_suspended() -> bool:
-    """Prefect starts a suspended run again only if it knows how: from a deployment."""
+    """Return whether Prefect would know how to start a suspended run again: only if it is from a deployment."""
     context = FlowRunContext.get()
     return context is not None and context.flow_run is not None and context.flow_run.deployment_id is not None
 
 
 def _take_from_form(job: Job, content: str, stands: ApprovalState) -> None:
-    """Suspend the flow run until the form is sent; then take what it says. A decision that does not count is on
+    """Suspend the flow run until the form is sent, then take what it says. A decision that does not count goes on
     record, and the form is shown again."""
     answered = [event for event in job.log.events(job.run.id) if event.action in _DECISIONS]
     last_refused = answered and answered[-1].action is Action.DECISION_REFUSED
@@ -330,7 +330,7 @@ def _take_from_form(job: Job, content: str, stands: ApprovalState) -> None:
     given = suspend_flow_run(
         wait_for_input=ReviewForm.with_initial_data(description=_question(job, content, stands, note)),
         timeout=max(1, math.ceil(seconds)),
-        key=f"decision-{len(answered)}",  # each answer is asked for once, also when the flow starts again
+        key=f"decision-{len(answered)}",  # each answer is asked for once, even when the flow starts again
     )
     try:
         take_decision(

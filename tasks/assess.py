@@ -21,7 +21,7 @@ __all__ = ["assess"]
 
 @step("assess")
 def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
-    """Every check and every gate runs; the decision and all values stay on the confidential side."""
+    """Run every check and every gate; the decision and all values stay on the confidential side."""
     judgement = job.plan.output.judge(job, source, staged)
     gated = {gate.measure for gate in job.plan.gates}
     measured: dict[str, Measurement] = {}
@@ -50,7 +50,7 @@ def assess(job: Job, source: Ingested, staged: Staged) -> Decision:
 def _wanted(plan: Plan, gated: Collection[str]) -> Iterator[str]:
     """Yield the measures to take: those that a gate asks for, and all that are neither costly nor of public facts.
 
-    Where promises add up, all: linkage ends early under noise, and no gate may ask for it.
+    Where promises add up, yield all: linkage ends early under noise, and no gate may ask for it.
     """
     for name in measure_names(plan.output.kind):
         chosen = MEASURES[name]

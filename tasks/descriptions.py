@@ -31,7 +31,7 @@ def write_descriptions(
     columns: Sequence[Mapping[str, Any]],
     linked: Sequence[Mapping[str, Any]],
 ) -> None:
-    """Describe the data files that are in the bundle already."""
+    """Write the descriptions of the data files that are already in the bundle."""
     plan = job.plan
     release = Described(
         name=plan.name,

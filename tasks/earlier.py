@@ -1,8 +1,8 @@
 """Published once: what a spec has made of a source is not drawn, charged and published again; its receipt comes back.
 
 Whoever started a command that was killed cannot know whether it had published. The truth is the audit log: a run with
-the digest of this spec (PLANNED), of these records (INGESTED), that was published (PUBLISHED). Who wants another
-release of the same asks for it.
+the digest of this spec (PLANNED), of these records (INGESTED), that was published (PUBLISHED). Whoever wants
+another release of the same asks for it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class PublicationGone(Refusal):
 
 
 def asked_again(job: Job) -> bool:
-    """Whether another release was asked for, now or when this run began; a run that was killed goes on as asked."""
+    """Return whether another release was asked for, now or when this run began; a killed run goes on as asked."""
     return any(event.facts.get("again") for event in job.log.events(job.run.id))
 
 
 def published_before(job: Job, source: Collection[str]) -> Event | None:
-    """The publication by the last run of this spec from the same source. source: every digest that it goes by."""
+    """Return the publication by the last run of this spec from the same source. source: every digest it is known by."""
     ours, made_from = set[str](), dict[str, str]()
     found = None
     for event in job.log.events():
@@ -53,11 +53,11 @@ def published_before(job: Job, source: Collection[str]) -> Event | None:
 
 
 def give_back(job: Job, published: Event) -> Receipt:
-    """End this run without a draw; the receipt of the one that published. Refused if the bundle is not there."""
+    """End this run without a draw and return the receipt of the one that published; refuse if its bundle is gone."""
     with sealed("publish"):
         receipt = _receipt(job, published)
     show_bundle(job, receipt.run, receipt.path, receipt.manifest)
-    job.settle("refused")  # an earlier attempt of this run may have reserved; it has not drawn what counts
+    job.settle("refused")  # an earlier attempt of this run may have reserved; it has drawn nothing that counts
     job.record(Action.FOUND_PUBLISHED, of=published.run, manifest=receipt.manifest)
     head = job.log.head()
     outcome = {
@@ -70,7 +70,7 @@ def give_back(job: Job, published: Event) -> Receipt:
 
 
 def _receipt(job: Job, published: Event) -> Receipt:
-    """As it was handed out, from the log and the manifest."""
+    """Make the receipt again as it was handed out, from the log and the manifest."""
     facts = published.facts
     destination = place_of(facts["destination"])
     manifest = manifest_at(destination)

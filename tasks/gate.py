@@ -10,7 +10,7 @@ __all__ = ["pass_gates"]
 
 
 def pass_gates(job: Job, decision: Decision) -> None:
-    """Go on only with a decision without doubt; doubt is for reviewers, and without them it refuses."""
+    """Go on only if the decision leaves no doubt; doubt is for reviewers, and without them the run is refused."""
     refused = _refuses(job, decision)
     show_gates(job, decision, refused=refused)
     if refused:

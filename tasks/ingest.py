@@ -30,7 +30,7 @@ class Ingested:
     digest, formerly, by_folder, files: of its content (penstock.tasks.files.source_digest).
     values: digest of its values (penstock.tasks.files.fingerprint).
     units: folder with the unit of every row, where a unit may have several.
-    parts: its parts, each a working table of its own, where it is never held together; then `folder` is that of all.
+    parts: its parts, each a working table of its own, where it is never held together; `folder` then holds all of them.
     """
 
     folder: Path
@@ -45,7 +45,8 @@ class Ingested:
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """Under which answers about exactly these records stand; the former digest does not know partitions."""
+        """Return the digests under which answers about just these records are kept; the former one ignores
+        partitions."""
         return (self.digest,) if self.formerly is None or self.by_folder else (self.digest, self.formerly)
 
 
@@ -53,12 +54,12 @@ class Ingested:
 def ingest(job: Job, also: Collection[str] = ()) -> Ingested:
     """Read the source. A resumed run whose source has changed starts over: nothing of it was published.
 
-    also: columns that a suite asks about, beside those that the release uses.
+    also: columns that a suite asks about, besides those that the release uses.
     """
     plan = job.plan
     used = {**{name: plan.declared[name] for name in also}, **plan.used_columns}
     source = (_in_parts if plan.in_parts else _at_once)(job, {**plan.declared, **used}, used)
-    if job.run.committed("source") is None:  # else it is the same source, under this digest or its former one
+    if job.run.committed("source") is None:  # otherwise it is the same source, under this digest or its former one
         job.run.commit("source", {"digest": source.digest})
     return source
 
@@ -81,7 +82,7 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
             job,
             hashing.result,
             lambda: read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint),
-            # What is refused was read to its end, so its values are known too.
+            # A source that is refused was read to its end, so its values are known too.
             lambda: digest_of_values(key, plan.data_columns, [fingerprint.sums()]),
         )
         told = hashing.result()

@@ -25,10 +25,10 @@ def answered(
     read: Callable[[], Read],
     values: Callable[[], str | None] = lambda: None,
 ) -> Read:
-    """Read the data; before the outcome is known outside, the look is on record, or refused.
+    """Read the data; put the look on record, or refuse it, before the outcome is known outside.
 
-    source, values: give the digests of the source, and of its values where all were read. A file that cannot be read
-    has told nothing, so it is no look.
+    source, values: return the digests of the source, and of its values where all were read. A file that cannot be read
+    has revealed nothing, so it is no look.
     """
     outcome: Read | Refusal
     try:
@@ -37,7 +37,7 @@ def answered(
         if isinstance(refusal, SourceUnreadable) or refusal.kind == "failure":
             raise
         outcome = refusal
-    # Not inside the handler: the answer would stand behind the refusal in every traceback.
+    # Not inside the handler: a refused look would carry the answer with it in every traceback.
     told = source()
     claim = job.plan.claim(told.content, values(), told.formerly, told.files)
     look(
@@ -56,7 +56,7 @@ def answered(
 
 
 def _declared(job: Job) -> list[str]:
-    """Keyed digests of all that a release which spends says of its data, and that would refuse it if it were not so."""
+    """Return keyed digests of all that a release which spends declares about its data, and is refused for if untrue."""
     if job.plan.guarantee.model not in ADDS_UP:
         return []
     key = job.home.secret_key()

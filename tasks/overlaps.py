@@ -15,7 +15,7 @@ from penstock.tasks.run.job import Job
 __all__ = ["differencing", "record_overlaps", "require_somebody_to_look"]
 
 _RULE = "releases of the same data set that share columns are looked at together"
-_UNKNOWN = "what both promise together is not on record"  # of a run that an earlier version began
+_UNKNOWN = "what both promise together is not on record"  # for a run that an earlier version began
 
 
 def record_overlaps(job: Job, claim: Claim) -> None:
@@ -38,7 +38,7 @@ def record_overlaps(job: Job, claim: Claim) -> None:
 
 
 def require_somebody_to_look(job: Job) -> None:
-    """Refuse before the draw what would only be refused after it: a pair that nobody could review."""
+    """Refuse, before the draw, a pair that nobody could review: it would only be refused after the draw."""
     found = differencing(job)
     if found is not None and found.verdict is not Verdict.PASS and job.plan.rule is None:
         raise GateRefused.at(
@@ -49,7 +49,7 @@ def require_somebody_to_look(job: Job) -> None:
 
 
 def differencing(job: Job) -> GateResult | None:
-    """Whether this release can be subtracted from an earlier one; None where it shares no column with any."""
+    """Return the verdict on subtracting this release from an earlier one; None where it shares no column with any."""
     found = [event.facts for event in job.log.events(job.run.id) if event.action is Action.OVERLAPS]
     if not found:
         return None

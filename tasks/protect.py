@@ -34,7 +34,8 @@ def _not_as_staged(name: str) -> Fault:
 
 
 def staged_before(job: Job) -> Staged | None:
-    """What an earlier attempt of this run drew; refused if it was changed since, because to draw again is no remedy."""
+    """Return what an earlier attempt of this run drew; refuse it if changed since, because drawing again is no
+    remedy."""
     done = job.run.committed("protected")
     if done is None:
         return None
@@ -64,7 +65,7 @@ def protect(job: Job, source: Ingested) -> Staged:
     """Apply the mechanism, put records in random order, stage the file; never draw twice."""
     before = staged_before(job)
     if before is not None:
-        _keep(job, before)  # it may have died before it did
+        _keep(job, before)  # that attempt may have died before doing so
         return before
     answer = drawn_before(job, *source.digests)
     if answer is not None:
@@ -83,7 +84,7 @@ def protect(job: Job, source: Ingested) -> Staged:
 
 
 def _repeated(job: Job, answer: Answer) -> Staged:
-    """What another run drew, staged once more; nothing is charged for it, but from here on it may be out."""
+    """Stage once more what another run drew; nothing is charged for it, but from here on it may be public."""
     _spend(job, draws=False)
     return _commit(job, job.plan.output.take_back(job, answer))
 
@@ -92,17 +93,17 @@ def _spend(job: Job, *, draws: bool) -> None:
     """Tell the ledger that from here on nothing is given back."""
     job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC), draws=draws)
     head = job.log.head()
-    job.run.remember({"seq": head.seq, "digest": head.digest})  # a database put back later would be older than this
+    job.run.remember({"seq": head.seq, "digest": head.digest})  # a database restored later would be older than this
 
 
 def _keep(job: Job, staged: Staged) -> None:
-    """A table is remembered, so that the same question gets the same answer."""
+    """Remember a table, so that the same question gets the same answer."""
     if job.plan.output.comes_back:
         keep(job, _question(job), Answer(job.run.id, staged.digest, staged.facts, staged.data, staged.secrets))
 
 
 def _question(job: Job) -> str:
-    """What this run asks, about the source that it has read: its digest is on disk since."""
+    """Return the key of what this run asks about the source that it has read; the digest of that is on disk by then."""
     read = job.run.committed("source")
     if read is None:
         raise ValueError("a run asks nothing before it has read its source")
@@ -110,7 +111,7 @@ def _question(job: Job) -> str:
 
 
 def _answer(job: Job, staged: Staged) -> str | None:
-    """What the log says of a table that may come back; records never do, and their secrets can be large."""
+    """Return what the log says of a table that may come back; records never do, and their secrets can be large."""
     if not job.plan.output.comes_back:
         return None
     return content_of(job.home, _question(job), staged.digest, staged.facts, staged.secrets)
@@ -132,7 +133,7 @@ def _commit(job: Job, staged: Staged) -> Staged:
 
 
 def _rows_kept(job: Job, source: Ingested, randomness: Randomness) -> NDArray[np.int64] | None:
-    """The rows that are used: of each unit at most as many as the promise says; None where all are."""
+    """Return the rows that are used: at most as many of each unit as the promise says; None where all are used."""
     if job.plan.unit is None:
         return None
     if source.units is None:

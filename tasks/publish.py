@@ -47,7 +47,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """Where the release is and what it promises.
+    """A published release: where it is, and what it promises.
 
     records: the rows of the output, which are records or, in a table, cells. repeats: the run that drew this table, if
     it was drawn before; then nothing was spent. earlier: an earlier run of the same spec from the same source published
@@ -73,7 +73,7 @@ class Receipt:
 
 @step("stage")
 def stage(job: Job, staged: Staged, decision: Decision) -> None:
-    """Write the files of the bundle and settle its content; once for each run."""
+    """Write the files of the bundle and settle its content; once per run."""
     if job.run.committed("staged") is not None:
         return
     plan = job.plan
@@ -111,7 +111,7 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
 
 
 def staged_content(job: Job) -> dict[str, Any] | None:
-    """What was staged: content, subject, release, records; None before. Refused if a file was changed since."""
+    """Return what was staged: content, subject, release, records; None before. Refuse it if a file has changed."""
     settled = _settled(job)
     if settled is not None:
         RunDamaged.raise_for([*bundle.alterations(job.bundle, settled["subject"]), *_changed_pages(job, settled)])
@@ -119,13 +119,14 @@ def staged_content(job: Job) -> dict[str, Any] | None:
 
 
 def confidential_digests(job: Job) -> dict[str, str]:
-    """Keyed digests of the pages that reviewers read; they tell nothing without the key, so the manifest has them."""
+    """Return keyed digests of the pages that reviewers read; without the key they say nothing, so readers may have
+    them."""
     key = job.home.secret_key()
     return {name: keyed_file(key, job.run.path(name)) for name in KEPT if job.run.path(name).exists()}
 
 
 def _changed_pages(job: Job, settled: Mapping[str, Any]) -> Iterator[Fault]:
-    """Where what reviewers read is not what was there when they were asked; earlier versions did not bind it."""
+    """Yield the pages that are not as they were when reviewers were asked; earlier versions did not bind them."""
     bound, found = settled["release"].get("confidential", {}), confidential_digests(job)
     for name, digest in bound.items():
         if found.get(name) != digest:
@@ -138,7 +139,7 @@ def _changed_pages(job: Job, settled: Mapping[str, Any]) -> Iterator[Fault]:
 
 @step("seal")
 def seal(job: Job, approval: Mapping[str, Any]) -> None:
-    """Sign what was staged, with its approval and the head of the log; once for each run.
+    """Sign what was staged, with its approval and the head of the log; once per run.
 
     approval: required, decisions [key_id, public_key, signature, reason].
     """
@@ -166,19 +167,19 @@ def seal(job: Job, approval: Mapping[str, Any]) -> None:
 @step("publish")
 def install(job: Job) -> None:
     """Move the sealed bundle to its destination."""
-    require_outside(job.destination, job.home)  # a link may lead elsewhere since
+    require_outside(job.destination, job.home)  # a link may lead elsewhere by now
     if not appears_at_once(job.destination):
         job.run.commit("leaving", {"destination": str(job.destination)})
     publish_at(job.bundle, job.destination, job.home.signing_key().public_key())
 
 
 def is_leaving(job: Job) -> bool:
-    """Whether files of the bundle may be seen already. Then it is finished as it is: another draw would be a second."""
+    """Return whether files of the bundle may be visible already. Then it is finished as it is, never drawn again."""
     return job.run.committed("leaving") is not None
 
 
 def already_published(job: Job) -> bool:
-    """Whether this run died after its bundle had appeared and before that was recorded.
+    """Return whether this run died after its bundle had appeared and before that was recorded.
 
     The destination is asked in every case, so that a store that cannot be used stops the run before it draws.
     """
@@ -188,7 +189,7 @@ def already_published(job: Job) -> bool:
 
 
 def require_destination(job: Job) -> None:
-    """What is drawn could be published; else refused before it is. What has left already needs no more asking."""
+    """Refuse a destination inside the home and, before the draw, one that cannot be written to."""
     require_outside(job.destination, job.home)
     if job.run.committed("protected") is None:
         require_writable(job.destination.parent)
@@ -198,7 +199,7 @@ def conclude(job: Job) -> Receipt:
     """Record the publication, remove the working files, hand out the receipt."""
     sealed = job.run.committed("sealed") or {}
     job.settle("published")
-    if not any(event.action is Action.PUBLISHED for event in job.log.events(job.run.id)):  # or it died right after it
+    if not any(event.action is Action.PUBLISHED for event in job.log.events(job.run.id)):  # else it died right after
         job.record(Action.PUBLISHED, manifest=sealed["manifest"], destination=str(job.destination))
     head = job.log.head()
     receipt = Receipt(
@@ -225,7 +226,7 @@ def conclude(job: Job) -> Receipt:
 
 
 def _settled(job: Job) -> dict[str, Any] | None:
-    """The facts of the staged bundle, if they still give the digest that they were committed with."""
+    """Return the facts of the staged bundle; refuse them if they no longer give the digest they were committed with."""
     facts = job.run.committed("staged")
     if facts is None:
         return None
@@ -246,7 +247,7 @@ def _page(
     columns: list[dict[str, Any]],
     linked: list[dict[str, Any]],
 ) -> str:
-    """The public report on the files that are in the bundle already."""
+    """Return the public report on the files that are already in the bundle."""
     head, output, data = job.log.head(), job.plan.output, bundle.subjects(job.bundle)
     return public_report(
         PublicReport(
@@ -277,7 +278,7 @@ def _page(
 
 
 def _environment() -> dict[str, Any]:
-    """The software that made this release, and no more of the machine than its kind."""
+    """Return the software that made this release, and no more of the machine than its kind."""
     packages = versions()
     return {
         "penstock": packages.pop("penstock"),
@@ -288,7 +289,7 @@ def _environment() -> dict[str, Any]:
 
 
 def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[dict[str, Any]]:
-    """How exact each column is, from public facts."""
+    """Yield how exact each column is, from public facts."""
     stated = {name: (part, facts) for part in settled.get("parts", ()) for name, facts in part["columns"].items()}
     for name, column in columns.items():
         if name not in stated:

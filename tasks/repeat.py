@@ -11,9 +11,9 @@ __all__ = ["drawn_before", "keep", "question", "repeated"]
 
 
 def drawn_before(job: Job, *sources: str) -> Answer | None:
-    """The answer to the same question about the same records, if there is one; refused if it is not what was drawn.
+    """Return the answer to the same question about the same records, if any; refuse one that is not what was drawn.
 
-    sources: every digest under which earlier versions and this one know them.
+    sources: every digest under which earlier versions and this one know the records.
     """
     if not job.plan.output.comes_back:
         return None
@@ -28,19 +28,19 @@ def drawn_before(job: Job, *sources: str) -> Answer | None:
         for event in job.log.events(answer.run)
         if event.action is Action.PROTECTED
     ]
-    # Versions before 0.4 put only the data on record: what lies beside them cannot be believed any more.
+    # Versions before 0.4 put only the data on record: what lies beside them cannot be trusted any more.
     if (answer.digest, content) not in drawn or plain_file(answer.data) != answer.digest:
         raise damaged_answer(answer.data.parent)
     return answer
 
 
 def question(job: Job, source: str) -> str:
-    """The key of what this run asks about the records with this digest."""
+    """Return the key of what this run asks about the records with this digest."""
     return answer_key(job.home, job.plan.content(source))
 
 
 def repeated(job: Job, run: str) -> str | None:
-    """The run whose table this one publishes again, if it does."""
+    """Return the run whose table this one publishes again, if it does."""
     found = [event.facts["of"] for event in job.log.events(run) if event.action is Action.REPEATED]
     return found[-1] if found else None
 

@@ -20,7 +20,7 @@ _NAMED = ("penstock", "numpy", "pyarrow", "numba", "pydantic", "great-expectatio
 
 @step("report")
 def report(job: Job, source: Ingested, expectations: int, decision: Decision) -> None:
-    """Write the report whatever the decision: a refused run is the one that is read."""
+    """Write the report whatever the decision: that of a refused run is the one that is read."""
     if job.is_staged:
         return
     assessed = json.loads(job.run.path("assessment.json").read_text(encoding="utf-8"))
@@ -49,13 +49,13 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
 
 
 def looks_before(job: Job, source: str) -> Looks:
-    """The other runs whose looks at the same data count: what a reader of this one may know already. It is asked under
-    all that this run's own look was put on record under."""
+    """Return the other runs whose looks at the same data count: what a reader of this one may know already. They are
+    looked up under every name under which this run's own look is on record."""
     looked = [event.facts["subjects"] for event in job.log.events(job.run.id) if event.action is Action.LOOKED]
     known_by = [subject for subjects in looked for subject in subjects]
     return looks(job.log, dataset=job.plan.dataset, source=source, known_by=known_by, but=job.run.id)
 
 
 def versions() -> dict[str, str]:
-    """The software that made this release."""
+    """Return the versions of the software that made this release."""
     return {name: version(name) for name in _NAMED}

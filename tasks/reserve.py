@@ -25,8 +25,8 @@ __all__ = ["reserve"]
 
 @step("reserve")
 def reserve(job: Job, source: Ingested) -> None:
-    """Reserve the cost, or refuse. What was drawn before, by this run or for the same question, is charged already; but
-    a table that comes out again is a release like any other, and registered."""
+    """Reserve the cost, or refuse. What was drawn before, by this run or for the same question, has been charged
+    already; but a table that comes out again is a release like any other, and is registered."""
     if staged_before(job) is not None:
         return
     _require_foreseen(job, source)
@@ -42,16 +42,16 @@ def reserve(job: Job, source: Ingested) -> None:
 
 
 def _require_foreseen(job: Job, source: Ingested) -> None:
-    """A gate that public facts decide refuses before anything is spent."""
+    """Refuse by the gates that public facts decide, before anything is spent."""
     plan = job.plan
     if plan.guarantee.model not in ADDS_UP:
-        return  # their gates are judged on the output
+        return  # gates of the other models are judged on the output
     chosen = mechanism_of(plan.params).chosen(plan.params, plan.declared, _records_used(job, source))
     GateRefused.raise_for(faults_known_before(plan.gates, chosen))
 
 
 def _records_used(job: Job, source: Ingested) -> int:
-    """How many records the mechanism will see: of each unit at most as many as the promise says."""
+    """Return how many records the mechanism will see: at most as many of each unit as the promise says."""
     if source.units is None:
         return source.rows
     each = np.bincount(load_columns(source.units)["unit"])

@@ -23,10 +23,10 @@ __all__ = ["draw_up_expectations", "validate"]
 
 @step("expectations")
 def draw_up_expectations(job: Job) -> list[Expectation]:
-    """What the columns imply and what the user adds, checked before any row is read."""
+    """Return what the columns imply and what the user adds, checked before any row is read."""
     plan = job.plan
     expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
-    # A run waits for its turn between the plan and this; another suite would be another question for the same look.
+    # A run waits for its turn between the plan and this; another suite would ask another question with the same look.
     if plan.suite is not None and digest_of_suite(expectations) != plan.suite_digest:
         raise SuiteRefused.at(
             "validate.suite", rule="must stay as it was when the run was planned", remedy="Leave it alone; run again."

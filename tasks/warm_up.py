@@ -8,7 +8,7 @@ __all__ = ["compile_kernels"]
 
 
 def compile_kernels() -> None:
-    """Importing a module of kernels compiles them, or loads them from numba's cache on disk."""
+    """Compile the kernels, or load them from numba's cache on disk, by importing their modules."""
     for module in (
         "penstock.mechanisms.microaggregation.kernels",
         "penstock.mechanisms.microaggregation._leaves",

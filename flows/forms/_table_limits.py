@@ -28,7 +28,7 @@ _OF_TOTALS = frozenset({"largest_share", "two_largest_share", "p_percent"})
 class TableLimits:
     """The threshold, under k_anon, and the gates of a table, as its spec has them.
 
-    places: where each gate stands in the description.
+    places: the place of each gate in the description.
     """
 
     settings: Mapping[str, Any]
@@ -37,7 +37,7 @@ class TableLimits:
 
 
 def limits_of(description: Mapping[str, Any], model: str, *, totals: bool) -> TableLimits:
-    """What the description says of tables under this model; refused where it says nothing. totals: any is shown."""
+    """Return what the description says of tables under this model; refuse if it says nothing. totals: any is shown."""
     section = description.get(SECTION, {})
     if not isinstance(section, Mapping) or not section.keys() <= set(_MODELS):
         raise SpecRefused.at(

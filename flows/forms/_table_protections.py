@@ -24,12 +24,12 @@ _EXACT = r"^[0-9]{1,30}(\.[0-9]{1,30}|/[0-9]{1,30})?$"
 
 
 def _asked(place: int, description: str, **rules: Any) -> Any:
-    """A field at its place in the form; without a default it has to be filled in."""
+    """Return a field at its place in the form; without a default it has to be filled in."""
     return Field(description=description, json_schema_extra={"position": place}, **rules)
 
 
 def _kind(name: str) -> Any:
-    """What tells the choices apart; last, because there is nothing to fill in."""
+    """Return the field that tells the choices apart; it is last, because there is nothing to fill in."""
     return _asked(9, "Which of the tabs this is; leave it as it is.", default=name)
 
 
@@ -44,7 +44,7 @@ class _Choice(BaseModel):
     model: ClassVar[str]
 
     def settings(self) -> dict[str, Any]:
-        """The keys of `protect` in a spec."""
+        """Return the keys of `protect` in a spec."""
         filled = {name: value for name, value in self if name != "kind" and value is not None}
         return {"model": self.model, **filled}
 
@@ -82,7 +82,7 @@ class ExactWithThreshold(_Choice):
 
     model: ClassVar = "k_anon"
     kind: Literal["exact with threshold"] = _kind("exact with threshold")
-    # Prefect's page shows the tab whose fields are most of those sent, so one must be this tab's own.
+    # Prefect's page shows the tab that has most of the fields sent, so one must be this tab's own.
     threshold: Literal["of the data description"] = _asked(
         1,
         "The fewest records of a cell, and the gates: as the data description sets them.",
@@ -122,7 +122,7 @@ class IndividualDifferentialPrivacy(_Relaxed):
 
 
 class _Tabs:
-    """In the form a choice by tag is a raw text or loses what was typed; tabs are what it shows for anyOf."""
+    """A schema with anyOf, shown as tabs; the form shows a choice by tag as raw text, or loses what was typed."""
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         schema = handler(core)

@@ -1,7 +1,7 @@
 """The form of a table: what a statistician fills in in the browser becomes a spec, and the spec is released.
 
-What the data are stands in a data description: a spec without `protect` and `gates`, but with the limits of tables
-(table_limits.py), kept by whoever answers for the data. The form asks only what the table shows and how it is
+A data description says what the data are: it is a spec without `protect` and `gates`, but with the limits of tables
+(_table_limits.py), kept by whoever answers for the data. The form asks only what the table shows and how it is
 protected, so nobody writes YAML for a table.
 """
 
@@ -30,7 +30,7 @@ from penstock.tasks.publish import Receipt
 __all__ = ["release_table", "spec_of_table"]
 
 Name = Annotated[str, Field(min_length=1)]
-# What stands elsewhere; a data description that settled it too would be a second answer to one question.
+# Set elsewhere; a data description that set it too would give a second answer to one question.
 _ELSEWHERE = {
     "protect": ("must not be given: the form asks for it", "Take it out of the data description."),
     "gates": (
@@ -38,7 +38,7 @@ _ELSEWHERE = {
         f"Write them there, under each model: data.{SECTION}.dp.gates.",
     ),
 }
-# Where the fields of the form stand in a spec.
+# The places in a spec, and the fields of the form that fill them.
 _PLACES = {
     "protect.0.table": "table",
     "protect.0.dimensions": "dimensions",
@@ -126,7 +126,7 @@ def spec_of_table(
     earlier: list[str],
     approve: dict[str, Any] | None,
 ) -> ReleaseSpec:
-    """The spec that the form and the data description make together; a fault names the field of the form."""
+    """Return the spec that the form and the data description make together; a fault names the field of the form."""
     raw = read_keys(description)
     SpecRefused.raise_for(_settled_twice(raw, approve))
     limits = limits_of(raw, protection.model, totals=bool(asked.get("sums") or asked.get("means")))
@@ -148,7 +148,7 @@ def spec_of_table(
         raw["approve"] = approve
     try:
         spec = resolve_spec(raw, description.parent)
-        draw_up_plan(spec)  # what it would refuse is told in the words of the form
+        draw_up_plan(spec)  # what a run would refuse is refused in the words of the form
         return spec
     except SpecRefused as refusal:
         raise SpecRefused(*(_in_the_form(fault, limits.places) for fault in refusal.faults)) from None
@@ -171,7 +171,7 @@ def _section(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _in_the_form(fault: Fault, gates: Sequence[str]) -> Fault:
-    """The same fault, at the field where it can be mended: one of the form, or one of the data description."""
+    """Return the same fault, at the field where it can be mended: one of the form, or one of the data description."""
     room, _, rest = fault.field.partition(".")
     if room == "gates" and rest:
         number, _, key = rest.partition(".")

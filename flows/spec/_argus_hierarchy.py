@@ -1,13 +1,13 @@
 """A hierarchy file of τ-ARGUS (.hrc), as a taxonomy.
 
-    Coast          one category a line; the number of leading @ is its level
+    Coast          one category per line; the number of leading @ is its level
     @Port          below the nearest line above that has one @ less
     @Beach
     Inland
 
-The top is implied. It is called Total, unless a single category stands at the upper level: that one covers everything
-and is the top itself. A category stands once; the file is refused where one is repeated, at whatever level, because
-nothing tells whether both mean the same. τ-ARGUS can be told another leading string than @; such a file has no line
+The top is implied. It is called Total, unless there is a single category at the upper level: that one covers everything
+and is the top itself. A category occurs once; the file is refused where one is repeated, at whatever level, because
+nothing says whether both mean the same. τ-ARGUS can be set to another leading string than @; such a file has no line
 that begins with @, and is refused.
 """
 
@@ -24,7 +24,7 @@ TOP = "Total"
 
 
 def parse_argus_hierarchy(text: str) -> dict[str, list[str]]:
-    """{child: [parents]} in the order of the lines. Refusals name the line and never quote it."""
+    """Return {child: [parents]} in the order of the lines. Refusals name the line and never quote it."""
     path: list[str] = []
     above: dict[str, list[str]] = {}
     for line, written in enumerate(text.rstrip().split("\n"), start=1):

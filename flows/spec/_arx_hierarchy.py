@@ -1,11 +1,11 @@
 """A generalisation hierarchy as ARX writes it, as a taxonomy.
 
-    value; generalisation; ...; top        one row a value, no header, separated by ";" or by ","
+    value; generalisation; ...; top        one row per value, no header, separated by ";" or by ","
 
-A label that stands at several levels is one concept if it covers the same values at each of them; otherwise the file
+A label that occurs at several levels is one concept if it covers the same values at each of them; otherwise the file
 is refused, as are a label with two generalisations and a value that is the label of others: labels are never renamed.
 The top is one concept at whatever level a row reaches it. So the leaves are exactly the values. The separator is the
-one that gives a hierarchy; if both do, neither is taken.
+one that gives a hierarchy; if both do, the file is refused.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["parse_arx_hierarchy"]
 
 _Rows = list[tuple[int, list[str]]]
 
-_MOST_LEVELS = 1000  # people make ten; a row of millions would be held several times
+_MOST_LEVELS = 1000  # people use about ten; a row of millions would be held several times
 
 
 def parse_arx_hierarchy(text: str) -> dict[str, list[str]]:
-    """{child: [parents]} in the order of the rows. Refusals name the line and never quote it."""
+    """Return {child: [parents]} in the order of the rows. Refusals name the line and never quote it."""
     found: list[dict[str, list[str]]] = []
     refusals: dict[str, SpecRefused] = {}
     for separator in ";,":
@@ -41,7 +41,7 @@ def parse_arx_hierarchy(text: str) -> dict[str, list[str]]:
 
 
 def _rows(text: str, separator: str) -> _Rows:
-    """The rows with their line numbers: all of one length, all with the same top, no value twice."""
+    """Return the rows with their line numbers: all of one length, all with the same top, no value twice."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         rows = [(reader.line_num, row) for row in reader]
@@ -83,7 +83,7 @@ def _parents(rows: _Rows) -> dict[str, list[str]]:
 
 
 def _require_one_meaning(rows: _Rows, top: str) -> None:
-    """The rows under a label are the same at each of its levels, so its levels are one concept.
+    """Refuse a label unless the rows under it are the same at each of its levels, which are then one concept.
 
     Each label of a row is looked up once: in a row without fault the levels of all its labels are those of the row.
     """

@@ -34,19 +34,19 @@ Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
 
 _Part = TypeVar("_Part")
 
-# A person reads no more, and each takes time to be put in words.
+# Nobody reads more, and each takes time to put into words.
 _MOST_TOLD = 100
 
 
 def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) -> list[Fault]:
-    """All faults of a refused spec; an unknown key is told the nearest of the known ones."""
+    """Return all faults of a refused spec; the fault of an unknown key names the nearest known one."""
     details = error.errors(include_url=False)
     found: list[Fault] = []
     for detail in details[:_MOST_TOLD]:
         # A list whose items are faulty is also called too short; the items say it better.
         if detail["type"] == "too_short" and any(_lies_in(detail["loc"], other["loc"]) for other in details):
             continue
-        # A number or a word: the number was told just before.
+        # A number or a word: the fault of the number came just before.
         if detail["type"] == "literal_error" and str(detail["loc"][-1]).startswith("literal["):
             found[-1] = replace(found[-1], rule=f"{found[-1].rule} or {detail['ctx']['expected']}")
             continue
@@ -67,7 +67,8 @@ def disagreements(
     suite: object = None,
     spreadsheet: object = None,
 ) -> list[Fault]:
-    """Faults between sections: what each mechanism says of the columns, its unit, gates and formats, and the part."""
+    """Return faults between sections: what each mechanism says of the columns, its unit, gates and formats, and the
+    part."""
     faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats), *_suite_faults(params, suite)]
     if spreadsheet != "escape" and any(each.runs_formulas for each in _known(formats)):
         faults += _formula_faults(columns)
@@ -78,7 +79,7 @@ def disagreements(
             faults.append(replace(fault, field=f"{room}.{fault.field}"))
         misplaced = list(_gate_faults(chosen, gates))
         faults += misplaced
-        if not found and not misplaced:  # else it cannot be told what is possible
+        if not found and not misplaced:  # otherwise nobody can say what is possible
             faults += impossible(gates, chosen, columns)
     if len(params) > 1:
         rule = "must list one mechanism in this version"
@@ -110,7 +111,8 @@ def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[in
 
 
 def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault]:
-    """Where a promise covers every output, it must cover whether there is one: that may not depend on the data."""
+    """Yield the faults of gates. A promise that covers every output must also cover whether there is one, so that may
+    not depend on the data."""
     spent = mechanism_of(params).spends(params)
     kind = mechanism_of(params).kind
     # Under the relaxations the size of the noise, and so the error to expect, is secret.
@@ -137,7 +139,8 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
 
 
 def _suite_faults(params: Mapping[int, AnyParams], suite: object) -> Iterator[Fault]:
-    """A suite decides on the data whether a release appears; what the columns declare is assumed of every data set."""
+    """Yield a fault for a suite where epsilon is spent: it decides on the data whether a release appears. What the
+    columns declare is assumed of every data set."""
     if suite is not None and any(mechanism_of(chosen).spends(chosen) for chosen in params.values()):
         rule = (
             "must not be given where epsilon is spent: whether a release appears would tell about the data for nothing"
@@ -159,13 +162,13 @@ def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator
 
 
 def _known(formats: object) -> list[Format]:
-    """Return the formats that are named in what may be no list of them."""
+    """Return the known formats named in a value that may not even be a list."""
     named = formats if isinstance(formats, list | tuple) else ()
     return [each for name, each in FORMATS.items() if name in named]
 
 
 def _formula_faults(columns: Mapping[str, Column]) -> Iterator[Fault]:
-    """Everything that can stand in a cell as text is declared."""
+    """Yield a fault for each text that begins like a formula; every text that a cell can show is declared."""
     remedy = "Rename it, or set publish.spreadsheet: escape."
     for name, column in columns.items():
         if column.role == "identifier":
@@ -182,7 +185,8 @@ def _formula_faults(columns: Mapping[str, Column]) -> Iterator[Fault]:
 
 
 def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]:
-    """Parts are disjoint if each release reads the records of one category only; the domain check sees to that."""
+    """Yield the faults of a part. Parts are disjoint if each release reads the records of one category only; the domain
+    check sees to that."""
     if isinstance(part, str) and (part not in columns or len(columns[part].categories or ()) != 1):
         remedy = "Declare the column with the one category that this release is about."
         yield Fault("budget.part", "must be a declared column with exactly one category", remedy, repr(part))
@@ -200,7 +204,7 @@ def _single_category_faults(part: object, columns: Mapping[str, Column]) -> Iter
 
 
 def _faults_between(raw: object) -> list[Fault]:
-    """Disagreements between the sections that are valid by themselves."""
+    """Return the disagreements between the sections that are valid by themselves."""
     if not isinstance(raw, Mapping):
         return []
     source = _mapping(raw, "source")
@@ -217,13 +221,13 @@ def _faults_between(raw: object) -> list[Fault]:
 
 
 def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault]:
-    """Field, rule, value and remedy of one pydantic error."""
+    """Yield field, rule, value and remedy of one pydantic error."""
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     place = [str(part) for part in error["loc"]]
     if place[:1] == ["protect"]:
         del place[2:3]  # the name of the mechanism, by which its settings were chosen
     is_number = False
-    if kind != "extra_forbidden":  # else the last part is what somebody wrote
+    if kind != "extra_forbidden":  # otherwise the last part is the key that somebody wrote
         # Unions add their branch to the place; readers do not need it.
         place = [part for part in place if not part.startswith(("tuple[", "function-", "constrained-"))]
         is_number = bool(place) and place[-1] in ("int", "float")
@@ -251,13 +255,13 @@ def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault
         return
     got = repr(value)
     remedy = "Correct it; `penstock schema` describes what is allowed."
-    if place[-1:] == ["k"] and value == 0:  # as a draft of `penstock init` leaves it for its reader
+    if place[-1:] == ["k"] and value == 0:  # the placeholder in a draft of `penstock init`
         remedy = "Replace the placeholder with the size of the smallest group."
     yield Fault(field, _rule(kind, context, error["msg"]), remedy, got if len(got) <= 80 else got[:77] + "...")
 
 
 def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
-    """The commonest messages of pydantic in our words."""
+    """Return the rule that was broken, with the commonest messages of pydantic in our words."""
     if kind == "literal_error":
         return f"must be {context['expected']}"
     if kind == "greater_than_equal":
@@ -283,7 +287,7 @@ def _mapping(raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def _places(raw: Mapping[str, Any], key: str, most: int) -> dict[int, Any]:
-    """The items of a list by their place; none of a list that is refused for its length."""
+    """Return the items of a list by their place; none if the list is refused for its length."""
     part = raw.get(key)
     return dict(enumerate(part)) if isinstance(part, list | tuple) and len(part) <= most else {}
 

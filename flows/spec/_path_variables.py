@@ -1,8 +1,8 @@
 """`${VAR}` in a path of a spec, replaced by the variable of the environment, unless its name is that of a secret.
 
-A path is shown: in refusals, in plans, on the log. Whoever writes a spec that a service runs could have the service's
-passwords shown by a path that does not exist. So names that are usual for secrets are refused, and values that hold a
-password as an address does, and the refusal says the name only.
+A path is shown: in refusals, in plans, in the log. Whoever writes a spec that a service runs could have the service's
+passwords shown by a path that does not exist. So names that are usual for secrets are refused, and so are values that
+are addresses with a password; the refusal gives only the name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from penstock.mechanisms.refusal import Fault
 __all__ = ["expanded"]
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-# Settings of what Penstock speaks with. Its own for paths, such as PENSTOCK_DATA, are meant for this.
+# Settings of the systems that Penstock talks to. Its own for paths, such as PENSTOCK_DATA, are meant for this.
 _SETTINGS = ("AWS_", "OPENLINEAGE_", "PENSTOCK_DB", "PENSTOCK_WEBHOOK", "PREFECT_")
 _ANYWHERE = re.compile("SECRET|TOKEN|PASSW|PASSPHRASE|CREDENTIAL|APIKEY|COOKIE|BEARER")
 _AS_A_WORD = frozenset({"AUTH", "DSN", "KEY", "KEYS", "PASS", "PAT", "PRIVATE", "SESSION"})
@@ -23,7 +23,7 @@ _PASSWORD_IN_IT = re.compile(r"://[^/]*@")
 
 
 def expanded(text: str, field: str, faults: list[Fault]) -> str:
-    """The text with its variables replaced; those that cannot be are left, and told in `faults`."""
+    """Return the text with its variables replaced; those that cannot be stay, and each adds a fault to `faults`."""
 
     def value_of(match: re.Match[str]) -> str:
         value = os.environ.get(match[1])

@@ -12,7 +12,7 @@ from penstock.mechanisms.registry import AnyParams, mechanism_of
 
 __all__ = ["run_faults"]
 
-# They look at pairs of records, which lie in different parts.
+# They look at pairs of records, which may lie in different parts.
 _BETWEEN_RECORDS = frozenset({"record_linkage"})
 
 
@@ -25,7 +25,7 @@ def run_faults(
     params: Mapping[int, AnyParams],
     gates: Mapping[int, Gate],
 ) -> list[Fault]:
-    """asked: the setting of `run` that asks for parts."""
+    """Return what a release in parts cannot do. asked: the setting of `run` that asks for parts."""
     field, local = f"run.{asked}", "Remove it, or choose ir_swap or a table."
     faults: list[Fault] = []
     for place, chosen in params.items():

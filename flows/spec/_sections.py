@@ -44,7 +44,7 @@ class Source(Section):
         description="What is protected: row, or the column of role identifier that tells whose record it is; then "
         "protect says how many records of each are used (rows_per_unit)."
     )
-    # None where nothing is said, so that such a spec has the digest that it always had.
+    # None if not given, so that such a spec keeps the digest that it always had.
     edition: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,78}[A-Za-z0-9])?$",
@@ -108,7 +108,7 @@ class Approve(Section):
 
     @property
     def rule(self) -> Rule | None:
-        """What the reviewers are asked; None where nobody is."""
+        """Return what the reviewers are asked; None where there are none."""
         return Rule(self.reviewers, self.allowed, self.within) if self.reviewers else None
 
     @model_validator(mode="after")
@@ -141,7 +141,7 @@ class Publish(Section):
         "structure.",
     )
 
-    # None where nothing is said, so that such a spec has the digest that it always had.
+    # None if not given, so that such a spec keeps the digest that it always had.
     spreadsheet: Literal["refuse", "escape"] | None = Field(
         default=None,
         description="What becomes of names and categories that a spreadsheet would run as formulas, where csv is asked "
@@ -212,7 +212,7 @@ class Run(Section):
 
     @property
     def bytes(self) -> int | None:
-        """The memory limit as a number."""
+        """Return the memory limit as a number of bytes."""
         return None if self.memory is None else int(self.memory[:-2]) * _UNITS[self.memory[-2:]]
 
     @model_validator(mode="after")

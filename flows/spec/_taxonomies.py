@@ -2,10 +2,10 @@
 
     .json   {"child": ["parent", ...], ...}; the root has []
     .csv    ARX: value; generalisation; ...; top
-    .hrc    τ-ARGUS: one category a line, its level told by leading @
+    .hrc    τ-ARGUS: one category per line, its level given by leading @
 
-Refusals name the line and never quote it: the wrong file may be a confidential one. Whether the result is a
-taxonomy is for the column to say.
+Refusals name the line and never quote it: the wrong file may be a confidential one. The column checks
+whether the result is a taxonomy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["read_taxonomy"]
 
 
 def read_taxonomy(path: Path) -> dict[str, list[str]]:
-    """{child: [parents]} in the order of the file."""
+    """Return {child: [parents]} in the order of the file."""
     file = OutsideFile(path, "taxonomy", SpecRefused, got=repr(str(path)))
     parsers = {".csv": parse_arx_hierarchy, ".hrc": parse_argus_hierarchy}
     try:

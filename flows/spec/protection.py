@@ -24,7 +24,7 @@ class _Data(Section):
 
 
 class _Asked(Section):
-    """What is declared, and how it is to be protected; named as in a spec, so that faults name the same fields."""
+    """Declared columns and how to protect them; named as in a spec, so that faults name the same fields."""
 
     source: _Data
     protect: tuple[Protection]

@@ -37,7 +37,7 @@ parameters, bounds and gates have no defaults.
 
 
 def reference() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     schema = json_schema()
     models = {**schema["$defs"], "ReleaseSpec": schema}
     return "\n".join([_OPENING, *(line for name, title in _SECTIONS.items() for line in _section(title, models[name]))])

@@ -68,7 +68,7 @@ class ReleaseSpec(Section):
     )
     approve: Approve = Field(default_factory=Approve, description="Reviewers, if any.")
     publish: Publish = Field(description="Where the bundle appears, in which formats.")
-    # None where nothing is said, so that such a spec has the digest that it always had.
+    # None if not given, so that such a spec keeps the digest that it always had.
     describe: Describe | None = Field(
         default=None, description="Title, publisher, licence and the like, for catalogues."
     )
@@ -77,7 +77,7 @@ class ReleaseSpec(Section):
     @field_validator("protect", "gates", mode="before")
     @classmethod
     def _can_be_listed(cls, listed: object, field: ValidationInfo) -> object:
-        """Before each of them is looked at, and its faults are told."""
+        """Refuse too long a list, before its items are looked at and their faults are listed."""
         most = MOST_GATES if field.field_name == "gates" else MOST_PROTECTIONS
         if isinstance(listed, list | tuple) and len(listed) > most:
             known = {"field_type": "List", "max_length": most, "actual_length": len(listed)}
@@ -108,13 +108,13 @@ class ReleaseSpec(Section):
 
     @property
     def part(self) -> str | None:
-        """The part of the data set that this release is about, if it is about one."""
+        """Return the part of the data set that this release is about, if it is about one."""
         column = self.columns[self.budget.part] if self.budget.part is not None else None
         return None if column is None or column.categories is None else str(column.categories[0])
 
     @property
     def unit(self) -> str | None:
-        """The column that tells whose record it is; None where each record is protected by itself."""
+        """Return the column that says whose record it is; None where each record is protected by itself."""
         return None if self.source.unit == "row" else self.source.unit
 
     @property
@@ -123,18 +123,18 @@ class ReleaseSpec(Section):
 
     @property
     def data_columns(self) -> dict[str, Column]:
-        """The columns that are read: all but the direct identifiers."""
+        """Return the columns that are read: all but the direct identifiers."""
         return {name: column for name, column in self.columns.items() if column.role != "identifier"}
 
 
 def parse_spec(raw: object) -> ReleaseSpec:
-    """The spec, or a refusal that lists every fault."""
+    """Return the spec, or raise a refusal that lists every fault."""
     require_values("spec", raw, SpecRefused)
     return _parsed(raw)
 
 
 def _parsed(raw: object) -> ReleaseSpec:
-    """As parse_spec, of values whose bounds were checked."""
+    """Do what parse_spec does, for values whose bounds were checked."""
     try:
         return ReleaseSpec.model_validate(raw)
     except ValidationError as error:
@@ -147,7 +147,7 @@ def load_spec(path: Path, *, source: str | None = None, publish: str | None = No
 
 
 def read_keys(path: Path) -> dict[str, Any]:
-    """What a YAML or JSON file says, as it stands."""
+    """Return what a YAML or JSON file says, unchanged."""
     file = OutsideFile(path, str(path), SpecRefused)
     raw = file.json() if path.suffix == ".json" else file.yaml()
     if not isinstance(raw, dict):
@@ -158,7 +158,7 @@ def read_keys(path: Path) -> dict[str, Any]:
 def resolve_spec(
     raw: dict[str, Any], folder: Path, *, source: str | None = None, publish: str | None = None
 ) -> ReleaseSpec:
-    """The spec with these keys; paths in it are relative to the folder."""
+    """Return the spec with these keys; paths in it are relative to the folder."""
     require_values("spec", raw, SpecRefused)
     faults: list[Fault] = []
     for section, key, given in (("source", "path", source), ("validate", "suite", None), ("publish", "path", publish)):
@@ -178,7 +178,7 @@ def resolve_spec(
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of the spec, for editors and other platforms."""
+    """Return the JSON Schema of the spec, for editors and other platforms."""
     drawn_up = ReleaseSpec.model_json_schema(by_alias=True)
     text = json.dumps(drawn_up)
     for key, model in drawn_up["$defs"].items():
@@ -195,7 +195,7 @@ def json_schema() -> dict[str, Any]:
 
 @cache
 def known_keys() -> tuple[str, ...]:
-    """Every key of every section."""
+    """Return every key of every section."""
     schema = json_schema()
     return tuple(sorted({key for model in (schema, *schema["$defs"].values()) for key in model["properties"]}))
 
@@ -206,12 +206,12 @@ def _resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: b
         faults.append(Fault(field, "must be a local path", "Copy it beside the spec."))
         return text
     if is_address(path):
-        return path  # whether it is a good one, the section says
-    return os.path.realpath(base / path)  # unlike Path.resolve, it is content with a circle of links
+        return path  # the section checks whether it is a good one
+    return os.path.realpath(base / path)  # unlike Path.resolve, it accepts a circle of links
 
 
 def _read_taxonomies(raw: dict[str, Any], base: Path) -> list[Fault]:
-    """Put the content of a taxonomy in the place of its path, so that the digest of the spec covers it."""
+    """Replace the path of a taxonomy by its content, so that the digest of the spec covers it; return the faults."""
     faults: list[Fault] = []
     source = raw.get("source")
     columns = source.get("columns") if isinstance(source, dict) else None

@@ -22,7 +22,7 @@ __all__ = ["column_line", "comment", "quoted"]
 
 
 def column_line(dataset: ds.Dataset, field: pa.Field, imported: ImportedColumn) -> str:
-    """The line of the column, as it is stored; a comment if it cannot be released."""
+    """Return the line of the column, as it is stored; a comment if it cannot be released."""
     name, stored = quoted(field.name), field.type
     value = stored.value_type if pa.types.is_dictionary(stored) else stored
     whole, broken = pa.types.is_integer(value), pa.types.is_floating(value) or pa.types.is_decimal(value)
@@ -46,10 +46,10 @@ def column_line(dataset: ds.Dataset, field: pa.Field, imported: ImportedColumn) 
 
 
 def quoted(value: str | Sequence[str | int | float]) -> str:
-    """Text, or a list, as YAML reads it again, on one line; texts are in quotes."""
+    """Return text, or a list, on one line that YAML reads back; texts are in quotes."""
     if not isinstance(value, str) and value and not isinstance(value[0], str):
         return yaml.safe_dump(value, default_flow_style=True, width=float("inf")).strip()
-    # Texts in JSON are texts in YAML, but for what JSON lets stand as it is; PyYAML would look at each letter.
+    # Texts in JSON are texts in YAML, but for characters that JSON does not escape; PyYAML would look at each letter.
     written = json.dumps(value, ensure_ascii=False)
     return _NOT_IN_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
@@ -108,13 +108,13 @@ def _category_line(dataset: ds.Dataset, field: pa.Field, imported: ImportedColum
 
 
 def _from_code_book(imported: ImportedColumn, frequent: list[str]) -> list[str]:
-    """Codes, or their labels if the data hold these."""
+    """Return the codes, or their labels if the data hold these."""
     by_code, by_label = set(frequent) & set(imported.codes), set(frequent) & set(imported.labels)
     return list(imported.labels if len(by_label) > len(by_code) else imported.codes)
 
 
 def _whole_numbers(codes: Sequence[str]) -> list[int]:
-    """Codes such as 1, 01 and 1.0; none where one of them is no whole number."""
+    """Return codes such as 1, 01 and 1.0 as whole numbers; none where one of them is not."""
     if not all(re.fullmatch(r"[+-]?\d{1,15}(\.0*)?", code) for code in codes):
         return []
     return [int(code.partition(".")[0]) for code in codes]
@@ -130,7 +130,7 @@ def _line(name: str, facts: str, remarks: Sequence[str], imported: ImportedColum
 
 
 def comment(text: str) -> str:
-    """A comment of one line, whatever the text holds: a type is written with the names of its fields."""
+    """Return a comment of one line, whatever the text holds: a type is written with the names of its fields."""
     return f"# {_NOT_IN_A_LINE.sub(' ', text[:_LONGEST_COMMENT])}"
 
 
@@ -141,6 +141,6 @@ def _joined(remarks: Sequence[str]) -> str:
 _LIKE_A_WEIGHT = re.compile("weight|wgt", re.IGNORECASE)
 _LONGEST_LABEL = 80
 _LONGEST_COMMENT = 2000
-# Ends of lines, as YAML and editors know them, and what no text may hold.
+# Ends of lines, as YAML and editors know them, and characters that no text may hold.
 _NOT_IN_A_LINE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 _IF_DECLARED = "right only if nobody took it from the data"

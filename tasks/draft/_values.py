@@ -1,7 +1,7 @@
 """What a draft asks of the values of a column, a few rows at a time.
 
-A constant column takes no room in a file, and a text that comes again is stored once: so nothing is unfolded, and no
-column is held.
+A constant column takes no room in a file, and a repeated text is stored once: so nothing is expanded, and no column is
+held in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROWS = 1 << 16
 
 
 def folded(path: str, dataset: ds.Dataset, partitioning: str | None) -> ds.Dataset:
-    """The same files, with texts as numbers of a dictionary, as they are stored."""
+    """Return the same files, with texts as numbers of a dictionary, as they are stored."""
     return ds.dataset(
         path,
         format=ds.ParquetFileFormat(dictionary_columns=[field.name for field in dataset.schema if _is_text(field)]),
@@ -33,12 +33,12 @@ def folded(path: str, dataset: ds.Dataset, partitioning: str | None) -> ds.Datas
 
 
 def has_missing(dataset: ds.Dataset, name: str) -> bool:
-    """Whether any value of the column is missing."""
+    """Return whether any value of the column is missing."""
     return any(piece.null_count > 0 for piece in _pieces(dataset, name))
 
 
 def frequent_values(dataset: ds.Dataset, name: str) -> tuple[list[str], bool, bool]:
-    """The frequent values, whether these are all, and whether there are few enough for a category."""
+    """Return the frequent values, whether these are all, and whether there are few enough for a category."""
     counts: Counter[str | None] = Counter()
     room = MOST_CHARACTERS // len(dataset.schema)
     for piece in _pieces(dataset, name):

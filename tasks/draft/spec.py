@@ -1,6 +1,6 @@
 """A first draft of a spec from a Parquet file. It decides nothing that concerns privacy.
 
-Roles are guesses, or what a file of another tool tells; they are marked REVIEW. Bounds that nobody declared, k, and a
+Roles are guesses, or come from a file of another tool; they are marked REVIEW. Bounds that nobody declared, k, and a
 unit with several records are left so that the draft is refused until a person has decided.
 """
 
@@ -40,9 +40,9 @@ _MOST_NAMES = 10
 
 
 def draft_spec(path: Path, roles: ImportedRoles | None = None) -> str:
-    """The draft as YAML text. roles: what another tool's file tells about the columns."""
+    """Return the draft as YAML text. roles: what another tool's file says about the columns."""
     imported = roles or _UNTOLD
-    source_files(str(path))  # refuses what is no file of data; to open a pipe would be to wait for it
+    source_files(str(path))  # refuses what is not a data file; opening a pipe would wait for it
     try:
         partitioning = "hive" if path.is_dir() else None
         dataset = ds.dataset(str(path), format="parquet", partitioning=partitioning)
@@ -61,7 +61,7 @@ def draft_spec(path: Path, roles: ImportedRoles | None = None) -> str:
 
 
 def _names(dataset: ds.Dataset) -> list[str]:
-    """The names of the columns, if a spec can hold them."""
+    """Return the names of the columns; refuse those that a spec cannot hold."""
     if len(dataset.schema) > MOST_COLUMNS:
         rule, remedy = (
             f"must have at most {MOST_COLUMNS:,} columns",
@@ -76,7 +76,7 @@ def _names(dataset: ds.Dataset) -> list[str]:
 
 
 def _require_the_same(draft: str, expected: list[str]) -> None:
-    """The draft is read again: what it says must be what was put into it, whatever names and categories are."""
+    """Read the draft again, and refuse it unless it says what was put into it, whatever names and categories are."""
     try:
         said = list(from_yaml(draft)["source"]["columns"] or ())
     except OutsideWrong:
@@ -125,7 +125,7 @@ def _about(name: str, imported: ImportedRoles) -> ImportedColumn:
 
 
 def _comments(imported: ImportedRoles, names: list[str]) -> list[str]:
-    """What the whole file tells; refuses a file about other data."""
+    """Return what the whole file says, as comments; refuse a file about other data."""
     if not imported.columns:
         return []
     absent = [name for name in imported.columns if name not in names]

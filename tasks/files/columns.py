@@ -58,7 +58,7 @@ def save_columns(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:
 
 
 def load_columns(folder: Path, rows: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
-    """A working table, or some rows of it. Read, not mapped: page faults cost several times the copy.
+    """Return a working table, or some rows of it. It is read, not mapped: page faults cost several times the copy.
 
     NumPy's own files begin with a header that is parsed as Python, and up to Python 3.11.7 two threads that parse
     at the same time may both fail.
@@ -83,9 +83,9 @@ def write_release(
     guarantee: Guarantee,
     origin: NDArray[np.int64],
 ) -> None:
-    """The released table as Parquet, row i from source row origin[i], its guarantee in the file's metadata.
+    """Write the released table as Parquet, row i from source row origin[i], with its guarantee in the file's metadata.
 
-    Written and shuffled by groups of rows, so that no second copy of the table is held.
+    It is written and shuffled by groups of rows, so that no second copy of the table is held.
     """
 
     def shuffled(name: str, rows: slice) -> NDArray[Any]:
@@ -101,7 +101,7 @@ def write_rows(
     records: int,
     values_of: Callable[[str, slice], NDArray[Any]],
 ) -> None:
-    """The released table as Parquet; `values_of` gives some rows of a column, which are asked for in order."""
+    """Write the released table as Parquet; `values_of` gives some rows of a column, which are asked for in order."""
     fields = [pa.field(name, _arrow_type(column)) for name, column in declared.items()]
     schema = pa.schema(fields, {GUARANTEE_KEY: guarantee.model_dump_json().encode()})
     categorical = [name for name, column in declared.items() if column.categories is not None]
@@ -126,7 +126,7 @@ def arrow_columns(columns: Mapping[str, NDArray[Any]], declared: Mapping[str, Co
 def read_release(
     path: Path, declared: Mapping[str, Column], origin: NDArray[np.int64], only: str | None = None
 ) -> dict[str, NDArray[Any]]:
-    """The columns of a released file, or one of them, in the order of the source rows, categories as codes."""
+    """Return the columns of a released file, or one of them, in the order of the source rows, categories as codes."""
     columns: dict[str, NDArray[Any]] = {}
     categorical = [name for name, column in declared.items() if column.categories is not None]
     with pq.ParquetFile(path, read_dictionary=categorical) as file, ThreadPoolExecutor(1) as ahead:
@@ -150,7 +150,7 @@ def read_release(
 def _ahead_of_use(
     thread: ThreadPoolExecutor, make: Callable[[int], pa.Table], places: Iterable[int]
 ) -> Iterator[pa.Table]:
-    """`map(make, places)`, the next one made on the thread while the present one is used."""
+    """Yield `map(make, places)`, making the next one on the thread while the present one is used."""
     coming = None
     for place in places:
         ready, coming = coming, thread.submit(make, place)
@@ -161,9 +161,9 @@ def _ahead_of_use(
 
 
 def write_csv(release: Path, path: Path, *, escape: bool = False) -> None:
-    """The released Parquet file again as CSV; missing values are empty.
+    """Write the released Parquet file again as CSV; missing values are empty.
 
-    By row groups: pyarrow's own iterator reads the whole file ahead. escape: texts that a spreadsheet would run.
+    By row groups: pyarrow's own iterator reads the whole file ahead. escape: escape texts that a spreadsheet would run.
     """
     with pq.ParquetFile(release) as source, open(path, "wb") as sink:
         fields = [
@@ -181,7 +181,7 @@ def write_csv(release: Path, path: Path, *, escape: bool = False) -> None:
 
 
 def with_texts(table: pa.Table, change: Callable[[str], str]) -> pa.Table:
-    """The table with its texts, also those of its names, changed; each different text once."""
+    """Return the table with its texts changed, those of its column names too; each different text is changed once."""
     changed = []
     for column in table.columns:
         if pa.types.is_string(column.type):
@@ -220,11 +220,11 @@ def _from_arrow(stored: pa.ChunkedArray, column: Column) -> NDArray[Any]:
 
 
 def category_codes(stored: pa.ChunkedArray, categories: tuple[Any, ...]) -> NDArray[np.int32]:
-    """Codes into `categories`, -1 where a value is missing or not among them."""
+    """Return codes into `categories`, -1 where a value is missing or not among them."""
     codes = []
     for chunk in stored.chunks:
         if pa.types.is_dictionary(chunk.type):
-            # Few texts are compared; the many rows only look up what became of theirs.
+            # Only the few texts are compared; the many rows look up the result for theirs.
             known = pc.index_in(chunk.dictionary, value_set=pa.array(categories, chunk.type.value_type))
             chunk_codes = pc.take(known, chunk.indices)
         else:

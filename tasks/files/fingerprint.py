@@ -16,10 +16,10 @@ compression, encoding or the width of a number changes F; and S of parts adds up
 F with a probability of about 2^-126, for whoever does not know K'. (4) is not linear in the values, so values that
 are exchanged between records change it.
 
-What it is not: a likeness. One value changed, one record or column more, one column renamed, a text that is now a
-number, and F is another. Whole numbers beyond 2^53 count as the nearest float64. Identifiers are not read, so other
-people with the same values in every column have the same F. Whoever has K' can make two multisets of one F; so (1) to
-(4) may be computed on other machines, but only (5), whose K stays here, is compared or recorded.
+What it is not: a measure of likeness. If one value changes, a record or column is added, a column is renamed or a text
+becomes a number, F is another. Whole numbers beyond 2^53 count as the nearest float64. Identifiers are not read, so
+other people with the same values in every column have the same F. Whoever has K' can make two multisets of one F; so
+(1) to (4) may be computed on other machines, but only (5), whose K stays here, is compared or recorded.
 
 Sources: additive multiset hashes, Clarke et al. 2003 (Asiacrypt), MSet-Add-Hash; mix: Stafford's Mix13, as in
 SplitMix64 (Steele, Lea & Flood 2014, figure 17).
@@ -44,7 +44,7 @@ __all__ = ["Fingerprint", "Sums", "digest_of_values", "key_of_values"]
 
 Words = NDArray[np.uint64]
 
-# So many rows at a time that all their words stay in the processor's cache.
+# Few enough rows at a time for all their words to stay in the processor's cache.
 _BLOCK = 1 << 14
 _WORD = 2**64
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -67,12 +67,12 @@ class Sums:
 
 
 def key_of_values(key: bytes) -> bytes:
-    """K': it may go where records are read, and nothing that is on record can be guessed with it."""
+    """Return K', which may go where records are read; nothing that is on record can be guessed with it."""
     return bytes.fromhex(keyed(key, "key of values"))
 
 
 def digest_of_values(key: bytes, names: Iterable[str], parts: Iterable[Sums]) -> str:
-    """(5) of records that were read in parts, or at once."""
+    """Return (5) of records that were read in parts, or at once."""
     total = reduce(Sums.__add__, parts, Sums(0, 0, 0))
     told = [sorted(names), str(total.records), str(total.first), str(total.second)]
     return keyed(key, "values", canonical(told))
@@ -86,7 +86,7 @@ class Fingerprint:
         self._state: Words = np.zeros((2, 0), np.uint64)
 
     def add(self, name: str, stored: pa.ChunkedArray) -> None:
-        """One more column of every record."""
+        """Add one more column of every record."""
         if not self._state.size:
             self._state = np.zeros((2, len(stored)), np.uint64)
         value = stored.type.value_type if pa.types.is_dictionary(stored.type) else stored.type
@@ -96,7 +96,7 @@ class Fingerprint:
             self._add_texts(name, stored)
 
     def sums(self) -> Sums:
-        """(4)."""
+        """Return (4)."""
         totals = [0, 0]
         buffer = np.empty(_BLOCK, np.uint64)
         for start in range(0, self._state.shape[1], _BLOCK):
@@ -141,7 +141,7 @@ class Fingerprint:
 
 
 def _blocks(stored: pa.ChunkedArray) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """The numbers of a column, some at a time, each with the row at which they begin."""
+    """Yield the numbers of a column, some at a time, each time with the row at which they begin."""
     start = 0
     for chunk in stored.chunks:
         for place in range(0, len(chunk), _BLOCK):
@@ -157,7 +157,7 @@ def _blocks(stored: pa.ChunkedArray) -> Iterator[tuple[int, NDArray[np.float64]]
 
 
 def _mix(words: Words, buffer: Words) -> None:
-    """In place."""
+    """Mix the words in place."""
     for shift, factor in zip(_SHIFTS, (_FIRST, _SECOND, None), strict=True):
         np.right_shift(words, shift, out=buffer)
         np.bitwise_xor(words, buffer, out=words)
@@ -166,7 +166,7 @@ def _mix(words: Words, buffer: Words) -> None:
 
 
 def _as_bytes(texts: pa.Array) -> list[bytes | None]:
-    """As they are stored: what is not Unicode is no reason to stop."""
+    """Return texts as they are stored: bytes that are not Unicode are no reason to stop."""
     binary = pa.large_binary() if pa.types.is_large_string(texts.type) else pa.binary()
     return texts.cast(binary).to_pylist()  # type: ignore[no-any-return]
 

@@ -54,13 +54,13 @@ def stage_linked(folder: Path, linked: Mapping[str, Linked], guarantee: Guarante
 
 
 def read_linked(table: StagedTable) -> Linked:
-    """A linked table as it was staged, categories as codes."""
+    """Return a linked table as it was staged, categories as codes."""
     rows = pq.read_metadata(table.data).num_rows
     return Linked(table.key, read_release(table.data, table.declared, np.arange(rows)), table.declared)
 
 
 def stated_columns(columns: Mapping[str, Column], known: Mapping[str, Column]) -> list[dict[str, Any]]:
-    """Columns as facts, in a list, because facts sort their keys; what is known before is only named."""
+    """Return columns as facts, in a list, because facts sort their keys; columns known before are only named."""
     return [
         {"name": name, "made": None if known.get(name) == column else column.model_dump(mode="json")}
         for name, column in columns.items()
@@ -68,7 +68,7 @@ def stated_columns(columns: Mapping[str, Column], known: Mapping[str, Column]) -
 
 
 def columns_of(stated: Sequence[Facts], known: Mapping[str, Column]) -> dict[str, Column]:
-    """The columns that `stated_columns` was given."""
+    """Return the columns that `stated_columns` was given."""
     return {
         fact["name"]: known[fact["name"]] if fact["made"] is None else Column.model_validate(fact["made"])
         for fact in stated
@@ -76,7 +76,7 @@ def columns_of(stated: Sequence[Facts], known: Mapping[str, Column]) -> dict[str
 
 
 def stated_tables(tables: Sequence[StagedTable], known: Mapping[str, Column]) -> list[dict[str, Any]]:
-    """Linked tables as facts."""
+    """Return linked tables as facts."""
     return [
         {
             "name": table.name,
@@ -89,7 +89,7 @@ def stated_tables(tables: Sequence[StagedTable], known: Mapping[str, Column]) ->
 
 
 def tables_of(folder: Path, stated: Sequence[Facts], known: Mapping[str, Column]) -> tuple[StagedTable, ...]:
-    """The tables that `stated_tables` was given."""
+    """Return the tables that `stated_tables` was given."""
     return tuple(
         StagedTable(
             fact["name"],

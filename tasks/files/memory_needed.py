@@ -21,7 +21,7 @@ from penstock.tasks.parts.working_copy import SourceTooLarge, text_bytes
 __all__ = ["available", "require_room", "require_room_to_look"]
 
 # As measured from source to bundle (docs/scale.md): 16 to 41 bytes for each value of a release at once. A column that
-# is only looked at once takes its decoded form and a copy; the digest of values takes two words a record.
+# is only looked at once takes its decoded form and a copy; the digest of values takes two words per record.
 _A_VALUE_KEPT, _A_VALUE_SEEN, _A_RECORD = 40, 16, 16
 
 
@@ -39,7 +39,7 @@ def require_room(dataset: ds.Dataset, columns: Mapping[str, Column], kept: Colle
 
 
 def require_room_to_look(dataset: ds.Dataset) -> None:
-    """Refuse a source of which not even one column would fit; columns are looked at one after the other."""
+    """Refuse a source with a column that would not fit into memory; columns are looked at one after the other."""
     records, texts = _announced(dataset)
     if records * _A_VALUE_SEEN + max(texts.values(), default=0) > available():
         raise SourceTooLarge.at(
@@ -50,7 +50,7 @@ def require_room_to_look(dataset: ds.Dataset) -> None:
 
 
 def _announced(dataset: ds.Dataset) -> tuple[int, Counter[str]]:
-    """The number of records and the bytes of their texts by the footers; refused if these contradict themselves."""
+    """Return the number of records and the bytes of their texts by the footers; refuse contradictory footers."""
     texts = {field.name for field in dataset.schema if not _has_width(field.type)}
     records, size = 0, Counter[str]()
     for fragment in dataset.get_fragments():
@@ -76,7 +76,7 @@ def _has_width(kind: pa.DataType) -> bool:
 
 
 def available() -> int:
-    """Bytes that this process can still take: of the machine, of its group of processes, of its own address space."""
+    """Return the bytes this process can still take: of the machine, its group of processes, its own address space."""
     free = [psutil.virtual_memory().available, *_left_of_groups()]
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most != resource.RLIM_INFINITY:
@@ -85,7 +85,7 @@ def available() -> int:
 
 
 def _left_of_groups(own: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> list[int]:
-    """What Linux control groups (version 2) leave, from the process's own to the outermost; none elsewhere."""
+    """Return what Linux control groups (version 2) leave, from the process's own to the outermost; none elsewhere."""
     try:
         paths = [line.partition("::")[2] for line in own.read_text().splitlines() if line.startswith("0::")]
     except OSError:

@@ -1,8 +1,8 @@
 """Reading confidential Parquet: a file, a folder, or a Hive-partitioned folder, here or in an object store.
 
-Only the named columns are read, and direct identifiers are not even read, but for the one that tells whose record
-it is: of that, only which records are the same unit's is kept. What comes out are the arrays that mechanisms speak
-(see penstock.mechanisms.columns); everything else is refused, without a value.
+Only the named columns are read, and no direct identifiers, except for the one that says whose record it is: of that,
+only which records belong to the same unit is kept. The result is the arrays that mechanisms work with (see
+penstock.mechanisms.columns); everything else is refused, without quoting a value.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ __all__ = [
 def open_source(
     path: str, declared: Mapping[str, Column], *, unit: str | None = None, file: str | None = None
 ) -> ds.Dataset:
-    """The source as a data set whose schema fits the declared columns; reads no row.
+    """Return the source as a data set whose schema fits the declared columns; read no row.
 
-    unit: the identifier that tells whose record it is, if a unit may have several. file: only this one of the source.
+    unit: the identifier that says whose record it is, if a unit may have several. file: open only this file of the
+    source.
     """
     wanted = _wanted(declared, unit)
     source = source_files(path, only=file)
@@ -69,7 +70,7 @@ def open_source(
         for name in by_folder
         if any(name in schema.names for schema in schemas)
     )
-    # They are read in the type of the first, and a number in a narrower one is another number.
+    # Files are read in the type of the first, and a number in a narrower type is another number.
     ColumnTypeWrong.raise_for(
         Fault(f"source.columns.{name}.type", "must be stored in the same type in every file", "Save the files alike.")
         for name in stored
@@ -82,9 +83,9 @@ def open_source(
             source.names,
             filesystem=source.system,
             format=ds.ParquetFileFormat(
-                # A text that comes again takes no room in a file; unfolded it would take as much each time.
+                # A repeated text takes no room in a file; expanded, it would take as much each time.
                 dictionary_columns={name for name in wanted if wanted[name].categories or name == unit},
-                # A flipped bit is another value, not a damaged one, unless the file has sums of its pages.
+                # A flipped bit is another value, not a damaged one, unless the file has checksums of its pages.
                 default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True),
             ),
             schema=pa.schema(
@@ -99,12 +100,12 @@ def open_source(
 
 
 def _wanted(declared: Mapping[str, Column], unit: str | None) -> dict[str, Column]:
-    """The columns that are read."""
+    """Return the columns that are read."""
     return {name: column for name, column in declared.items() if column.role != "identifier" or name == unit}
 
 
 def _folder_keys(source: SourceFiles) -> list[str]:
-    """Column names that Hive folders such as region=N give, outermost first."""
+    """Return the column names that Hive folders such as region=N give, outermost first."""
     return list(dict.fromkeys(key for file in source.names for key in partition_of(file, source.root)))
 
 
@@ -128,7 +129,7 @@ def _require_fit(schema: pa.Schema, wanted: Mapping[str, Column]) -> None:
 
 
 def count_rows(dataset: ds.Dataset) -> int:
-    """Number of records, from the files' footers."""
+    """Return the number of records, from the files' footers."""
     return int(dataset.count_rows())
 
 
@@ -140,17 +141,17 @@ def read_source(
     used: Collection[str] | None = None,
     fingerprint: Fingerprint | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """The declared columns as arrays, after the missing rules and domain checks; the unit as int64 codes.
+    """Return the declared columns as arrays, after the missing rules and domain checks; the unit as int64 codes.
 
-    used: only these; the others are looked at by nobody but the fingerprint, which takes every column but the unit
-    as it is stored.
+    used: return only these; nothing looks at the others but the fingerprint, which takes every column but the unit as
+    it is stored.
     """
     wanted = _wanted(declared, unit)
     checked = {name for name in wanted if used is None or name in used or name == unit}
     if fingerprint is None:
         wanted = {name: column for name, column in wanted.items() if name in checked}
     require_room(dataset, wanted, checked)
-    # The table has no name here, so that each of its columns can go when it was read.
+    # The table is bound to no name here, so that each of its columns can be freed once it is read.
     return read_columns(_held(dataset, list(wanted)), wanted, unit=unit, checked=checked, fingerprint=fingerprint)
 
 
@@ -165,7 +166,7 @@ def _held(dataset: ds.Dataset, names: list[str]) -> pa.Table:
 
 
 def fitting_columns(table: pa.Table, declared: Mapping[str, Column], *, unit: str | None = None) -> pa.Table:
-    """Return the declared columns of a table in memory; refused where one is missing, twice, or of another type."""
+    """Return the declared columns of a table in memory; refuse one that is missing, duplicated or of another type."""
     wanted = _wanted(declared, unit)
     _require_fit(table.schema, wanted)
     if table.num_rows == 0:
@@ -183,7 +184,7 @@ def read_columns(
     checked: Collection[str] | None = None,
     fingerprint: Fingerprint | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Return the wanted columns as arrays, refused by the missing rules and domains; `checked`: only these."""
+    """Return the wanted columns as arrays; refuse by the missing rules and domains. checked: return only these."""
     arrays: dict[str, NDArray[Any]] = {}
     incomplete: list[Fault] = []
     outside: list[Fault] = []
@@ -209,7 +210,7 @@ def read_columns(
 
 
 def source_state(dataset: ds.Dataset) -> tuple[tuple[str, int, int], ...]:
-    """The files of a source as they are now: name, size, when they were written."""
+    """Return the files of a source as they are now: name, size, when they were written."""
     try:
         found = dataset.filesystem.get_file_info(sorted(dataset.files))
     except OSError as error:
@@ -218,7 +219,7 @@ def source_state(dataset: ds.Dataset) -> tuple[tuple[str, int, int], ...]:
 
 
 def changed(source: str) -> SourceUnreadable:
-    """The digest and what was read are not of the same files."""
+    """Return the refusal of a source whose digest and content were not read from the same files."""
     return SourceUnreadable.at(
         "source.path", rule="must not change while it is read", got=source, remedy="Run again when it rests."
     )
@@ -238,7 +239,7 @@ def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
 
 
 def _read_units(stored: pa.ChunkedArray) -> _Read:
-    """Units numbered in the order of their first record, so that nothing of their names is left."""
+    """Number units in the order of their first record, so that nothing of their names is left."""
     plain = _numbered(stored) if pa.types.is_dictionary(stored.type) else stored
     chunks = plain.dictionary_encode().unify_dictionaries().chunks
     codes = np.concatenate([pc.fill_null(chunk.indices, -1).to_numpy() for chunk in chunks])
@@ -246,7 +247,7 @@ def _read_units(stored: pa.ChunkedArray) -> _Read:
 
 
 def _numbered(stored: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A number for each text, without writing the text out in every row.
+    """Return a number for each text, without writing the text out in every row.
 
     A stored dictionary may hold a value twice, and then a unit would have two numbers.
     """
@@ -256,7 +257,7 @@ def _numbered(stored: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
-    """Values as they are stored, those outside the domain too: a mechanism clamps its own copy, measures compare."""
+    """Return values as they are stored, even outside the domain: a mechanism clamps its own copy, measures compare."""
     if pa.types.is_integer(stored.type) and column.type == "integer" and stored.null_count == 0:
         values = stored.to_numpy()
         low, high = column.bounds
@@ -282,7 +283,7 @@ def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
 
 
 def _whole(values: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers as int64; as float64 where one is beyond its range, and so beyond every domain."""
+    """Return whole numbers as int64; as float64 where one is beyond its range, and so beyond every domain."""
     fits = values.dtype.kind == "i" or not len(values) or (values.min() >= -(2**63) and values.max() < 2**63)
     return values.astype(np.int64 if fits else np.float64, copy=False)
 
@@ -316,7 +317,7 @@ def _type_faults(name: str, stored: pa.DataType, column: Column) -> list[Fault]:
 
 
 def _completeness(column: Column) -> tuple[str, str]:
-    """The rule and the remedy where a value is missing."""
+    """Return the rule and the remedy for a missing value."""
     if column.role == "identifier":
         return "must tell of every record whose it is", "Complete the data."
     rule = "must have no null, NaN or infinite value under missing: refuse"
@@ -333,7 +334,7 @@ def _domain_rule(column: Column) -> str:
 
 
 def _read_type(stored: pa.DataType) -> pa.DataType:
-    """Texts are read as a dictionary, so that each is compared once and not in every row."""
+    """Return the type to read: texts as a dictionary, so that each is compared once and not in every row."""
     if pa.types.is_string_view(stored):
         return pa.dictionary(pa.int32(), pa.string())
     return (
@@ -342,13 +343,13 @@ def _read_type(stored: pa.DataType) -> pa.DataType:
 
 
 def _plain_type(stored: pa.DataType) -> pa.DataType:
-    """The type of the values: how texts are encoded, and how long they may be, changes none of them."""
+    """Return the type of the values: how texts are encoded, and how long they may be, changes none of them."""
     value = stored.value_type if pa.types.is_dictionary(stored) else stored
     return pa.string() if pa.types.is_large_string(value) or pa.types.is_string_view(value) else value
 
 
 def _folder_type(column: Column) -> pa.DataType:
-    """Hive folders get declared types: a folder region=01 holds the text 01, not the number 1."""
+    """Return the declared type for a Hive folder: a folder region=01 holds the text 01, not the number 1."""
     if column.numeric:
         return pa.int64() if column.type == "integer" else pa.float64()
     return pa.int64() if column.categories and isinstance(column.categories[0], int) else pa.string()

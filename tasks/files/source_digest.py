@@ -10,8 +10,9 @@ A partition may be a name that somebody made up for the same file. So each file 
 
     F = {keyed(K, "file of a source", SHA-256 of the bytes of f)},   the 1,000 least of them                  (3)
 
-A file without records is nobody's, and many sources may have the same one. Of more than 1,000 files the least digests
-are kept, which nobody can choose without K; two large sources that share only few files may share none of these.
+A file without records is about nobody, and many sources may have the same one. Of more than 1,000 files the least
+digests are kept, which nobody can choose without K; two large sources that share only few files may share none of
+these.
 
 Up to version 0.3 a source was known by the names and contents of its files, its partitions not among them:
 
@@ -41,8 +42,8 @@ _MOST_FILES = 1000
 
 @dataclass(frozen=True, slots=True)
 class SourceDigest:
-    """content: (1). formerly: (2). by_folder: partitions tell a part of the records, of which (2) knows nothing.
-    files: (3), sorted."""
+    """The digests of a source. content: (1). formerly: (2). by_folder: partition folders give some of the values, which
+    (2) ignores. files: (3), sorted."""
 
     content: str
     formerly: str
@@ -50,12 +51,12 @@ class SourceDigest:
     files: tuple[str, ...] = ()
 
     def is_of(self, told: str) -> bool:
-        """Whether a digest that was written down, by this version or an earlier one, is certainly of this source."""
+        """Return whether a digest that this version or an earlier one wrote down is certainly of this source."""
         return told == self.content or (told == self.formerly and not self.by_folder)
 
 
 def digest_source(dataset: ds.Dataset, root: str, key: bytes) -> SourceDigest:
-    """All digests in one pass. root: the file or folder that was opened, as the file system knows it."""
+    """Return all digests, from one pass. root: the file or folder that was opened, as the file system knows it."""
     former = hmac.new(key, digestmod=hashlib.sha256)
     entries: list[bytes] = []
     by_folder = False

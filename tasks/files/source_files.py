@@ -49,7 +49,7 @@ class SourceFiles:
 
 
 def source_files(path: str, *, only: str | None = None) -> SourceFiles:
-    """What there is to read; refused if there is nothing. only: a name that was found before."""
+    """Return the files to read; refuse if there are none. only: a name that was found before."""
     place = place_of(path, "source.path")
     if isinstance(place, ObjectPath):
         system, root = store_system(), root_of(path)
@@ -60,7 +60,7 @@ def source_files(path: str, *, only: str | None = None) -> SourceFiles:
     else:
         system, root = fs.LocalFileSystem(), root_of(path)
         try:
-            # Only what is a plain file: a pipe or a device might never end.
+            # Only plain files: a pipe or a device might never end.
             files = [place] if place.is_file() else place.rglob("*")
             names = [str(file) for file in files if file.is_file()] if only is None else [only]
         except OSError as error:
@@ -81,14 +81,14 @@ def source_files(path: str, *, only: str | None = None) -> SourceFiles:
 
 
 def root_of(path: str) -> str:
-    """The file or folder of a source, as its file system knows it."""
+    """Return the file or folder of a source, as its file system knows it."""
     place = place_of(path, "source.path")
     return f"{place.bucket}/{place.key}".removesuffix("/") if isinstance(place, ObjectPath) else str(place)
 
 
 def partition_of(name: str, root: str) -> dict[str, str | None]:
-    """Columns that Hive folders such as region=N between the root and a file give, outermost first, as pyarrow reads
-    them: escapes decoded, of a key that comes twice the outer one."""
+    """Return the columns that Hive folders such as region=N between the root and a file give, outermost first, as
+    pyarrow reads them: escapes decoded, and the outer one of a key that occurs twice."""
     found: dict[str, str | None] = {}
     for folder in PurePosixPath(name).relative_to(root).parts[:-1]:
         key, is_key, value = folder.partition("=")
@@ -98,7 +98,7 @@ def partition_of(name: str, root: str) -> dict[str, str | None]:
 
 
 def unreadable(system: fs.FileSystem, name: str, error: Exception) -> Refusal:
-    """Why a file or folder could not be read: the store's reasons are told apart from those of the data."""
+    """Return why a file or folder could not be read, with the store's reasons told apart from those of the data."""
     shown = name
     if isinstance(system, fs.S3FileSystem):
         bucket, _, key = name.partition("/")
@@ -111,7 +111,8 @@ def unreadable(system: fs.FileSystem, name: str, error: Exception) -> Refusal:
 
 
 def _is_text(name: str) -> bool:
-    """Bytes of a name that are no UTF-8 come as halves of characters, which neither pyarrow nor a screen takes."""
+    """Return whether a name is in UTF-8; other bytes come as half characters, which neither pyarrow nor a screen
+    takes."""
     return not any("\ud800" <= sign <= "\udfff" for sign in name)
 
 
@@ -127,7 +128,7 @@ def _names_in_store(system: fs.FileSystem, root: str) -> list[str]:
 
 
 def store_system() -> fs.FileSystem:
-    """The object store of the environment, as pyarrow sees it."""
+    """Return the object store of the environment, as pyarrow sees it."""
     given = store_access.access()
     scheme, _, host = given.endpoint.partition("://")
     return fs.S3FileSystem(

@@ -19,7 +19,8 @@ __all__ = ["arrow_cells", "read_table", "table_schema", "write_table"]
 
 
 def table_schema(layout: Layout) -> pa.Schema:
-    """Dimensions as dictionaries of text, whole figures as int64, the others and standard errors as float64."""
+    """Return the schema: dimensions as dictionaries of text, whole figures as int64, other figures and errors as
+    float64."""
     whole = {figure.name for figure in layout.figures if figure.whole}
 
     def kind(name: str) -> pa.DataType:
@@ -31,7 +32,7 @@ def table_schema(layout: Layout) -> pa.Schema:
 
 
 def write_table(path: Path, columns: Mapping[str, NDArray[Any]], layout: Layout, guarantee: Guarantee) -> None:
-    """The table as Parquet, its guarantee in the file's metadata; a figure that does not exist is null."""
+    """Write the table as Parquet, with its guarantee in the file's metadata; a figure that does not exist is null."""
     table = arrow_cells(columns, layout).replace_schema_metadata({GUARANTEE_KEY: guarantee.model_dump_json().encode()})
     pq.write_table(table, path, use_dictionary=list(layout.dimensions))
 
@@ -50,7 +51,7 @@ def arrow_cells(columns: Mapping[str, NDArray[Any]], layout: Layout) -> pa.Table
 
 
 def read_table(path: Path, layout: Layout) -> dict[str, NDArray[Any]]:
-    """The columns of a released table, dimensions as places among their labels, NaN where a figure is null."""
+    """Return the columns of a released table, dimensions as places among their labels, NaN where a figure is null."""
     table = pq.read_table(path)
     columns: dict[str, NDArray[Any]] = {}
     for name in table.column_names:

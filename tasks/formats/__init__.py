@@ -25,18 +25,18 @@ READABLE = tuple(each for each in FORMATS.values() if each.read is not None)
 
 
 def media_type(name: str) -> str:
-    """Return what a data file of a bundle is, by its name."""
+    """Return the media type of a data file of a bundle, by its name."""
     each, suffix = _format_of(name)
     return each.media_types[suffix]
 
 
 def sheet_stem(name: str) -> str | None:
-    """Return the name of a data file without its suffix; None where its form describes itself."""
+    """Return the name of a data file without its suffix; None where its format describes itself."""
     each, suffix = _format_of(name)
     return None if each.read is None else name.removesuffix(suffix)
 
 
 def _format_of(name: str) -> tuple[Format, str]:
-    """Return the format and the suffix of a data file; of two suffixes that fit, the longer one says it."""
+    """Return the format and the suffix of a data file; of two suffixes that fit, the longer one counts."""
     fitting = [(each, suffix) for each in FORMATS.values() for suffix in each.media_types if name.endswith(suffix)]
     return max(fitting, key=lambda found: len(found[1]))

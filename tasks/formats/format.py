@@ -42,13 +42,13 @@ class TableRows(Rows):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """One format. Its functions load their libraries when they are called: a spec asks for its name only.
+    """One format. Its functions load their libraries when they are called: a spec needs only its name.
 
-    media_types: of each file that it writes, by what stands behind the stem. kinds: the outputs that it is for.
+    media_types: of each file that it writes, by what follows the stem. kinds: the outputs that it is for.
     write: rows of these kinds as files; the path is without a suffix.
     read: a file with these columns as a table, its texts as they were before they were escaped, if they were; None
-    where `penstock verify` does not read it, so that another format must stand beside it.
-    carries_promise: whether the guarantee stands in the file. runs_formulas: whether spreadsheets open it.
+    where `penstock verify` does not read it, so that another format must be beside it.
+    carries_promise: whether the guarantee is in the file. runs_formulas: whether spreadsheets open it.
     """
 
     name: str
@@ -61,5 +61,5 @@ class Format:
 
     @property
     def suffix(self) -> str:
-        """What stands behind the stem of the data."""
+        """Return the suffix of the data file."""
         return next(iter(self.media_types))

@@ -38,7 +38,7 @@ def read_published(
 
 
 def form_faults(suffix: str, table: pa.Table, guarantee: Guarantee, columns: Collection[str]) -> Iterator[str]:
-    """Yield where the promise in a file, or its columns, are not those of the manifest."""
+    """Yield the rules that a file breaks whose promise or columns are not those of the manifest."""
     carries = {each.suffix for each in READABLE if each.carries_promise}
     if suffix in carries and _carried(table) != guarantee:
         yield "must carry the guarantee of the manifest"

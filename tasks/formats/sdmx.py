@@ -9,7 +9,7 @@ from penstock.tasks.formats.format import Format, TableRows
 
 __all__ = ["FORMAT"]
 
-# Of the structure; a release has its own dataflow, so it is the first.
+# The version of the structure; a release has its own dataflow, so it is the first.
 _VERSION = "1.0"
 
 

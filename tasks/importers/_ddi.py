@@ -26,7 +26,7 @@ _NUMBERS = ("interval", "ratio", "percent")
 
 
 def roles_from_codebook(document: bytes) -> ImportedRoles:
-    """Every variable of the code book by its name."""
+    """Return every variable of the code book by its name."""
     root = _parsed(document)
     variables = list(root.iter("var"))
     if not variables:
@@ -45,7 +45,7 @@ def roles_from_codebook(document: bytes) -> ImportedRoles:
 
 
 def _parsed(document: bytes) -> Element:
-    """The tree with local names. A document type stops the parser before any entity could be declared."""
+    """Return the tree with local names. A document type stops the parser before any entity could be declared."""
     builder = TreeBuilder()
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
@@ -90,7 +90,7 @@ def _is_codebook(namespace: str) -> bool:
 
 
 def _referred(elements: Iterable[Element], attribute: str) -> frozenset[str]:
-    """The identifiers that an attribute refers to."""
+    """Return the identifiers that an attribute refers to."""
     return frozenset(identifier for element in elements for identifier in element.get(attribute, "").split())
 
 
@@ -134,13 +134,13 @@ def _imported(variable: Element, identifying: frozenset[str], weights: frozenset
 
 
 def _text(element: Element, tag: str) -> str:
-    """The text of the first child of that name, on one line."""
+    """Return the text of the first child of that name, on one line."""
     child = element.find(tag)
     return "" if child is None else " ".join("".join(child.itertext()).split())
 
 
 def _domain(variable: Element) -> tuple[Range | None, bool]:
-    """What all valid ranges and values lie in, and whether it had to be left because it was computed."""
+    """Return the range that holds all valid ranges and values, and whether it was dropped because it was computed."""
     lows: list[float] = []
     highs: list[float] = []
     for part in variable.findall("valrng/range"):
@@ -159,7 +159,7 @@ def _domain(variable: Element) -> tuple[Range | None, bool]:
 
 
 def _number(text: str | None) -> float:
-    """NaN where there is no number."""
+    """Return the number in a text; NaN where there is none."""
     try:
         return float(text or "nan")
     except ValueError:

@@ -1,7 +1,7 @@
 """One call in the text of an R script, read and not evaluated.
 
-Understood as values are texts in quotes, numbers, TRUE, FALSE, NULL, and c(...) and list(...) of these. Everything else
-is computed: only R could tell what it is. So is a text with escapes other than those of quotes and backslashes.
+Values are texts in quotes, numbers, TRUE, FALSE, NULL, and c(...) and list(...) of these. Everything else counts as
+computed: only R could say what it is. So does a text with escapes other than those of quotes and backslashes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Argument:
     tokens: tuple[_Token, ...]
 
     def value(self) -> Value:
-        """The literal value, or Computed."""
+        """Return the literal value, or raise Computed."""
         rest = deque(self.tokens)
         value = _value(rest)
         if rest:
@@ -61,7 +61,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 def arguments_of(function: str, text: str) -> list[Argument]:
-    """The arguments of the one call of the function. Refusals name the line and quote nothing."""
+    """Return the arguments of the one call of the function. Refusals name the line and quote nothing."""
     tokens = list(_tokens(text))
     starts = [
         place
@@ -103,7 +103,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _parts(tokens: Sequence[_Token], opening: int) -> list[tuple[_Token, ...]]:
-    """What lies between the commas, up to the bracket that closes the one at `opening`."""
+    """Return what lies between the commas, up to the bracket that closes the one at `opening`."""
     waiting: list[str] = []
     parts: list[list[_Token]] = [[]]
     for token in tokens[opening:]:
@@ -130,7 +130,7 @@ def _argument(tokens: tuple[_Token, ...]) -> Argument:
 
 
 def _value(tokens: deque[_Token], depth: int = 0) -> Value:
-    """The value that the tokens begin with; it is taken from them."""
+    """Take the value that the tokens begin with from them, and return it."""
     if not tokens or depth > _DEEPEST:
         raise Computed
     first = tokens.popleft()
@@ -156,7 +156,7 @@ def _value(tokens: deque[_Token], depth: int = 0) -> Value:
             items += item or []
         if _next_is(tokens, ","):
             tokens.popleft()
-            if _next_is(tokens, ")"):  # nothing stands after the comma
+            if _next_is(tokens, ")"):  # nothing follows the comma
                 raise Computed
         elif not _next_is(tokens, ")"):
             raise Computed

@@ -49,7 +49,7 @@ _REMARKS = {
 
 
 def roles_from_call(text: str) -> ImportedRoles:
-    """From the text of an R script with one call of createSdcObj."""
+    """Return the roles in the text of an R script with one call of createSdcObj."""
     given: dict[str, Value] = {}
     for name, argument in _matched(arguments_of("createSdcObj", text)).items():
         try:
@@ -60,7 +60,7 @@ def roles_from_call(text: str) -> ImportedRoles:
 
 
 def roles_from_json(text: str) -> ImportedRoles:
-    """From an object with the arguments as keys."""
+    """Return the roles in an object with the arguments as keys."""
     try:
         given = from_json(text)
     except OutsideWrong as wrong:
@@ -72,7 +72,7 @@ def roles_from_json(text: str) -> ImportedRoles:
 
 
 def _matched(arguments: list[Argument]) -> dict[str, Argument]:
-    """As R does it: whole names first, then the only name with that beginning, then by place."""
+    """Match arguments as R does: whole names first, then the only name with that beginning, then by place."""
     matched = {name: each for each in arguments if (name := each.name or "") in _ARGUMENTS}
     if len(matched) < sum(each.name in _ARGUMENTS for each in arguments):
         _refuse("--roles", "must not give an argument twice", "Keep one of them.")
@@ -123,7 +123,7 @@ def _roles(given: Mapping[str, Value]) -> ImportedRoles:
 
 
 def _names(argument: str, value: Value) -> list[str]:
-    """The column names in a value; of ghostVars, those that follow a key variable."""
+    """Return the column names in a value; of ghostVars, those that follow a key variable."""
     if argument == "ghostVars":
         return [name for follower in _ghosts(value) for name in follower]
     names = _list_of_names(argument, value)
@@ -133,7 +133,7 @@ def _names(argument: str, value: Value) -> list[str]:
 
 
 def _ghosts(value: Value) -> list[list[str]]:
-    """The second elements of list(list("key", c("follower", ...)), ...)."""
+    """Return the second elements of list(list("key", c("follower", ...)), ...)."""
     pairs = [] if value is None else value
     if not isinstance(pairs, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
         _refuse("ghostVars", "must be a list of pairs", 'Write list(list("key", c("follower")), ...).')

@@ -25,7 +25,7 @@ class RolesRefused(Refusal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedColumn:
-    """One column. Empty fields were not told."""
+    """One column. Empty fields are those that the file says nothing about."""
 
     role: Role | None = None
     kind: Kind | None = None

@@ -17,7 +17,7 @@ _LARGEST = 8 * 2**20
 
 
 def read_roles(path: Path) -> ImportedRoles:
-    """What the file tells, by its suffix. Nothing in it is executed, and nothing outside it is read."""
+    """Return what the file says, read by its suffix. Nothing in it is executed, and nothing outside it is read."""
     suffix = path.suffix.lower()
     parsers = {".r": roles_from_call, ".txt": roles_from_call, ".json": roles_from_json}
     if suffix not in (*parsers, ".xml"):

@@ -16,7 +16,7 @@ from penstock.tasks.outputs._claims import Beside, Claims, Seen
 __all__ = ["CellClaims", "LayoutClaim", "table_faults"]
 
 _NAME = r"^[a-z][a-z0-9_]{0,49}$"
-# Sums of figures that are no whole numbers, which a reader adds up in another order.
+# For sums of figures that are not whole numbers, which a reader adds up in another order.
 _ROUNDING = 1e-9
 
 
@@ -57,13 +57,13 @@ class LayoutClaim(BaseModel):
 
     @property
     def is_sound(self) -> bool:
-        """Whether the levels are made of the dimensions, the cells first."""
+        """Return whether the levels are made of the dimensions, the cells first."""
         known = [dimension.name for dimension in self.dimensions]
         return self.levels[0] == known and all(set(level) <= set(known) for level in self.levels)
 
 
 class CellClaims(Claims):
-    """A table has its layout, and nothing beside it."""
+    """The claims of a table: its layout, and nothing beside it."""
 
     layout: LayoutClaim
     linked: list[Any] = Field(default_factory=list, max_length=0)
@@ -96,7 +96,7 @@ class CellClaims(Claims):
 
 
 def table_faults(table: pa.Table, layout: Layout, k: int) -> Iterator[str]:
-    """What in a file of the table contradicts its layout; k: the fewest records that a cell may have, 0 for any.
+    """Yield what in a file of the table contradicts its layout; k: the fewest records that a cell may have, 0 for any.
 
     The file may be CSV, where everything is text.
     """

@@ -30,14 +30,15 @@ class ColumnClaim(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The tables beside the records. ratio: how far a group is from the whole at most, where it could be counted."""
+    """The tables beside the records. ratio: the largest factor between a group and the whole, where it was
+    countable."""
 
     faults: tuple[Fault, ...] = ()
     ratio: Fraction | None = None
 
 
 class Claims(BaseModel):
-    """What the release part states about files that can be looked at. Each kind of output says the rest."""
+    """The statements of the release part about files that can be looked at. Each kind of output adds the rest."""
 
     penstock: Literal[1]
     guarantee: Guarantee
@@ -80,11 +81,11 @@ class Claims(BaseModel):
 
     @property
     def counted(self) -> str:
-        """Say what every file has, of a bundle without fault."""
+        """Return what every file has, for a bundle without fault."""
         return f"Every file has {self.records:,} records, the listed columns and the stated promise."
 
     def seen(self, beside: Beside) -> Iterator[Seen]:
-        """Yield what was checked of the promise, and what cannot be, of a bundle without fault."""
+        """Yield what was checked of the promise, and what cannot be, for a bundle without fault."""
         unseen = MODELS[self.guarantee.model].unseen
         if unseen is not None:
             yield unseen[0], False, unseen[1]

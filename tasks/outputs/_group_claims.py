@@ -6,7 +6,7 @@ Of N records, group i has k_i, bucket j has n_j, and both share c_ij. With t >= 
     k_i n_j / t <= c_ij N <= t k_i n_j     for every group and every bucket                          (2)
     t <= sum_(l<=m) epsilon^l / l!         for some m, where epsilon is promised: then t <= e^epsilon   (3)
 
-All in whole numbers and fractions. Where the values themselves are told by group, only (1) is promised.
+All in whole numbers and fractions. Where the values themselves are published by group, only (1) is promised.
 Source: Soria-Comas 2013 (thesis), chapter 7; (3) is a lower bound of e^epsilon because every term is positive.
 """
 
@@ -56,7 +56,7 @@ class LinkedClaim(BaseModel):
 
 
 class GroupsClaim(BaseModel):
-    """What is promised about groups; the parameters of the guarantee."""
+    """The promise about groups: the parameters of the guarantee."""
 
     model_config = ConfigDict(strict=True)
 
@@ -68,12 +68,12 @@ class GroupsClaim(BaseModel):
 
     @property
     def factor(self) -> Fraction | None:
-        """t, which is promised of buckets only."""
+        """Return t, which is promised of buckets only."""
         return None if self.t is None else _fraction(self.t)
 
     @property
     def is_sound(self) -> bool:
-        """Whether t is there where it must be, and not above e^epsilon (3)."""
+        """Return whether t is there where it must be, and not above e^epsilon (3)."""
         if self.method == "ranked":
             return self.t is None and self.epsilon is None
         factor = self.factor
@@ -88,7 +88,7 @@ class _NoParts(BaseModel):
 
 
 class GroupClaims(Claims):
-    """Groups have their tables beside the records, and neither a layout nor blocks."""
+    """The claims of groups: their tables beside the records, and neither a layout nor blocks."""
 
     settled: _NoParts = _NoParts()
     layout: None = None
@@ -124,8 +124,8 @@ class GroupClaims(Claims):
 
 
 def _fits(promised: GroupsClaim, model: str, linked: Sequence[LinkedClaim], roles: Mapping[str, str]) -> bool:
-    """Whether the promise can hold, the tables beside the records are those that it needs, and nothing confidential is
-    among the records then."""
+    """Return whether the promise can hold, the tables beside the records are those that it needs, and nothing
+    confidential is then among the records."""
     if not promised.is_sound or _MODELS[promised.method] != model:
         return False
     if promised.output == "permuted":
@@ -142,7 +142,7 @@ def _fits(promised: GroupsClaim, model: str, linked: Sequence[LinkedClaim], role
 
 
 def _tells(table: LinkedClaim, own: list[str]) -> bool:
-    """Whether a table has its key first, then what it tells, then its own columns."""
+    """Return whether a table has its key first, then the values that it gives, then its own columns."""
     names = table.names
     told = names[1 : len(names) - len(own)]
     return names[:1] == [table.key] and bool(told) and names[1 + len(told) :] == own and len(set(names)) == len(names)
@@ -182,7 +182,7 @@ def _tables_beside(
 
 
 def _seen_of_groups(promised: GroupsClaim, ratio: Fraction | None) -> Iterator[Seen]:
-    """What was checked of groups, and what cannot be, of a bundle without fault."""
+    """Yield what was checked of groups, and what cannot be, for a bundle without fault."""
     sizes = f"Every group has at least {promised.k:,} records"
     if ratio is None:
         yield "groups", True, f"{sizes}, and the table beside them as many values for it."
@@ -193,7 +193,7 @@ def _seen_of_groups(promised: GroupsClaim, ratio: Fraction | None) -> Iterator[S
 
 
 def _short(number: Fraction) -> str:
-    """A short fraction as it is, a long one as a decimal number that is not below it."""
+    """Return a short fraction as it is, a long one as a decimal number that is not below it."""
     if number.denominator < 1000:
         return str(number)
     units = -(-number.numerator * 10_000 // number.denominator)
@@ -203,7 +203,8 @@ def _short(number: Fraction) -> str:
 def _compared(
     data: pa.Table, table: pa.Table, claim: LinkedClaim, promised: GroupsClaim
 ) -> tuple[Fraction | None, list[str]]:
-    """The largest of (2), if it could be counted, and what contradicts the promise; in CSV everything is text."""
+    """Return the largest of (2), if it could be counted, and what contradicts the promise; in CSV everything is
+    text."""
     numbers, listed = _whole(data.column(claim.key)), _whole(table.column(claim.key))
     counts = np.ones(table.num_rows, np.int64) if promised.method == "ranked" else _whole(table.column(_COUNT))
     if numbers is None or listed is None or counts is None:
@@ -212,7 +213,7 @@ def _compared(
     known, places = np.unique(listed, return_inverse=True)
     if not np.array_equal(groups, known):
         return None, ["must have the groups of the records"]
-    # A count above that of all records is wrong by itself, and sums of smaller ones do not run over.
+    # A count above that of all records is wrong by itself, and sums of smaller ones do not overflow.
     if (counts < 1).any() or (counts > len(numbers)).any() or not np.array_equal(_sums(places, counts), sizes):
         return None, ["must have groups of the same sizes as the records"]
     faults = [f"must not have a group of fewer than {promised.k:,} records"] if (sizes < promised.k).any() else []
@@ -239,7 +240,7 @@ def _compared(
 def _ratios(
     sizes: NDArray[np.int64], totals: NDArray[np.int64], counts: NDArray[np.int64], records: int
 ) -> Iterator[Fraction]:
-    """c_ij N / (k_i n_j), or its inverse where that is larger, once for all cells of the same sizes."""
+    """Yield c_ij N / (k_i n_j), or its inverse where that is larger, once for all cells of the same sizes."""
     names = ["size", "total", "count"]
     alike = pa.table([sizes, totals, counts], names=names).group_by(names).aggregate([])
     for cell in alike.to_pylist():
@@ -254,7 +255,7 @@ def _sums(places: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.in
 
 
 def _places(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64] | None:
-    """Of every row its place among the combinations of these columns; None where a value is missing or no text."""
+    """Return each row's place among the combinations of these columns; None if a value is missing or not text."""
     places: NDArray[np.int64] = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         try:
@@ -269,7 +270,7 @@ def _places(columns: Sequence[pa.ChunkedArray]) -> NDArray[np.int64] | None:
 
 
 def _whole(column: pa.ChunkedArray) -> NDArray[Any] | None:
-    """Whole numbers, or None where a value is missing or no such number."""
+    """Return the whole numbers, or None where a value is missing or no such number."""
     try:
         numbers = column.cast(pa.int64())
     except pa.ArrowException:
@@ -278,12 +279,13 @@ def _whole(column: pa.ChunkedArray) -> NDArray[Any] | None:
 
 
 def _fraction(text: str) -> Fraction | None:
-    """An exact number as a guarantee states it: "2" or "3/2"."""
+    """Return an exact number as a guarantee states it, "2" or "3/2"; None for other text."""
     return Fraction(text) if _FRACTION.fullmatch(text) else None
 
 
 def _is_below_exponential(factor: Fraction, epsilon: Fraction) -> bool:
-    """(3). From m >= 2 epsilon on each term is at most half of the one before: what is left is at most the last one."""
+    """Return whether (3) holds. From m >= 2 epsilon on each term is at most half of the one before: what is left is at
+    most the last one."""
     term = total = Fraction(1)
     place = 0
     while total < factor:

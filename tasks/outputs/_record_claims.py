@@ -15,7 +15,7 @@ __all__ = ["RecordClaims"]
 
 
 class _PartClaim(BaseModel):
-    """Columns that were cut into blocks of at least k records together."""
+    """Columns that were cut together into blocks of at least k records."""
 
     k: Annotated[int, Field(strict=True, ge=1)]
     columns: dict[str, Any] = Field(min_length=1)
@@ -26,7 +26,7 @@ class _SettledClaim(BaseModel):
 
 
 class RecordClaims(Claims):
-    """A promise about blocks states them as settled; records have no layout, and no tables beside them."""
+    """The claims of records: blocks as settled, where promised; no layout, and no tables beside the records."""
 
     settled: _SettledClaim = _SettledClaim()
     layout: None = None

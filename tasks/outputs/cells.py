@@ -49,7 +49,7 @@ class Cells(Output):
 
     @cached_property
     def layout(self) -> Layout:
-        """What the table looks like."""
+        """Return the layout of the table."""
         of_table = mechanism_of(self.params).layout
         if of_table is None:
             raise TypeError("a mechanism that makes cells has their layout")

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Groups"]
 
-# The column of a table of buckets that counts.
+# The column of counts in a table of buckets.
 _COUNT = "records"
 
 
 class Groups(Records):
-    """Records whose confidential values are told by group."""
+    """Records whose confidential values are published by group."""
 
     kind = "groups"
 
@@ -51,7 +51,7 @@ class Groups(Records):
         return Judgement(recheck(output), lambda name: judge(name, output))
 
     def labels(self, staged: Staged) -> list[dict[str, Any]]:
-        """Return column, labels [label, records] of every column that is told in buckets."""
+        """Return column, labels [label, records] of every column that is published in buckets."""
         told = []
         for name, column in _in_buckets(staged.declared, self.released).items():
             stored = pq.read_table(staged.data, columns=[name], read_dictionary=[name])

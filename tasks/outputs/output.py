@@ -1,7 +1,7 @@
 """What an output is to the steps of a release: one object, made with the plan. No step asks which kind it has.
 
-A release has one output in this version. Nothing of an output stands outside of its object and of what it staged, so
-that a release can have several.
+A release has one output in this version. Nothing of an output is kept outside its object and what it staged, so that
+a release can have several.
 """
 
 from __future__ import annotations
@@ -63,24 +63,25 @@ class Staged:
 
     @property
     def digests(self) -> dict[str, Any]:
-        """Of what was drawn and will be published, for the log; of a table also what comes back with it."""
+        """Return digests of what was drawn and will be published, for the log; of a table also what comes back with
+        it."""
         tables = {table.name: table.digest for table in self.linked}
         answer = {} if self.answer is None else {"answer": self.answer}
         return {"data": self.digest, **({"linked": tables} if tables else {}), **answer}
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is kept of a table beside its figures."""
+        """Return what is kept of a table besides its figures."""
         return {"records": self.records, "settled": dict(self.chosen)}
 
 
-# The rows that are used, None for all, and chance in; what was drawn out.
+# Takes the rows that are used, None for all, and randomness; returns what was drawn.
 Draw = Callable[[NDArray[np.int64] | None, Randomness], Staged]
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What was found when an output was counted again: its checks, how to measure it, and which values were clamped."""
+    """The findings from counting an output again: its checks, how to measure it, and which values were clamped."""
 
     checks: Sequence[Check]
     take: Callable[[str], Measurement]
@@ -91,7 +92,7 @@ class Judgement:
 class Output(ABC):
     """The output that a mechanism with these settings makes of these columns.
 
-    kind: by which its measures and formats are found. rows_are: what a row of it is called.
+    kind: finds its measures and formats. rows_are: what a row of it is called.
     comes_back: whether the same question about the same records gets the same answer, which is kept for it.
     is_table: what the ledger puts on record of it.
     needs_records: whether what is chosen and expected depends on how many records there are.
@@ -109,26 +110,26 @@ class Output(ABC):
     @property
     @abstractmethod
     def about(self) -> tuple[str, ...]:
-        """The columns of the source that it is made from, in declared order."""
+        """Return the columns of the source that it is made from, in declared order."""
 
     @property
     @abstractmethod
     def released(self) -> Mapping[str, Column]:
-        """The columns of it that are declared before the draw; a mechanism may make others."""
+        """Return those of its columns that are declared before the draw; a mechanism may make others."""
 
     @property
     @abstractmethod
     def words(self) -> OutputWords:
-        """What descriptions for catalogues call it."""
+        """Return what descriptions for catalogues call it."""
 
     @property
     def stated(self) -> dict[str, Any]:
-        """What the manifest states of it besides its columns."""
+        """Return what the manifest states of it besides its columns."""
         return {}
 
     @property
     def treatments(self) -> dict[str, str]:
-        """What was done to each column, for readers."""
+        """Return what was done to each column, for readers."""
         return mechanism_of(self.params).treatments(self.params, self.declared)
 
     @abstractmethod
@@ -160,5 +161,5 @@ class Output(ABC):
         return None
 
     def labels(self, staged: Staged) -> list[dict[str, Any]]:
-        """Return how many records each bucket has, where there are any; public, because the files tell it."""
+        """Return how many records each bucket has, where there are any; public, because the files show it."""
         return []

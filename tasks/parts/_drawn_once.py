@@ -3,8 +3,8 @@
     <name>.begun    written before the draw, by exactly one process
     <name>.json     written after it, when all that was drawn is on disk
 
-A cluster does the work of a worker that died again, elsewhere. Where the draw was finished its account is returned;
-where it had begun it is refused, because nobody knows what became of the first one.
+A cluster repeats the work of a worker that died, elsewhere. If the first draw was finished, its account is returned;
+if it had only begun, a second one is refused, because nobody knows what became of the first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DrawnBefore(Refusal):
 
 
 def draw_once(folder: Path, name: str, draw: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-    """The account of a draw: made now, or before by somebody who finished it."""
+    """Return the account of a draw: made now, or before by somebody who finished it."""
     begun, done = folder / f"{name}.begun", folder / f"{name}.json"
     try:
         durable.write(begun, b"", flags=os.O_EXCL)

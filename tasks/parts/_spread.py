@@ -2,8 +2,8 @@
 elsewhere they are ordered from the cluster directly, and no Prefect server is asked for.
 
 An order and its result hold paths, settings, digests and counts, never rows: what a worker reads and writes lies in
-files. Dask does lost work again by itself, on another worker; so what is ordered here may be done twice, and what
-must not be, a draw, says so itself (penstock.tasks.parts._drawn_once).
+files. Dask repeats lost work by itself, on another worker; so work that is ordered here may be done twice, and a draw,
+which must not be, sees to that itself (penstock.tasks.parts._drawn_once).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ClusterRefused(Refusal):
 
 @dataclass(slots=True)
 class _WorkItem:
-    """What the flow on the cluster is to do, and what came of it."""
+    """The work of the flow on the cluster, and its results."""
 
     name: str
     work: Callable[[Any], Any]
@@ -56,7 +56,7 @@ _work_item: ContextVar[_WorkItem] = ContextVar("item")
 
 
 def spread(name: str, work: Callable[[Order], R], orders: Sequence[Order], address: str | None) -> list[R]:
-    """`[work(order) for order in orders]`; on the cluster at this address, if there is one."""
+    """Return `[work(order) for order in orders]`, done on the cluster at this address, if there is one."""
     if address is None:
         return [_done_here(name, work, order) for order in orders]
     _require_workers(address)
@@ -87,7 +87,7 @@ def _ordered(name: str, work: Callable[[Order], R], orders: Sequence[Order], add
 
 @flow(persist_result=False, retries=0, log_prints=False)
 def _on_the_cluster() -> None:
-    _order_all()  # a flow's own code travels with every order, so there is as little of it as can be
+    _order_all()  # a flow's own code travels with every order, so there is as little of it as possible
 
 
 def _order_all() -> None:
@@ -100,7 +100,7 @@ def _order_all() -> None:
 
 
 def _wait_for(futures: Sequence[Any]) -> None:
-    """Until all are done; a cluster whose workers are all lost, and stay lost, is refused."""
+    """Wait until all are done; refuse a cluster whose workers are all lost, and stay lost."""
     from distributed import TimeoutError as NotYet
 
     seen = time.monotonic()
@@ -132,7 +132,7 @@ def _done_here(name: str, work: Callable[[Order], R], order: Order) -> R:
 
 @contextmanager
 def _outside_the_step() -> Iterator[None]:
-    """A worker is sent the context of whoever orders; that of a step holds the job, and its records stay here."""
+    """Hide the context of the step, which a worker would be sent: it holds the job, and the job's records stay here."""
     token = TaskRunContext.__var__.set(None)  # type: ignore[arg-type]  # as where there is no task
     try:
         yield
@@ -141,7 +141,7 @@ def _outside_the_step() -> Iterator[None]:
 
 
 def _require_workers(address: str) -> None:
-    """A cluster without workers would let the release wait for ever."""
+    """Refuse a cluster without workers, which would let the release wait forever."""
     from distributed import Client
 
     try:

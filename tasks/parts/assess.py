@@ -1,7 +1,7 @@
 """Records that are never held together, judged column by column: the checks, and the risk that groups leave.
 
 A worker reads one column back from the staged file, puts it beside its original, and leaves verdicts and measures,
-which are confidential, in files. What the data lost is then measured here by a few rows of all columns at a time, with
+which are confidential, in files. What the data lost is then measured here, a few rows of all columns at a time, with
 the code and in the order that every release uses.
 """
 
@@ -33,7 +33,7 @@ from penstock.tasks.parts.working_copy import Part, StoredColumn, save_whole
 
 __all__ = ["JudgeOrder", "judge_columns", "judge_one"]
 
-# Both are the largest of their columns.
+# The value of each is the largest of its columns.
 _BY_COLUMN = ("average_risk", "own_value_probability")
 _FOUND = "found.json"
 
@@ -42,7 +42,7 @@ _FOUND = "found.json"
 class JudgeOrder:
     """One column of a staged file.
 
-    has_groups: whether it was swapped; else it is released as it is.
+    has_groups: whether it was swapped; otherwise it is released as it is.
     """
 
     folders: tuple[Path, ...]
@@ -66,7 +66,7 @@ def judge_columns(
     scratch: Path,
     address: str | None,
 ) -> tuple[tuple[Check, ...], Callable[[str], Measurement]]:
-    """The checks, and how to measure."""
+    """Return the checks, and a function that takes a measure."""
     folders, records = tuple(part.folder for part in parts), sum(part.rows for part in parts)
     names = pq.read_schema(data).names
     folder = scratch / durable.fresh_name("judged")
@@ -116,7 +116,7 @@ def judge_columns(
 
 
 def judge_one(order: JudgeOrder) -> None:
-    """One column, read back from the staged file and put into the order of the source."""
+    """Judge one column, read back from the staged file and put into the order of the source."""
     name = order.name
     origin = StoredColumn([order.secrets], "origin")[:]
     released = read_release(order.data, order.declared, origin, only=name)
@@ -153,7 +153,7 @@ def _measured(name: str, pair: Comparison) -> dict[str, Any]:
 
 
 def _largest(name: str, found: Sequence[Mapping[str, Any]]) -> Measurement:
-    """A measure of all columns from those of each."""
+    """Return a measure of all columns from those of each."""
     for each in found:
         if "undefined" in each:
             raise MeasureUndefined(*(Fault(**fault) for fault in each["undefined"]))
@@ -170,5 +170,5 @@ def _largest(name: str, found: Sequence[Mapping[str, Any]]) -> Measurement:
 
 
 def _stored(columns: Mapping[str, StoredColumn]) -> Columns:
-    """Measures of information loss read rows by slices and ask for nothing else of a column."""
+    """Return the columns as they are: measures of information loss read slices of rows and need nothing else."""
     return cast(Columns, columns)

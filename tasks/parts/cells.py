@@ -1,6 +1,6 @@
 """The cells of a table from parts of its records: once for the mechanism, and once more, by other code, for the checks.
 
-What a part gives lies beside it, in whole numbers that add up exactly; the parts are added here, and noise is drawn
+The counts of a part lie beside it, in whole numbers that add up exactly; the parts are added here, and noise is drawn
 here, once, by the code that every table uses.
 """
 
@@ -60,7 +60,7 @@ def count_part_cells(order: CellOrder) -> None:
 
 
 def counted_again(parts: Sequence[Part], output: TableOutput, address: str | None) -> TableOutput:
-    """The output with its records counted again."""
+    """Return the output with its records counted again."""
     bare = replace(output, released={}, hidden={})
     spread("count a part again", count_part_again, [RecountOrder(part, bare) for part in parts], address)
     names = summed_columns(output)
@@ -71,7 +71,7 @@ def counted_again(parts: Sequence[Part], output: TableOutput, address: str | Non
 
 
 def count_part_again(order: RecountOrder) -> None:
-    """The records of one part counted again, beside it."""
+    """Count the records of one part again, and put the counts beside it."""
     counted = count_part(replace(order.output, original=load_columns(order.part.folder)))
     save_whole(_again(order.part), table_counted.as_columns(counted))
 

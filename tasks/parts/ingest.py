@@ -60,7 +60,7 @@ class PartsRead:
 
 
 def ingest_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]) -> PartsRead:
-    """The declared columns of the source in parts, of which the used ones are kept."""
+    """Read the declared columns of the source in parts, and keep the used ones."""
     plan, key = job.plan, job.home.secret_key()
     dataset = open_source(plan.source, declared)
     before = source_state(dataset)
@@ -80,7 +80,7 @@ def ingest_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]
         _require_fit(found)
         return parts
 
-    # Every part was read to its end, whatever was refused in it; where none was, nothing but a size was told.
+    # Every part was read to its end, whatever was refused in it; where none was read, nothing but a size was revealed.
     parts = answered(job, lambda: told, read, lambda: digest_of_values(key, plan.data_columns, sums) if sums else None)
     if source_state(dataset) != before or [each.records for each in sums] != [part.rows for part in parts]:
         raise changed(plan.source)
@@ -90,7 +90,7 @@ def ingest_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]
 def _read_parts(
     plan: Plan, dataset: ds.Dataset, declared: Mapping[str, Column], used: Collection[str], folder: Path, key: bytes
 ) -> tuple[list[Part], list[PartRead]]:
-    """The parts, and what came of reading each by itself."""
+    """Return the parts, and what came of reading each by itself."""
     parts = cut(dataset, declared, folder, plan.memory)
     if not parts:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
@@ -108,21 +108,21 @@ def _read_parts(
 
 
 def _require_fit(found: Sequence[PartRead]) -> None:
-    """Refuse what a reading at once would: missing values of all parts, then those outside of their domain."""
+    """Refuse what reading all at once would refuse: missing values of all parts, then those outside their domain."""
     for kind in (ValueMissing, ValueOutsideDomain):
         refused = [each.refusal for each in found if isinstance(each.refusal, kind)]
         kind.raise_for(dict.fromkeys(fault for refusal in refused for fault in refusal.faults))
 
 
 def start_over_if_changed(job: Job, told: SourceDigest) -> None:
-    """What an earlier attempt of this run made of another source is of no use."""
+    """Start the run over if an earlier attempt read another source: what it made of that is of no use."""
     before = job.run.committed("source")
     if before is not None and not told.is_of(before["digest"]):
         job.run.restart()
 
 
 def read_part(order: ReadOrder) -> PartRead:
-    """Read one part. A refusal for its values is handed back, not raised: the digest is of the values of all parts."""
+    """Read one part. A refusal for its values is returned, not raised: the digest is of the values of all parts."""
     part = order.part
     dataset = open_source(order.source, order.declared, file=part.file)
     (fragment,) = dataset.get_fragments()

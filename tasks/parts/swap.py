@@ -46,7 +46,7 @@ class DrawDamaged(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class SwapOrder:
-    """One column, and where what becomes of it is to be written.
+    """One column, and where to write what becomes of it.
 
     k: the smallest group; None for a column that is released as it is.
     """
@@ -120,7 +120,7 @@ def swap_columns(
 
 
 def swap_one(order: SwapOrder) -> None:
-    """One column, swapped once if it is confidential."""
+    """Write one column as released, swapped once if it is confidential."""
     if order.k is None:
         durable.write_whole(order.attempt / f"{order.place}.json", canonical(_write_column(order)))
     else:
@@ -143,7 +143,7 @@ def _write_column(order: SwapOrder) -> dict[str, Any]:
 
 
 def _write(path: Path, values: NDArray[Any]) -> str:
-    """Write bare numbers that survive a power cut; their digest."""
+    """Write bare numbers that survive a power cut; return their digest."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     values.tofile(path)
     durable.sync(path)

@@ -28,7 +28,7 @@ __all__ = ["ValidateOrder", "frame_of", "validate_part", "validate_parts"]
 
 _ROW_COUNT = "expect_table_row_count_to_be_between"
 _RESULTS = "validation.json"
-# Twice what was measured of a frame and what the library makes of it: 140 bytes a row, 16 a value, and its texts.
+# Twice what a frame and what the library makes of it were measured at: 140 bytes per row, 16 per value, and its texts.
 _BYTES_A_ROW, _BYTES_A_VALUE = 280, 32
 _MOST_ROWS = 1 << 19
 
@@ -51,7 +51,7 @@ def validate_parts(
     memory: int | None,
     address: str | None,
 ) -> tuple[ExpectationResult, ...]:
-    """One result for each expectation, in order, over all parts."""
+    """Return one result for each expectation, in order, over all parts."""
     most = _MOST_ROWS
     if memory is not None:
         a_row = _BYTES_A_ROW + _BYTES_A_VALUE * len(declared) + 2 * text_bytes(declared)
@@ -89,7 +89,8 @@ def validate_part(order: ValidateOrder) -> None:
 
 
 def frame_of(columns: Mapping[str, NDArray[Any]], declared: Mapping[str, Column]) -> pd.DataFrame:
-    """The columns as a person would see them, and as they count: categories by name, clamped numbers at their bound."""
+    """Return the columns as a person sees them, and as they count: categories by name, clamped numbers at their
+    bound."""
     shown = {}
     for name, values in columns.items():
         categories = declared[name].categories
@@ -102,7 +103,7 @@ def frame_of(columns: Mapping[str, NDArray[Any]], declared: Mapping[str, Column]
 
 
 def _together(results: Sequence[ExpectationResult]) -> ExpectationResult:
-    """The same expectation of several parts."""
+    """Return the result of one expectation over several parts."""
     failed = [result.unexpected for result in results if not result.success]
     known = [count for count in failed if count is not None]
     return replace(
@@ -114,5 +115,5 @@ def _together(results: Sequence[ExpectationResult]) -> ExpectationResult:
 
 
 def _row_count(result: ExpectationResult, least: int) -> ExpectationResult:
-    """Parts are smaller than the whole, so what each of them said is of no use."""
+    """Return the result for all rows; parts are smaller than the whole, so what each of them said is of no use."""
     return replace(result, success=result.total >= least, unexpected=None)

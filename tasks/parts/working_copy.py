@@ -1,6 +1,6 @@
 """The working copy of a source that is never held together: one working table for each part.
 
-A part is some row groups of one file of the source, so it is told by a path and numbers. Its columns are read,
+A part is some row groups of one file of the source, so a path and numbers say which it is. Its columns are read,
 checked and written once, in a folder that every process of the run reaches; what is needed later is a column of all
 parts, or all columns of a part, or some rows of either.
 """
@@ -44,7 +44,7 @@ __all__ = [
     "text_bytes",
 ]
 
-# Of a cluster without a limit: enough for a task of seconds.
+# On a cluster without a limit: enough for a task of seconds.
 _ROWS_OF_A_PART = 1 << 20
 # What libraries keep of a large source once they have read any of it: as measured, 26 to 45 MB, whatever its size.
 _KEPT = 40 * 10**6
@@ -71,24 +71,24 @@ class Part:
 
 
 def left_for_data(memory: int) -> int:
-    """What of a limit is left when the libraries have theirs."""
+    """Return what is left of a limit when the libraries have theirs."""
     return memory - _KEPT
 
 
 def text_bytes(declared: Mapping[str, Column]) -> int:
-    """What the categories of one row take at most where they are held as texts."""
+    """Return the most bytes that the categories of one row take where they are held as texts."""
     return sum(max(len(str(each).encode()) for each in column.categories or ("",)) for column in declared.values())
 
 
 def rows_at_once(memory: int | None, declared: Mapping[str, Column]) -> int:
-    """How many rows of these columns one process may hold."""
+    """Return how many rows of these columns one process may hold."""
     if memory is None:
         return _ROWS_OF_A_PART
     return left_for_data(memory) // (_BYTES_A_ROW + _BYTES_A_VALUE * len(declared) + text_bytes(declared))
 
 
 def cut(dataset: ds.Dataset, declared: Mapping[str, Column], folder: Path, memory: int | None) -> list[Part]:
-    """The parts of a source, from the footers of its files; refused where a row group alone is too large."""
+    """Return the parts of a source, from the footers of its files; refuse a row group that alone is too large."""
     most = rows_at_once(memory, declared)
     parts: list[Part] = []
 
@@ -118,7 +118,7 @@ def cut(dataset: ds.Dataset, declared: Mapping[str, Column], folder: Path, memor
 
 @contextmanager
 def piecework() -> Iterator[None]:
-    """Work after which nothing is kept. What was there before is set aside, so that `let_go` need not search it."""
+    """Run work after which nothing is kept. What was there before is set aside, so that `let_go` need not search it."""
     gc.freeze()
     try:
         yield
@@ -131,17 +131,17 @@ def let_go() -> None:
     """Give what is no longer used back to the system, as soon as a piece of work is done.
 
     Great Expectations leaves its frames in cycles, and the C library keeps freed arrays for later ones: both grow with
-    the number of pieces where nobody asks for them.
+    the number of pieces unless somebody asks for them.
     """
     gc.collect()
     give_back_memory()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of the GNU C library alone
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # only in the GNU C library
     if trim is not None:
         trim(0)
 
 
 def save_whole(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """A working table that appears whole; if another process was faster, its table stays, which is the same."""
+    """Write a working table that appears whole; if another process was faster, its table stays, which is the same."""
     beside = folder.with_name(durable.fresh_name(f".{folder.name}"))
     save_columns(beside, columns)
     try:
@@ -160,7 +160,7 @@ class StoredColumn:
         self._files = [file for file, _, _ in found]
         self._kinds = [np.dtype(kind) for _, kind, _ in found]
         self._starts = [0, *accumulate(length for _, _, length in found)]
-        # A missing whole number has made its part floating point, and so the column is.
+        # A missing whole number has made its part floating point, and so the whole column.
         self.dtype = np.result_type(*self._kinds)
 
     def __len__(self) -> int:
@@ -183,7 +183,7 @@ class StoredColumn:
 
 
 def slices(rows: int, most: int) -> list[slice]:
-    """So many rows, at most `most` at a time."""
+    """Return slices that cover all these rows, at most `most` at a time."""
     return [slice(start, min(start + most, rows)) for start in range(0, rows, most)]
 
 

@@ -1,7 +1,7 @@
 """Lineage events to where OPENLINEAGE_URL says: a courtesy copy of the audit log's beginnings and ends.
 
 Nothing is sent where it is not set. A receiver that is away, slow or unwilling costs a few seconds and never a release;
-one line in lineage.log on the confidential side tells of it, without the address and what it may hold.
+one line in lineage.log on the confidential side reports it, without the address and what that may hold.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KINDS: dict[Action, Kind] = {
 
 
 class _StayHere(HTTPRedirectHandler):
-    """No redirection is followed: the key is for the receiver that was named."""
+    """A handler that follows no redirection: the key is for the receiver that was named."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -62,8 +62,8 @@ def tell_lineage(job: Job, action: Action, code: str | None = None) -> None:
         event = run_event(kind, about, occurred=datetime.now(UTC), code=code, bundle=bundle)
         found.append(_posted(address, json.dumps(event).encode()))
 
-    # Apart, so that not even a defect here reaches the release; and no time limit of a socket covers a name that is
-    # looked up, or an answer that comes in drops.
+    # In a thread, so that not even a defect here reaches the release; and no time limit of a socket covers the lookup
+    # of a name, or an answer that comes in drops.
     sending = threading.Thread(target=send, daemon=True)
     sending.start()
     sending.join(_PATIENCE)
@@ -94,7 +94,7 @@ def _published(job: Job) -> Bundle:
 
 
 def _posted(address: str, event: bytes) -> str | None:
-    """None if the event was taken; else why not, in words of ours."""
+    """Return None if the event was taken; otherwise why not, in our own words."""
     endpoint = os.environ.get("OPENLINEAGE_ENDPOINT") or "api/v1/lineage"
     headers = {"Content-Type": "application/json"}
     key = os.environ.get("OPENLINEAGE_API_KEY")

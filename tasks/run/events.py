@@ -29,7 +29,7 @@ def tell(action: Action, *, run: str, name: str, spec: str, code: str) -> None:
 
 
 def tell_unbegun(name: str, code: str) -> None:
-    """Emit that a release was refused before there was a run of it, and so anything on record. name: as asked for."""
+    """Emit that a release was refused before it had a run, and so before anything was on record. name: as asked for."""
     payload = {"run": "", "name": name, "spec": "", "code": code}
     _emit("penstock.release.refused", "penstock.release.unbegun", name, payload)
 

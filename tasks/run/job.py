@@ -35,7 +35,7 @@ KEPT = ("report.html", "validation.html", "assessment.json")
 
 @dataclass(slots=True)
 class Job:
-    """What the steps share: references and records, never rows."""
+    """The things that the steps share: references and records, never rows."""
 
     plan: Plan
     home: Home
@@ -63,12 +63,12 @@ class Job:
 
     @property
     def is_staged(self) -> bool:
-        """Whether the content is settled, and with it the pages that reviewers read; they are not written again."""
+        """Return whether the content is settled, with the pages that reviewers read; these are not written again."""
         return self.run.committed("staged") is not None
 
     @property
     def bundle(self) -> Path:
-        """The staged bundle, on the confidential side until it is published."""
+        """Return the staged bundle, on the confidential side until it is published."""
         return self.run.path("bundle")
 
     @property

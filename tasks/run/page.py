@@ -39,7 +39,7 @@ __all__ = [
 
 
 def show_begun(job: Job) -> None:
-    """The bar, at its beginning or, after a review, at what is left."""
+    """Show the bar, at its beginning or, after a review, at what is left."""
     if FlowRunContext.get() is None:
         return
     left = STEPS.index("seal") if job.run.committed("staged") is not None else 0
@@ -47,7 +47,7 @@ def show_begun(job: Job) -> None:
 
 
 def show_progress(job: Job, step: str) -> None:
-    """Before a step: so much is done."""
+    """Show, before a step, how much is done."""
     if FlowRunContext.get() is not None:
         _show(job, 100 * STEPS.index(step) / len(STEPS), f"At {step}")
 
@@ -77,13 +77,13 @@ def show_gates(job: Job, decision: Decision, *, refused: bool) -> None:
 
 
 def show_published(job: Job) -> None:
-    """Where the bundle of this run is."""
+    """Show where the bundle of this run is."""
     sealed = job.run.committed("sealed") or {}
     show_bundle(job, job.run.id, str(job.destination), sealed["manifest"])
 
 
 def show_bundle(job: Job, run: str, place: str, manifest: str) -> None:
-    """Where a bundle is, and the digest by which its manifest is known. run: which published it, now or before."""
+    """Show where a bundle is, and the digest by which its manifest is known. run: which published it, now or before."""
     if FlowRunContext.get() is None:
         return
     served = _served(run)
@@ -105,13 +105,13 @@ def show_bundle(job: Job, run: str, place: str, manifest: str) -> None:
 
 
 def gate_table(decision: Mapping[str, Any]) -> str:
-    """Verdicts and rules as Markdown; rules are long, and the page cuts off on the right."""
+    """Return verdicts and rules as Markdown; rules are long, and the page cuts off on the right."""
     gates = "\n".join(f"| {r['gate']} | {r['verdict']} | {r['rule']} |" for r in decision["results"])
     return f"| gate | verdict | rule |\n|---|---|---|\n{gates}"
 
 
 def confidential_report(job: Job) -> str:
-    """Where the confidential report is, in Markdown."""
+    """Return where the confidential report is, in Markdown."""
     served = _served(job.run.id)
     return (
         f"confidential report (`{job.run.path('report.html')}`)"

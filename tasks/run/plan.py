@@ -27,7 +27,7 @@ class Plan:
     """The resolved spec with its promise.
 
     output: what the release consists of, and all that depends on its kind.
-    unit: the column that tells whose record it is; None where a record is protected by itself.
+    unit: the column that says whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
     escape: whether texts that a spreadsheet would run are escaped in CSV files.
     spec_digest: of what defines the release, the content of the suite included.
@@ -63,18 +63,18 @@ class Plan:
 
     @property
     def data_columns(self) -> dict[str, Column]:
-        """The columns that are read: all but the direct identifiers."""
+        """Return the columns that are read: all but the direct identifiers."""
         return {name: column for name, column in self.declared.items() if column.role != "identifier"}
 
     @property
     def used_columns(self) -> dict[str, Column]:
-        """The columns whose values may decide whether there is a release: those that it is made from, and its part's.
+        """Return the columns whose values may decide whether there is a release: those it is made from, and its part's.
 
         A refusal because of any other column would answer a question about the data for nothing. Which part a record
         belongs to must be known, whatever is declared: one that belongs to none would be counted in each.
         """
         part = None if self.part is None else self.part[0]
-        # A count of all records is made from no column; the first one tells how many there are.
+        # A count of all records is made from no column; the first one shows how many there are.
         used = self.about or tuple(self.data_columns)[:1]
         return {
             name: column.model_copy(update={"missing": "refuse"}) if name == part else column
@@ -84,8 +84,8 @@ class Plan:
 
     @property
     def declarations(self) -> list[dict[str, Any]]:
-        """All that the records must be for a release to appear, one by one: how many, what each used column holds, and
-        by which column everybody is known: it is nowhere missing.
+        """Return all that must be true of the records for a release to appear, one by one: how many they are, what each
+        used column holds, and by which column everybody is known, which is nowhere missing.
 
         A number outside of bounds that clamp refuses nothing.
         """
@@ -103,13 +103,13 @@ class Plan:
 
     @property
     def in_parts(self) -> bool:
-        """Whether the records are never held together."""
+        """Return whether the records are never held together."""
         return self.address is not None or self.memory is not None
 
     def claim(
         self, source: str, values: str | None = None, formerly: str | None = None, files: tuple[str, ...] = ()
     ) -> Claim:
-        """What the release asks of the ledger, for the records with these digests."""
+        """Return what the release asks of the ledger, for the records with these digests."""
         guarantee = self.guarantee
         column, part = self.part if self.part is not None else (None, None)
         return Claim(
@@ -133,17 +133,17 @@ class Plan:
 
     @property
     def about(self) -> tuple[str, ...]:
-        """The columns of the source that the output is made from, in declared order."""
+        """Return the columns of the source that the output is made from, in declared order."""
         return self.output.about
 
     @property
     def released(self) -> Mapping[str, Column]:
-        """The columns of the output that are declared before the draw; a mechanism may make others."""
+        """Return the columns of the output that are declared before the draw; a mechanism may make others."""
         return self.output.released
 
     def content(self, source: str) -> dict[str, Any]:
-        """What decides a table: its records and their edition, its settings but for its name, and how its columns are
-        declared."""
+        """Return what decides a table: its records and their edition, its settings except its name, and how its columns
+        are declared."""
         return {
             "source": source,
             "settings": self.params.model_dump(mode="json", exclude={"table"}),

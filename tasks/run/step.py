@@ -45,7 +45,7 @@ class StepFailed(Refusal):
 
 
 class sealed:  # reads as a word in a with statement
-    """Replace any foreign error by StepFailed, which holds no text of the original."""
+    """A context in which any foreign error becomes StepFailed, which holds no text of the original."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -70,12 +70,12 @@ class sealed:  # reads as a word in a with statement
         try:
             raise failed from None
         finally:
-            # Not shown, but there: a cluster's libraries pickle what stands behind an error.
+            # Not shown, but there: a cluster's libraries pickle the context of an error.
             failed.__context__ = None
 
 
 class Step(Task[P, R]):
-    """A task of Prefect's that is a plain function outside a flow run, where its engine would ask for a server."""
+    """A Prefect task that is a plain function outside a flow run, where its engine would ask for a server."""
 
     # Prefect's own signature is one of eight overloads, which also know coroutines and `return_state`.
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:  # type: ignore[override]

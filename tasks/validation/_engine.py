@@ -5,7 +5,7 @@ format but BOOLEAN_ONLY, so that is the only one used, and a count is asked for 
 integer metric. And GX reports its own errors with values of the data in text, traceback, log and
 warning, so all four are dropped: an expectation that raised is a failed expectation, nothing more.
 
-Expectations that take a pattern never reach GX, which would match it by backtracking (pattern_matching).
+Expectations that take a pattern never reach GX, which would match it by backtracking (_patterns.py).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _KINDS: dict[str, Any] = {
     if not kind.is_abstract() and kind.expectation_type not in _NOT_ON_FRAMES
 }
 
-# What GX and pandas raise outside GX's own net, for instance on a column of an unforeseen type.
+# What GX and pandas raise outside GX's own net, for instance on a column of an unexpected type.
 _RAISED = (
     GreatExpectationsError,
     ArithmeticError,
@@ -88,7 +88,7 @@ _RAISED = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether an expectation was met; how many rows were not as expected, where GX counts rows."""
+    """The outcome of an expectation: whether it was met; how many rows were not as expected, where GX counts rows."""
 
     success: bool
     unexpected: int | None
@@ -99,7 +99,7 @@ _CANNOT_RUN = Outcome(False, None)
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """No log record and no warning leaves GX, or pandas beneath it: they may quote values.
+    """Let no log record and no warning out of GX, or pandas beneath it: they may quote values.
 
     Every GX logger is switched off each time, because others may switch it on or listen to it by name;
     loggers born later inherit a level that nothing reaches. Warnings are caught into a list and
@@ -115,13 +115,13 @@ def silence() -> Iterator[None]:
 
 
 def kwargs_of(kind: str) -> frozenset[str] | None:
-    """The settings that an expectation type takes; None for a type that cannot run here."""
+    """Return the settings that an expectation type takes; None for a type that cannot run here."""
     found = _KINDS.get(kind)
     return None if found is None else frozenset(found.__fields__) - _NOT_SETTINGS
 
 
 def settings_errors(kind: str, kwargs: Mapping[str, Any]) -> dict[str, str]:
-    """What is wrong with each setting of a known type; GX reads the settings only, never data.
+    """Return what is wrong with each setting of a known type; GX reads the settings only, never data.
 
     Only the first complaint about a setting is kept: the others say that it is no other kind of
     value either. The empty name stands for all settings together.
@@ -139,7 +139,7 @@ def settings_errors(kind: str, kwargs: Mapping[str, Any]) -> dict[str, str]:
 
 
 def run(frame: pd.DataFrame, asked: Sequence[tuple[str, Mapping[str, Any], Condition | None]]) -> list[Outcome]:
-    """One outcome for each expectation (its type, its settings, the rows that it is about), in order.
+    """Return one outcome for each expectation (its type, its settings, the rows that it is about), in order.
 
     They run one at a time: GX returns the results of a whole suite in an order of its own, and one
     expectation that it cannot start would take all others with it.
@@ -181,7 +181,7 @@ def _outcome(validator: Any, kind: str, kwargs: Mapping[str, Any]) -> Outcome:
 
 
 def _pattern_outcome(rows: pd.DataFrame, kind: str, kwargs: Mapping[str, Any]) -> Outcome:
-    """As GX decides: `mostly` is a share of the values that are there, and where there is none nothing fails."""
+    """Decide as GX does: `mostly` is a share of the values that are there, and where there are none nothing fails."""
     try:
         unexpected, asked = values_against_patterns(rows[kwargs["column"]], kind, kwargs)
     except _RAISED:
@@ -192,7 +192,7 @@ def _pattern_outcome(rows: pd.DataFrame, kind: str, kwargs: Mapping[str, Any]) -
 
 
 def _chosen(frame: pd.DataFrame, condition: Condition) -> pd.DataFrame | None:
-    """The rows that a condition chooses; None where it cannot be asked, such as a text against a number."""
+    """Return the rows that a condition chooses; None where it cannot be asked, such as a text against a number."""
     try:
         return frame[condition.rows(frame)]
     except _RAISED:
@@ -200,7 +200,7 @@ def _chosen(frame: pd.DataFrame, condition: Condition) -> pd.DataFrame | None:
 
 
 def _unexpected_count(validator: Any, kind: str, kwargs: Mapping[str, Any]) -> int | None:
-    """GX's own count of unexpected rows: the integer metric beside the one that decided."""
+    """Return GX's own count of unexpected rows: the integer metric beside the one that decided."""
     name = f"{getattr(_KINDS[kind], 'map_metric', None)}.unexpected_count"
     expectation = _KINDS[kind](**kwargs, batch_id=validator.active_batch_id)
     needed = expectation.get_validation_dependencies(validator.execution_engine, dict(_RESULT_FORMAT))

@@ -44,7 +44,7 @@ def values_against_patterns(column: pd.Series[Any], kind: str, settings: Mapping
 
 
 def _matches(texts: pa.Array, patterns: Sequence[str], *, every: bool) -> NDArray[np.bool_]:
-    """Whether each text holds any, or every one, of the patterns."""
+    """Return whether each text holds any, or every one, of the patterns."""
     if not patterns:
         raise ValueError("no pattern")
     found = np.full(len(texts), every)

@@ -38,12 +38,12 @@ _MEMBERSHIPS = ("IN", "NOT_IN")
 
 
 class NotACondition(ValueError):
-    """What stands there is none of the known conditions."""
+    """The written value is none of the known conditions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The value of a column against a number, a text or a list of these; a missing value differs from all."""
+    """A comparison of a column with a number, a text or a list of these; a missing value differs from all."""
 
     column: str
     operator: str
@@ -68,7 +68,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Nullity:
-    """The value of a column is missing, or is not."""
+    """The condition that the value of a column is missing, or is not."""
 
     column: str
     is_null: bool
@@ -108,7 +108,7 @@ Condition = Comparison | Nullity | Joined
 
 
 def row_condition(written: object) -> Condition:
-    """The condition that exactly these keys say, or NotACondition with the rule that is broken."""
+    """Return the condition that exactly these keys say, or raise NotACondition with the rule that is broken."""
     found = _condition(written, 1)
     if len(found.columns) > _MOST:
         raise NotACondition(f"must have at most {_MOST} conditions")

@@ -17,18 +17,18 @@ _LONGEST_TEXT = 1000
 _LONGEST_LIST = 65_536
 _MOST_QUANTILES = 1000  # of a suite: each is sought by itself, in milliseconds
 _MOST_PATTERNS = 200  # of a suite: each is compiled, and matched with every value
-# RE2 writes a repetition out, in time that can grow with the square of what comes of it: of 20,000, less than a second.
+# RE2 writes a repetition out, in time that can grow with the square of the result: for 20,000, less than a second.
 _MOST_UNFOLDED = 20_000
 _REPETITION = re.compile(r"\{([0-9]{1,4})(,?)([0-9]{0,4})\}")  # RE2 refuses more than 1000
 _BY_NAME = re.compile(r"\\p", re.IGNORECASE)
-_A_NAMED_CLASS = 200  # as long as so many letters: \pL takes as much to compile
+_A_NAMED_CLASS = 200  # counts as this many letters: \pL takes as long to compile
 # The regular expression of a format is Python's own, and backtracks where its parts touch: a millisecond for ten.
 _MOST_PARTS = 10
 _COMPARISON = '{"type": "comparison", "column": {"name": "age"}, "operator": "<", "parameter": 16}'
 
 
 def setting_faults(field: str, setting: str, value: object) -> Iterator[Fault]:
-    """What is wrong with the shape of one setting."""
+    """Yield what is wrong with the shape of one setting."""
     if setting not in _KINDS:
         yield Fault(field, "must not be given here", "Remove it.")
         return
@@ -45,7 +45,7 @@ def setting_faults(field: str, setting: str, value: object) -> Iterator[Fault]:
 
 
 def pattern_faults(expectations: Sequence[Mapping[str, Mapping[str, object]]]) -> list[Fault]:
-    """What is wrong with all patterns of a suite together, found without compiling one."""
+    """Return what is wrong with all patterns of a suite together, found without compiling one."""
     settings = [expectation["kwargs"] for expectation in expectations]
     patterns = [setting["regex"] for setting in settings if "regex" in setting]
     for setting in settings:
@@ -62,7 +62,7 @@ def pattern_faults(expectations: Sequence[Mapping[str, Mapping[str, object]]]) -
 
 
 def quantile_faults(expectations: Sequence[Mapping[str, Mapping[str, object]]]) -> list[Fault]:
-    """What is wrong with all quantiles of a suite together."""
+    """Return what is wrong with all quantiles of a suite together."""
     asked = [expectation["kwargs"].get("quantile_ranges") for expectation in expectations]
     listed = sum(
         max((len(part) for part in ranges.values() if isinstance(part, list)), default=0)
@@ -76,9 +76,9 @@ def quantile_faults(expectations: Sequence[Mapping[str, Mapping[str, object]]]) 
 
 
 def _unfolded(pattern: str) -> int:
-    """At least the length of a pattern whose repetitions are written out.
+    """Return at least the length of a pattern whose repetitions are written out.
 
-    Where groups begin is not looked for: what repeats one repeats everything before it.
+    The beginnings of groups are not looked for: what repeats a group counts as repeating everything before it.
     """
     size = end = 0
     for found in _REPETITION.finditer(pattern):
@@ -122,7 +122,7 @@ def _is_number_or_nothing(value: object) -> bool:
 
 
 def _is_pattern(value: object) -> bool:
-    """A pattern that RE2 reads: it matches in time proportional to the text, whatever both are."""
+    """Return whether RE2 reads the pattern: it matches in time proportional to the text, whatever both are."""
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
         return False
     import pyarrow as pa

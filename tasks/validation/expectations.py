@@ -76,9 +76,9 @@ class ValidationFailed(Refusal):
 
     @classmethod
     def from_results(cls, results: Iterable[ExpectationResult]) -> Self:
-        """One fault for each failed expectation of the declared columns: its type, column and rule; no count.
+        """Return a refusal with one fault per failed expectation of the declared columns: type, column, rule; no count.
 
-        One for the whole suite of the user's own: which of hundreds failed would be hundreds of answers for one look.
+        It has one for the user's whole suite: which of hundreds failed would be hundreds of answers for one look.
         """
         failed = [result for result in results if not result.success]
         faults = [
@@ -103,7 +103,7 @@ class ValidationFailed(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class ExpectationResult:
-    """What became of one expectation. `rule` is made of settings only.
+    """The result of one expectation. `rule` is made of settings only.
 
     unexpected: rows that failed it, where it is about rows and was not met; a missing value counts
     only where missing values are the question. total: all rows.
@@ -119,7 +119,7 @@ class ExpectationResult:
 
 
 def derived_suite(declared: Mapping[str, Column], min_rows: int) -> list[Expectation]:
-    """What the declared columns imply. Identifiers are not in the table, so nothing is expected of them."""
+    """Return what the declared columns imply. Identifiers are not in the table, so nothing is expected of them."""
 
     def expect(kind: str, description: str, **kwargs: Any) -> Expectation:
         return {"type": kind, "kwargs": kwargs, "description": description, "meta": {"source": "derived"}}
@@ -180,7 +180,7 @@ def _is_derived(expectation: Expectation) -> bool:
 
 
 def user_suite(path: str | Path) -> list[Expectation]:
-    """The expectations in a JSON file: a suite as GX 1.x saves it, or a bare list of expectations."""
+    """Return the expectations in a JSON file: a suite as GX 1.x saves it, or a bare list of expectations."""
     read = OutsideFile(Path(path), "validate.suite", SuiteRefused, got=repr(str(path))).json()
     if isinstance(read, dict):
         unknown = sorted(set(read) - _SUITE_KEYS)
@@ -209,7 +209,7 @@ def user_suite(path: str | Path) -> list[Expectation]:
 
 
 def digest_of_suite(expectations: Iterable[Expectation]) -> str:
-    """A digest of what the user's own expectations ask, however their file is laid out."""
+    """Return a digest of what the user's own expectations ask, however their file is laid out."""
     return hashlib.sha256(canonical([each for each in expectations if not _is_derived(each)])).hexdigest()
 
 
@@ -236,7 +236,7 @@ def _shape_faults(place: int, item: object) -> Iterator[Fault]:
 
 
 def suite_faults(expectations: Sequence[Expectation], declared: Mapping[str, Column]) -> tuple[Fault, ...]:
-    """Everything wrong with the user's expectations that can be known without reading data."""
+    """Return everything wrong with the user's expectations that can be known without reading data."""
     added = [expectation for expectation in expectations if not _is_derived(expectation)]
     if not added:
         return ()
@@ -280,28 +280,28 @@ def suite_faults(expectations: Sequence[Expectation], declared: Mapping[str, Col
 
 
 def _columns_of(kwargs: Mapping[str, Any]) -> list[str]:
-    """Every column that an expectation touches, once each, also in its row condition."""
+    """Return every column that an expectation touches, once each, including those of its row condition."""
     names: list[str] = []
     for setting in _COLUMN_SETTINGS:
         value = kwargs.get(setting)
         names.extend([value] if isinstance(value, str) else map(str, value) if isinstance(value, list) else [])
-    with suppress(NotACondition):  # told elsewhere
+    with suppress(NotACondition):  # reported elsewhere
         names.extend(row_condition(kwargs["row_condition"]).columns if "row_condition" in kwargs else ())
     return list(dict.fromkeys(names))
 
 
 def _without_condition(kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """What Great Expectations is given."""
+    """Return the settings that Great Expectations is given."""
     return {setting: value for setting, value in kwargs.items() if setting != "row_condition"}
 
 
 def whole_suite(
     declared: Mapping[str, Column], min_rows: int, suite: str | None, *, used: Mapping[str, Column] | None = None
 ) -> list[Expectation]:
-    """The derived and the user's expectations, or a refusal that lists what is wrong with the suite.
+    """Return the derived and the user's expectations, or raise a refusal that lists what is wrong with the suite.
 
-    used: the columns of which anything is derived, as they are used; all if not given. What the suite asks about is
-    derived too.
+    used: the columns for which anything is derived, as they are used; all if not given. Expectations are also derived
+    for the columns that the suite asks about.
     """
     added = [] if suite is None else user_suite(suite)
     SuiteRefused.raise_for(suite_faults(added, declared))
@@ -311,7 +311,7 @@ def whole_suite(
 
 
 def asked_about(expectations: Iterable[Expectation], declared: Mapping[str, Column]) -> tuple[str, ...]:
-    """The columns that must be read for these expectations; all for one that is about how many there are."""
+    """Return the columns that must be read for these expectations; all for one that is about how many there are."""
     named: dict[str, None] = {}
     for expectation in expectations:
         every = expectation["type"].startswith("expect_table_column_count")
@@ -320,7 +320,7 @@ def asked_about(expectations: Iterable[Expectation], declared: Mapping[str, Colu
 
 
 def described(expectations: Sequence[Expectation]) -> Iterator[str]:
-    """What will be asked of the data, in short: the user's expectations one by one, the derived ones together."""
+    """Yield what will be asked of the data, in short: the user's expectations one by one, the derived ones together."""
     derived = [expectation for expectation in expectations if _is_derived(expectation)]
     rows = next(each["description"] for each in derived if each["type"] == "expect_table_row_count_to_be_between")
     columns = len({name for each in derived for name in _columns_of(each["kwargs"])})
@@ -332,7 +332,7 @@ def described(expectations: Sequence[Expectation]) -> Iterator[str]:
 
 
 def validate(frame: pd.DataFrame, expectations: Sequence[Expectation]) -> tuple[ExpectationResult, ...]:
-    """Run every expectation on the frame; one result for each, in order.
+    """Run every expectation on the frame; return one result for each, in order.
 
     An expectation on a column that is not there fails without being run.
     """
@@ -366,7 +366,7 @@ def _to_run(expectation: Expectation) -> tuple[str, dict[str, Any], Condition | 
 
 
 def _rule(expectation: Expectation) -> str:
-    """The description if there is one, else the type and its settings in words."""
+    """Return the description if there is one, otherwise the type and its settings in words."""
     if "description" in expectation:
         return str(expectation["description"])
     words = expectation["type"].removeprefix("expect_").removeprefix("column_").replace("_", " ")

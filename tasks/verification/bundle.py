@@ -113,10 +113,10 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
 
 
 def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -> list[Fault]:
-    """What is wrong with the approvals of this content: required, decisions [key_id, public_key, signature, reason].
+    """Return the faults in the approvals of this content: required, decisions [key_id, public_key, signature, reason].
 
-    Every decision must hold, also beyond the number required, and one key counts once. `reviewers` is the
-    number that the content itself asks for, which they signed with it.
+    Every decision must hold, even beyond the number required, and one key counts once. `reviewers` is the number that
+    the content itself asks for, which they signed with it.
     """
     faults: list[Fault] = []
     held: set[bytes] = set()
@@ -155,7 +155,7 @@ def _raw_key(text: str) -> Ed25519PublicKey | None:
 
 
 def _approved(approval: Mapping[str, Any], content: str) -> Finding:
-    """Of approvals without fault."""
+    """Return the finding about approvals without fault."""
     keys = [decision["key_id"] for decision in approval["decisions"]]
     if not keys:
         return Finding("approval", False, "No review was asked for.")
@@ -169,7 +169,7 @@ def _approved(approval: Mapping[str, Any], content: str) -> Finding:
 
 
 def _bound(release: Mapping[str, Any]) -> Iterator[Finding]:
-    """Releases of earlier versions do not bind what reviewers read."""
+    """Yield what is bound of the pages that reviewers read; releases of earlier versions do not bind them."""
     if release.get("confidential"):
         pages = ", ".join(release["confidential"])
         text = f"What was read inside ({pages}) is bound by keyed digests; only the publisher can compare them."
