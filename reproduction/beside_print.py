@@ -5,7 +5,7 @@
     wrong in print          the number is what should have been printed, by a misprint or by the source's arithmetic
     ours                    not in print: what is right where the source is not
 
-Printed numbers, their corrections and what we hold to be right are in flows/printed/*.json, each with its place.
+Printed numbers, their corrections and what we hold to be right are in reproduction/printed/*.json, each with its place.
 """
 
 from __future__ import annotations

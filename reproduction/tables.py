@@ -1,7 +1,7 @@
 """`penstock reproduce`: which printed tables can be recomputed, and how they compare. Reproduction, no guarantee.
 
-What was printed is in flows/printed, what is recomputed in penstock.reproduction.rows, what counts as agreement in
-penstock.reproduction.beside_print. Nothing here is a release: no file is written, and the data sets are public ones.
+What was printed is in reproduction/printed, what is recomputed in penstock.reproduction.rows, and what counts as
+agreement in penstock.reproduction.beside_print. Nothing here is a release: no file is written, and the data sets are public ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _READERS: Mapping[str, Callable[[Path], Any]] = {_FARMS: rows.read_farms, _CENSU
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The place of a table in flows/printed, what recomputes its rows, and the data set that they need."""
+    """The place of a table in reproduction/printed, what recomputes its rows, and the data set that they need."""
 
     file: str
     key: str | None

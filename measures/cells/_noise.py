@@ -25,7 +25,7 @@ Dwork & Roth 2014, Theorem 3.6; idp is ours, checked against all replacements in
 
 All of them hold for every output of a sound mechanism, whatever was drawn: a check that sound noise could fail would
 make it depend on the noise whether a table appears, and the promise would no longer be epsilon alone. How likely noise
-as small as this is (noise_size.py) is therefore measured and not checked. Where margins were measured, published cells
+as small as this is (_noise_size.py) is therefore measured and not checked. Where margins were measured, published cells
 are fitted to all noisy totals, and only means are traced here.
 """
 

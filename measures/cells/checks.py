@@ -1,7 +1,7 @@
 """The checks of a released table, all counted again from its records.
 
-    all             columns_as_declared, rows_as_declared, margins_add_up    table_figures.py
-    dp, bdp, idp    epsilon_spent, scales_suffice, figures_as_noised    table_noise.py
+    all             columns_as_declared, rows_as_declared, margins_add_up       _figures.py
+    dp, bdp, idp    epsilon_spent, scales_suffice, figures_as_noised    _noise.py
     k_anon          cell_sizes     every cell that is not empty has at least k records
                     values_exact   every figure is the one that is counted again
 

@@ -3,7 +3,7 @@
     columns_as_declared   the columns of the layout and no other, whole numbers where they are such by nature
     rows_as_declared      one row for each declared group, the last column of groups fastest
     epsilon_spent         t c sum of epsilon_f <= epsilon: t groups touched, c records of each unit, exact; and under
-                          dp noise for as much as one record can move a figure (statistic_facts)
+                          dp noise for as much as one record can move a figure (_statistic_facts.py)
     within_bounds         means, medians, quantiles and extremes lie in the declared domain, variances between 0 and
                           (b - a)^2 / 4; standard errors are not negative
     scale_covers_data     idp: noise for as much as one record of the actual data moves the figure, recomputed

@@ -1,6 +1,6 @@
 """The checks of groups with buckets, all counted again from the records.
 
-What is checked against what is derived from the declared roles and the promise (bucket_promise.py); the mechanism's
+What is checked against what is derived from the declared roles and the promise (_promise.py); the mechanism's
 own account, the group and the bucket of each record, is compared with what is published and with the values.
 
     group_sizes                 every group has at least k records, numbers 1, 2, ... are the published ones under

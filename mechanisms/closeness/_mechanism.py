@@ -10,8 +10,8 @@ differential privacy: the release is a function of the data.
 
 Why buckets: of raw values, each occurs in few groups, and where it does not occur the ratio is infinite. Why several
 records of every bucket in every group: as (1) demands, and it can always be met by fewer and larger groups. How many
-groups there are is found by exact arithmetic (buckets/allotment.py); the assignment of records keeps quasi-identifiers
-of a group alike (buckets/assigned.py), which is where the utility comes from.
+groups there are is found by exact arithmetic (_allotment.py); the assignment of records keeps quasi-identifiers
+of a group alike (_assigned.py), which is where the utility comes from.
 
 Source: Soria-Comas 2013 (thesis), chapter 7: (1) Definition 15 and Proposition 10; (2) Algorithm 7.1. Departures: t
 need not be a whole number; the counts solve a transportation problem; equal values at a border are split at random; the

@@ -8,7 +8,7 @@ rounded to the grid with halves up, all in integers. A category's block gets one
 
     P(a) ~ exp(-m(S, a) / scale),   m(S, a) = sum over the block of delta(x, a),   scale = 2 D / epsilon       (2)
 
-Expected errors, in units of the widest possible error (microaggregation.choice says for which records):
+Expected errors, in units of the widest possible error (_choice.py says for which records):
 
     number      mean over records of (x - c)^2 + 2 b^2 - sum over A in {c, 1 - c} of b (A + b) exp(-A / b)   (3)
                 c the mean of the record's block, b = scale / (g R)

@@ -1,7 +1,7 @@
 """Which order and how many blocks: the smallest expected error, from public facts alone.
 
 The error that is expected if records were spread evenly over the declared domain: evenly spread points are
-sorted by the very order that is judged, and each attribute states its error (microaggregation.attributes). So
+sorted by the very order that is judged, and each attribute states its error (_attributes.py). So
 nothing is known here about how an order works, and no data are read: n, the declared columns and each column's
 epsilon decide. Columns are weighed by the error of one block for all records. Real data are not spread evenly,
 and skewed columns do better or worse.

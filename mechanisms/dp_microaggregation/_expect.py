@@ -1,6 +1,6 @@
 """What to expect of differentially private microaggregation before any row is read, and when it is not worth it.
 
-    expected error of a value    root mean square, if records were spread evenly (microaggregation.choice)
+    expected error of a value    root mean square, if records were spread evenly (_choice.py)
     error of the noise alone     sqrt(2) scale eta / k      for a number, before the bounds cut it off     (1)
     error of one mean for all    the same with a single block
 

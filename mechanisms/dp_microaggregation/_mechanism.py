@@ -1,7 +1,7 @@
 """Differentially private microdata by insensitive microaggregation.
 
     1  clamp every value to its declared domain and put it on the public grid (penstock.mechanisms.numbers.grid)
-    2  sort the records by a public total order and cut them into J = floor(n / k) blocks (microaggregation.orders)
+    2  sort the records by a public total order and cut them into J = floor(n / k) blocks (orders.py)
     3  number:    add to each block's sum one discrete Laplace draw, alpha = exp(-w_i epsilon / D_i);
                   divide by the size of the block, round to the grid, clamp
        category:  draw each block's category from the whole public list or taxonomy,

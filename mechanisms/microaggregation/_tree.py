@@ -1,7 +1,7 @@
 # mypy: allow-untyped-decorators
 """Search for the nearest and the farthest points in k-d trees, compiled. Import it only where it runs: it loads numba.
 
-A tree has leaves of up to 64 points (microaggregation.leaves), kept coordinate by coordinate so that their distances
+A tree has leaves of up to 64 points (_leaves.py), kept coordinate by coordinate so that their distances
 are computed together; 16 leaves next to each other make a node of level 1, 16 such nodes one of level 2, and so on. A
 node keeps for each child a box around its points and their lowest row. A forest is several trees. Points that have
 left are NaN: every comparison with them is false.
@@ -73,7 +73,7 @@ FOREST = types.NamedTuple((*_KEPT, *_SCRATCH), Forest)
 
 @njit(types.void(FOREST, _INT), cache=True, nogil=True)
 def _fit_leaf(forest: Any, leaf: int) -> None:
-    """Box and lowest row of the points left in a leaf; (inf, -inf) if there are none."""
+    """Fit box and lowest row to the points left in a leaf; (inf, -inf) if there are none."""
     tree = forest.trees[leaf]
     number = leaf - forest.offsets[tree, 0]
     node, child = forest.offsets[tree, 1] + number // _FAN, number % _FAN
@@ -94,7 +94,7 @@ def _fit_leaf(forest: Any, leaf: int) -> None:
 
 @njit(types.boolean(FOREST, _INT, _INT, _INT), cache=True, nogil=True)
 def _fit_node(forest: Any, tree: int, level: int, number: int) -> Any:
-    """Box and lowest row of a node, kept by its parent; whether they changed."""
+    """Fit box and lowest row of a node, kept by its parent; return whether they changed."""
     node = forest.offsets[tree, level] + number
     parent, child = forest.offsets[tree, level + 1] + number // _FAN, number % _FAN
     changed = False
@@ -125,7 +125,7 @@ def shrink(forest: Any, leaf: int) -> None:
 
 @njit(FOREST(_CUBE, _INTS, _INTS, _FLOATS), cache=True, nogil=True)
 def plant(leaf_points: Any, leaf_rows: Any, first: Any, anchor: Any) -> Any:
-    """A forest over leaves (see `leaves.arranged`)."""
+    """Return a forest over leaves (see `_leaves.arranged`)."""
     leaves, d, _ = leaf_points.shape
     trees = len(first) - 1
     offsets, heights = np.zeros((trees, _LEVELS), np.int64), np.zeros(trees, np.int64)
@@ -209,7 +209,7 @@ def _set_out(forest: Any, centre: Any) -> Any:
 
 @njit(types.void(FOREST, _INT, _FLOATS, _FLOAT), cache=True, nogil=True)
 def _farthest_bounds(forest: Any, node: int, centre: Any, constant: float) -> None:
-    """The lower distance of (2) and (3) for every child, s = -1, into values[0]. Empty children get anything."""
+    """Put the lower distance of (2) and (3) for every child, s = -1, into values[0]. Empty children get anything."""
     d = len(centre)
     bounds, along = forest.values[0], forest.values[1]
     bounds[:_FAN], along[:_FAN] = 0.0, 0.0

@@ -15,7 +15,7 @@ a running sum (started in row order, members subtracted in row order as a cluste
 the number remaining. A fresh mean may differ in its last bit and so decide a tie otherwise.
 
 Two ways give the same labels, bit for bit. By scans: 3 scans of the remaining points for every 2k of them, so
-about 3 n^2 d / 4k subtractions. By k-d trees (microaggregation.tree): about n^1.2 at d = 3, more in higher dimensions,
+about 3 n^2 d / 4k subtractions. By k-d trees (_tree.py): about n^1.2 at d = 3, more in higher dimensions,
 but each step costs more. Memory is O(n d) for both.
 """
 

@@ -119,7 +119,7 @@ def _saturated(times: int, unit: int, rest: int) -> Any:
 
 @njit(_INT(_HALVES, _PLACE, _INT, _INT), cache=True, nogil=True)
 def _geometric(halves: Any, at: Any, t: int, s: int) -> Any:
-    """Draw i >= 0 with P(i) = (1 - e^(-s/t)) e^(-i s/t): floor((U + t V) / s), see exponential.py."""
+    """Draw i >= 0 with P(i) = (1 - e^(-s/t)) e^(-i s/t): floor((U + t V) / s), see bernoulli.py."""
     u = 0
     accepted = 0
     while accepted == 0:
@@ -273,7 +273,7 @@ def box_values(out: Any, halves: Any, state: Any, widths: Any, core: Any, t: int
 
 @njit(types.void(_VALUES, _HALVES, _STATE, _SCORES, _INT, _INT), cache=True, nogil=True)
 def chosen(out: Any, halves: Any, state: Any, scores: Any, t: int, s: int) -> None:
-    """Draw a column for each row of scores, with P(a) proportional to e^(-scores[row, a] s / t), see choice.py."""
+    """Draw a column for each row of scores, with P(a) proportional to e^(-scores[row, a] s / t) (exponential_mechanism.py)."""
     at = np.zeros(1, np.int64)
     alternatives = scores.shape[1]
     for i in range(state[0], len(out)):

@@ -6,7 +6,7 @@
     |s(y) - s'(y)| <= D   for neighbours, at every y                                                  (4)
 
 (4) makes (3) epsilon-differentially private (McSherry & Talwar 2007, Theorem 6). The caller chooses q and the two
-targets, and proves (4): quantiles.py, extremes.py.
+targets, and proves (4): _quantiles.py, _extremes.py.
 
 How (3) is drawn. Between two neighbouring values of the data s is constant. So the grid falls into blocks of N_j points
 of one score s_j, at most two for each distinct value and one more, and a block has the weight
@@ -16,8 +16,8 @@ is taken where
     w_1 + ... + w_(j-1)  <=  U (w_1 + w_2 + ...)  <  w_1 + ... + w_j                                  (5)
 
 which happens with probability w_j / sum w; then one of its points, uniformly. U is read in words of 64 bits and the
-weights are known between whole numbers (decay.py). Where these do not settle (5) for every U that begins with the words
-read, another word is read and the precision is raised. So the outcome is that of (5) for the one infinite U: nothing
+weights are known between whole numbers (_decay.py). Where these do not settle (5) for every U that begins with the
+words read, another word is read and the precision is raised. So the outcome is that of (5) for the one infinite U: nothing
 is rounded, and looking closer changes no outcome. Blocks too unlikely to matter at a precision are not looked at: they
 come last in the order, and an upper bound of their weight stands in for them.
 

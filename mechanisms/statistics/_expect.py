@@ -6,11 +6,11 @@
     median, quantile      with probability 1 - gamma the rank of the answer misses the rank asked for by less than
     and extremes          (2 D / (q epsilon_f)) (ln(points of the grid) + ln(1 / gamma)) records            (3)
 
-(2) by the delta method (summaries.moments) with the mean at a bound. D / q in (3): 1 where a record is replaced in one
+(2) by the delta method (_moments.py) with the mean at a bound. D / q in (3): 1 where a record is replaced in one
 group, and for extremes; max(p, q - p) / q for the quantile p/q where records come and go, 1/2 for the median. It is the
 utility bound of the exponential mechanism (McSherry & Talwar 2007, Theorem 8) for our score, which is 0 somewhere.
 
-Under idp the size of the noise is secret; it is at most that of the worst case (summaries.worst_case).
+Under idp the size of the noise is secret; it is at most that of the worst case (_worst_case.py).
 """
 
 from __future__ import annotations

@@ -6,14 +6,14 @@
 
 y is the k-th largest value exactly if fewer than k records lie above it and at least k lie at it or above; s counts the
 records by which y misses that, so it is 0 on the k-th largest value and there alone. A draw with probability
-proportional to e^(-epsilon s(y) / 2) is epsilon-differentially private by (3) (blocks.py).
+proportional to e^(-epsilon s(y) / 2) is epsilon-differentially private by (3) (_blocks.py).
 
 Proof of (3). k is fixed. Adding a record changes #(> y) and #(>= y) by 0 or 1, removing one by 0 or -1, and replacing
 one by -1, 0 or 1, because it leaves each set once at most and enters it once at most. So all three terms change by 1 at
 most, and so does their maximum. (2) is (1) with the grid turned round.
 
 With n records, L(y) of them below y and M(y) at y or below, (1) is max(L(y) - (n - k), n - k + 1 - M(y), 0) and (2) is
-max(L(y) - (k - 1), k - M(y), 0): the score of rank r, r = n - k + 1 and r = k, in the form of blocks.py.
+max(L(y) - (k - 1), k - M(y), 0): the score of rank r, r = n - k + 1 and r = k, in the form of _blocks.py.
 
 An empty group has s = k everywhere: every point is as likely. Limits: above the maximum s = 1 only, so unless epsilon
 exceeds about 2 ln(points above it), the answer lies anywhere above. That is not the mechanism's fault: one more record

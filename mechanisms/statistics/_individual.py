@@ -2,7 +2,7 @@
 
     released = f(D) + N,   N discrete Laplace of scale LS_f(D) / epsilon                             (1)
 
-LS_f(D) is how far f moves when one record of the group is replaced by any other (local.py); the group keeps its size,
+LS_f(D) is how far f moves when one record of the group is replaced by any other (_local.py); the group keeps its size,
 which is public. f is a whole number of public units:
 
     sum                        steps of the grid

@@ -9,7 +9,7 @@ Differential privacy (model: dp). Figure f has the share w_f of epsilon, sum w_f
     epsilon_f = w_f epsilon / t,   t = 2 under `replace` with several groups, else 1                 (1)
 
 such that one record that comes or goes changes the law of its group's figure by a factor of at most e^(epsilon_f);
-where all records are one group under `replace`, the same for one record that is replaced (summaries.private).
+where all records are one group under `replace`, the same for one record that is replaced (_private.py).
 
 Theorem. The output is epsilon-differentially private.
 Proof. Groups and figures are drawn independently, so losses add up. Under `add_remove` the record belongs to one group:
@@ -22,9 +22,9 @@ The largest epsilon of any group would not do under `replace`, although each rec
 moves shows in two.
 
 Individual differential privacy (model: idp). Noise of scale LS_f / (w_f epsilon), LS_f from the actual data
-(summaries.individual), which is secret. It is proven where a record is replaced by another of the same group
+(_individual.py), which is secret. It is proven where a record is replaced by another of the same group
 (`from_D_within_cell`; `from_D` where there is one group): the formulas take the size of the group as fixed. A change
-touches one group, so there t = 1. It is no promise about what the scale itself reveals; promises.py says so.
+touches one group, so there t = 1. It is no promise about what the scale itself reveals; _promise.py says so.
 
 Sources: McSherry & Talwar 2007; Soria-Comas 2013 (thesis), section 4.5; Soria-Comas et al. 2017; proofs ours.
 """

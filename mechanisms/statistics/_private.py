@@ -9,13 +9,13 @@ and costs epsilon there. By kind of figure, with values v between -B and B on th
 
     count                       discrete Laplace noise, 1 / epsilon
     sum                         discrete Laplace noise, B / epsilon; under replace R / epsilon
-    mean, variance              box noise (moments.py)
-    median, quantile            exponential mechanism (quantiles.py)
-    minimum, maximum, second    exponential mechanism (extremes.py)
+    mean, variance              box noise (_moments.py)
+    median, quantile            exponential mechanism (_quantiles.py)
+    minimum, maximum, second    exponential mechanism (_extremes.py)
 
 A replacement inside a group whose size is secret is a removal and an addition, so it costs 2 epsilon; one that changes
 its group costs epsilon in each of two groups. So half of epsilon in every group is right for both, and no more is
-needed however many groups there are (statistics.py).
+needed however many groups there are (_mechanism.py).
 
 All but the draws follows from public facts.
 """

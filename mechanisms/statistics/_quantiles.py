@@ -5,7 +5,7 @@
     |s(y) - s'(y)| <= D   for neighbours, at every y                                                  (3)
 
 s / q counts the records by which y misses the rank p n / q: it is 0 on the quantile, and ties cost nothing. By (3) a
-draw with probability proportional to e^(-epsilon s(y) / (2 D)) is epsilon-differentially private (blocks.py):
+draw with probability proportional to e^(-epsilon s(y) / (2 D)) is epsilon-differentially private (_blocks.py):
 
     replace      D = q: n stays, and L and M change by 1 at most; so do, times q, all three terms of (2)
     add_remove   D = max(p, q - p): a record more adds (0, 0), (0, 1) or (1, 1) to (L, M) and 1 to n, so the first

@@ -6,7 +6,7 @@
     mean = total / count, clamped to the domain; none where the count is below 1                               (3)
     Var(mean) ~ (Var(total) + mean^2 Var(count)) / count^2, at most the squared width of the domain        (4)
 
-Source: tables.margins for (2); (4) is the delta method for a quotient of independent noises. Box noise is not
+Source: _margins.py for (2); (4) is the delta method for a quotient of independent noises. Box noise is not
 independent but uncorrelated, which is all that (4) uses. Variances are None where the size of the noise is secret.
 """
 

@@ -10,7 +10,7 @@
 Every declared cell exists before a record is read. What is published is made from (2) and public facts alone
 (_figures), so margins and means cost nothing and reveal nothing more.
 
-Settings: tables.settings. Who spends what: tables.chosen. Promise: tables.promises. Sources: named there.
+Settings: settings.py. Who spends what: _chosen.py. Promise: _promise.py. Sources: named there.
 Limits: a mean of a cell whose noisy count is near 0 means little; its standard error says so.
 """
 

@@ -5,10 +5,10 @@ chain         the chain of digests that makes the log's history hard to rewrite
 export        the audit log as JSON Lines that can be checked anywhere, without the database and without its
               secret key
 log           the audit log: what happened to each run, append-only, chained, sealed (chain.py) and signed
-              (checkpoint.py)
+              (_checkpoint.py)
 sighting      where the log stood when something that counts was last added to it, written down in the home
 _checkpoint   signed checkpoints: "event n of the log had digest d", in a DSSE envelope
 _rows         the tables of the audit log, and their rows as they are stored; whether they can be believed is for
-              scan.py to say
+              _scan.py to say
 _scan         the log is believed as a whole or not at all: which events a run has is found by reading every one
 """

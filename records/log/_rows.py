@@ -1,4 +1,4 @@
-"""The tables of the audit log, and their rows as they are stored; whether they can be believed is for scan.py to say.
+"""The tables of the audit log, and their rows as they are stored; whether they can be believed is for _scan.py to say.
 
 There is no index except the keys: whoever administers the database decides what an index says.
 """

@@ -1,4 +1,4 @@
-"""The audit log: what happened to each run, append-only, chained, sealed (chain.py) and signed (checkpoint.py).
+"""The audit log: what happened to each run, append-only, chained, sealed (chain.py) and signed (_checkpoint.py).
 
 A failed append raises, and the caller stops: nothing is published that is not on record.
 Facts are settings, digests and verdicts; never a row, a cell or a small count.

@@ -1,7 +1,7 @@
 """Tables 1 and 2 of individual differential privacy. Reproduction, no guarantee.
 
     Laplace noise of scale D / epsilon holds a share p within +-D ln(1 / (1 - p)) / epsilon                  (1)
-    noise (D / alpha) Z with a density of Z proportional to 1 / (1 + |z|^gamma), see summaries.smooth        (2)
+    noise (D / alpha) Z with a density of Z proportional to 1 / (1 + |z|^gamma), see _smooth.py               (2)
     discrete Laplace noise, a = e^-epsilon:   P(N = i) = (1 - a) / (1 + a) a^|i|,   E|N| = 2 a / (1 - a^2)   (3)
     the same, clamped to -1..1:   P(-1) = P(1) = a / (1 + a),   E|N| = 2 a / (1 + a)                         (4)
 

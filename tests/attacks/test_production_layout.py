@@ -28,7 +28,7 @@ from tests.support.serving import fetch
 SHARED = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 TAKEN = ("runner_storage", "prefect", "penstock", "dask-scratch-space", "numba")
 # Whoever imports one of these from the folder that a command is called in does not get far.
-PLANTED = ("penstock.flows.py", "prefect.py", "penstock.records.py", "sitecustomize.py", "uvicorn.py")
+PLANTED = ("penstock.py", "prefect.py", "flows.py", "sitecustomize.py", "uvicorn.py")
 
 
 @pytest.fixture(scope="module")

@@ -113,6 +113,6 @@ def test_leaves_hold_every_point_of_their_tree_once(n, d, trees, size, seed):
 
 
 def test_compiled_rounds_are_renewed_with_the_tree():
-    """numba compiles tree.py into rounds.py, and its cache notices changes of the file rounds.py only."""
+    """numba compiles _tree.py into _rounds.py, and its cache notices changes of the file _rounds.py only."""
     digest = hashlib.sha256(Path(tree.__file__).read_bytes()).hexdigest()
-    assert digest[:16] == rounds._TREE, "write the new digest into rounds.py"
+    assert digest[:16] == rounds._TREE, "write the new digest into _rounds.py"

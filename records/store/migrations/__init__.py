@@ -4,7 +4,7 @@
 in one transaction: after a kill the database is as before or as after.
 
     env         how Alembic runs the steps: on the connection and in the transaction of the caller
-    versions/   ?
+    versions/   the steps, oldest first
 """
 
 from __future__ import annotations
