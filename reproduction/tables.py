@@ -1,7 +1,8 @@
 """`penstock reproduce`: which printed tables can be recomputed, and how they compare. Reproduction, no guarantee.
 
 What was printed is in reproduction/printed, what is recomputed in penstock.reproduction.rows, and what counts as
-agreement in penstock.reproduction.beside_print. Nothing here is a release: no file is written, and the data sets are public ones.
+agreement in penstock.reproduction.beside_print. Nothing here is a release: no file is written, and the data sets
+are public ones.
 """
 
 from __future__ import annotations

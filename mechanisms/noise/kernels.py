@@ -273,7 +273,7 @@ def box_values(out: Any, halves: Any, state: Any, widths: Any, core: Any, t: int
 
 @njit(types.void(_VALUES, _HALVES, _STATE, _SCORES, _INT, _INT), cache=True, nogil=True)
 def chosen(out: Any, halves: Any, state: Any, scores: Any, t: int, s: int) -> None:
-    """Draw a column for each row of scores, with P(a) proportional to e^(-scores[row, a] s / t) (exponential_mechanism.py)."""
+    """Draw a column for each row, P(a) proportional to e^(-scores[row, a] s / t) (exponential_mechanism.py)."""
     at = np.zeros(1, np.int64)
     alternatives = scores.shape[1]
     for i in range(state[0], len(out)):

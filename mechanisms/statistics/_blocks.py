@@ -17,9 +17,9 @@ is taken where
 
 which happens with probability w_j / sum w; then one of its points, uniformly. U is read in words of 64 bits and the
 weights are known between whole numbers (_decay.py). Where these do not settle (5) for every U that begins with the
-words read, another word is read and the precision is raised. So the outcome is that of (5) for the one infinite U: nothing
-is rounded, and looking closer changes no outcome. Blocks too unlikely to matter at a precision are not looked at: they
-come last in the order, and an upper bound of their weight stands in for them.
+words read, another word is read and the precision is raised. So the outcome is that of (5) for the one infinite U:
+nothing is rounded, and looking closer changes no outcome. Blocks too unlikely to matter at a precision are not looked
+at: they come last in the order, and an upper bound of their weight stands in for them.
 
 Utility. P(s(Y) >= lowest + T (ln(R + 1) + ln(1/gamma))) <= gamma                                    (6)
 

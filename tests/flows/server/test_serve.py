@@ -210,7 +210,7 @@ def test_a_damaged_bundle_is_found_by_the_nightly_check_and_told(agency: Agency)
     assert agency.receiver.next() == {"event": "penstock.log.damaged", "code": "bundle-altered"}
     written = agency.serving.api("/artifacts/filter", {"sort": "CREATED_DESC"})
     shown = [artifact["data"] for artifact in written if artifact["key"] == "verify-log"]
-    assert shown[0].startswith(f"* **Refused: bundle-altered**\n* `{bundle} data.csv` altered")
+    assert shown[0].startswith(f"* **Refused: bundle-altered**\n* `{bundle} data.csv` must have the listed digest")
     assert "1 published bundles are what their manifests say" in shown[1]
 
 
