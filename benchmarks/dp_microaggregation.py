@@ -36,7 +36,7 @@ from penstock.mechanisms.randomness import seeded, system
 
 ROWS = sized(1_000_000, least=1_000)
 REPEATS = sized(5)
-DATA = Path(os.environ.get("PENSTOCK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("PENSTOCK_DATA", "no-folder-was-named"))
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 UNIT = Column(role="confidential", type="continuous", domain=(0, 1))
 ORDERS = ("snake", "corners_in_turn", "corner")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +15,16 @@ from unittest import mock
 
 import pytest
 
+from penstock.cli import main as cli
 from penstock.flows.prefect_setup import be_quiet
 from penstock.records.home import Home
+from tests.support.ended_command import Ended, Typed
 from tests.support.homes import HOMES
 from tests.support.lineage_receiver import Receiver, receiving
 from tests.support.order import longest_first, register_profiles
 from tests.support.postgres import PostgresServer, running_server
 from tests.support.prefect_service import Service, named, running_service
+from tests.support.public_data import DATA
 from tests.support.s3_server import Bucket, use_store
 from tests.support.s3_server import running_server as running_store
 from tests.support.workplace import Workplace
@@ -38,8 +42,6 @@ if _temporary is not None:
     os.environ["TMPDIR"] = _temporary
 tempfile.tempdir = None
 os.environ["PREFECT_LOGGING_TO_API_ENABLED"] = "false"  # no test reads the logs of a flow run there
-
-DATA = Path(os.environ.get("PENSTOCK_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -156,3 +158,19 @@ def either_home(request: pytest.FixtureRequest) -> Home:
     """A new home, once on SQLite and once on PostgreSQL."""
     chosen: Home = request.getfixturevalue(HOMES[request.param])
     return chosen
+
+
+@pytest.fixture
+def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
+    """Run a command in this process."""
+
+    def run(*arguments: object) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["penstock", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        printed = capsys.readouterr()
+        code = ended.value.code
+        return Ended(code if isinstance(code, int) else 0, printed.out, printed.err)
+
+    return run

@@ -20,7 +20,7 @@ from penstock.tasks import ingest
 from penstock.tasks.files.source import SourceUnreadable
 from penstock.tasks.publish import Receipt
 from penstock.tasks.verification.bundle import verify_bundle
-from tests.flows.ended_command import Typed
+from tests.support.ended_command import Typed
 from tests.support.s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, use_store
 from tests.support.workplace import DESCRIPTIONS, PASSED, Workplace
 

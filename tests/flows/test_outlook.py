@@ -17,8 +17,8 @@ from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import ColumnMissing, TableEmpty
 from penstock.mechanisms.registry import mechanism_of
 from penstock.tasks.files.source import open_source, read_source
-from tests.flows.ended_command import Typed
 from tests.flows.good_specs import make_dp
+from tests.support.ended_command import Typed
 from tests.support.workplace import Workplace
 
 INJURIES = {"burn": ["heat"], "scald": ["heat"], "cut": ["any"], "heat": ["any"], "any": []}

@@ -13,7 +13,7 @@ from penstock.records import Home, open_records
 from penstock.records.files.digest import canonical
 from penstock.records.run import unfinished
 from penstock.tasks.run.job import attend
-from tests.flows.ended_command import Typed
+from tests.support.ended_command import Typed
 from tests.support.waiting_release import (
     WaitingRelease,
     actions,

@@ -25,7 +25,7 @@ from penstock.records.signing.signing import existing_private_key
 from penstock.tasks.approve import RefusedBefore, Waiting, take_decision
 from penstock.tasks.run.job import attend
 from penstock.tasks.verification.bundle import verify_bundle
-from tests.flows.ended_command import Typed
+from tests.support.ended_command import Typed
 from tests.support.waiting_release import (
     STARTER,
     WaitingRelease,

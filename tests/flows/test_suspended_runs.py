@@ -25,7 +25,7 @@ from penstock.flows.spec import load_spec
 from penstock.records import Home, open_records
 from penstock.records.run import outcomes
 from penstock.tasks.verification.bundle import verify_bundle
-from tests.flows.ended_command import Typed
+from tests.support.ended_command import Typed
 from tests.support.living_processes import LONGEST_WAIT, MARK, processes, wait_for_death
 from tests.support.prefect_service import Service, named
 from tests.support.waiting_release import actions, at_home, events, introduce, release
