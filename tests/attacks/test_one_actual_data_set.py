@@ -88,7 +88,7 @@ def test_other_data_are_refused_and_found(either_workplace: Workplace, model: st
     with open_records().log.transaction() as writer:
         facts = {**wrong.facts(), "attempt": 1}
         LedgerWriter(writer, **HOW).write(Action.RESERVED, run="r3", facts=facts, subjects=wrong.subjects)
-    with pytest.raises(LedgerAltered, match=f"{model} account of survey refused: charges of different data"):
+    with pytest.raises(LedgerAltered, match=f"{model} account of survey refused: must have charges of one"):
         ledger().verify()
 
 

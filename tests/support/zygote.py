@@ -27,7 +27,8 @@ from penstock.records.bundle import bundle
 from penstock.records.files import durable, object_store
 from penstock.records.ledger.ledger import Ledger
 from penstock.records.log.log import Log
-from penstock.tasks import look, publish
+from penstock.tasks import look
+from penstock.tasks.files import columns
 
 # The ledger writes its events in transactions of its own.
 LEDGER = {"RESERVED": "reserve", "SPENT": "spend", "SETTLED": "settle"}
@@ -94,7 +95,7 @@ def arm(point: str) -> None:
     elif place == "marker":
         trap(durable, "write_whole", lambda path, *_: path.name == "protected.json")
     elif place == "csv":
-        trap(publish, "write_csv")
+        trap(columns, "write_csv")
     elif place == "manifest":
         trap(durable, "write", lambda path, *_, **__: path.name == "manifest.json")
     elif place == "sealed":

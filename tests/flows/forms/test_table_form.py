@@ -176,8 +176,8 @@ def test_a_protection_whose_limits_the_description_does_not_set_cannot_be_chosen
         ({"dp": noisy(), "exact": noisy()}, {"data.tables": "must have limits by model: dp, k_anon, bdp, idp"}),
         ({"dp": {**noisy(), "k": 3}}, {"data.tables.dp": "must have gates, no other key"}),
         ({"dp": [noisy()]}, {"data.tables.dp": "must have gates, no other key"}),
-        ({"dp": {}}, {"data.tables.dp.gates": "at least one gate"}),
-        ({"dp": {"gates": []}}, {"data.tables.dp.gates": "at least one gate"}),
+        ({"dp": {}}, {"data.tables.dp.gates": "must list at least one gate"}),
+        ({"dp": {"gates": []}}, {"data.tables.dp.gates": "must list at least one gate"}),
         (
             {"dp": {"gates": [{"measure": "privacy_loss", "min": 2, "max": 1}]}},
             {"data.tables.dp.gates.0.min": "must not exceed max"},
@@ -220,7 +220,7 @@ def test_a_refused_run_is_named_so_and_its_message_has_code_and_reason(form: For
     ended: State[Any] = release_table(**form.filled(protection=EXACT), return_state=True)
     assert (ended.name, ended.is_failed()) == (REFUSED, True)
     assert ended.message is not None
-    assert ended.message.startswith("gate-refused: gates.smallest_frequency refused: the output does not satisfy")
+    assert ended.message.startswith("gate-refused: gates.smallest_frequency refused: must hold for the output")
     with get_client(sync_client=True) as client:
         assert ended.state_details.flow_run_id is not None
         kept = client.read_flow_run(ended.state_details.flow_run_id).state
@@ -233,7 +233,10 @@ def test_a_refused_run_is_named_so_and_its_message_has_code_and_reason(form: For
     [
         ({"dimensions": ["income"]}, {"dimensions": "must have categories"}),
         ({"sums": ["height"]}, {"sums": "must be a declared column that is not an identifier or weight"}),
-        ({"count": False, "sums": []}, {"count": "a table has at least one figure"}),
+        (
+            {"count": False, "sums": []},
+            {"count": "must be true where there are no sums or means: a table has at least one figure"},
+        ),
         ({"protection": {**PRIVATE, "epsilon": "0"}}, {"protection.epsilon": "must be above 0"}),
         (
             {"protection": {**PRIVATE, "rows_per_unit": 2}},
@@ -241,7 +244,7 @@ def test_a_refused_run_is_named_so_and_its_message_has_code_and_reason(form: For
         ),
         (
             {"formats": ["sdmx"]},
-            {"formats": "must list parquet or csv beside sdmx, which `penstock verify` does not read"},
+            {"formats": "must list parquet or csv beside sdmx: `penstock verify` reads those"},
         ),
         ({"formats": ["csv", "csv"]}, {"formats": "must not list a format twice"}),
         (
