@@ -40,6 +40,7 @@ Kind = Literal["spec", "data", "gate", "budget", "approval", "integrity", "failu
 
 _ABSENT = object()
 _SHOULD = re.compile(r"^\w+(?: \w+)? should ")
+_PLAIN = {"Field required": "must be given", "Extra inputs are not permitted": "must be a known key"}
 _FOUND = re.compile(r" after validation, not \S+$")  # the value is shown separately
 
 
@@ -88,6 +89,8 @@ def as_rule(message: str) -> str:
     """Return a message of another library as a rule: "Input should be a list" becomes "must be a list"."""
     if message.startswith("must "):
         return message
+    if message in _PLAIN:
+        return _PLAIN[message]
     rule, found = _SHOULD.subn("must ", _FOUND.sub("", message))
     return rule if found else f"must be valid: {message[:1].lower()}{message[1:]}"
 

@@ -253,7 +253,7 @@ def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault
     if is_number:
         yield Fault(field, "must be a finite number", "Write a number.", repr(value))
         return
-    got = repr(value)
+    got = f"{len(value):,}" if kind == "too_long" else repr(value)
     remedy = "Correct it; `penstock schema` describes what is allowed."
     if place[-1:] == ["k"] and value == 0:  # the placeholder in a draft of `penstock init`
         remedy = "Replace the placeholder with the size of the smallest group."
@@ -267,7 +267,7 @@ def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
     if kind == "greater_than_equal":
         return f"must be at least {context['ge']}"
     if kind == "too_long":
-        return f"must be at most {context['max_length']:,}"
+        return f"must list at most {context['max_length']:,}"
     if kind == "greater_than":
         return f"must be above {context['gt']}"
     if kind == "int_type":

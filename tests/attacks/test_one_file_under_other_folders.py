@@ -111,7 +111,7 @@ def test_a_declared_folder_gets_no_second_budget(workplace: Workplace) -> None:
     below(workplace, workplace.source, "zz=1")
     declare(workplace, "zz", "0", "1")
     workplace.raw["budget"]["dataset"] = "other"
-    with pytest.raises(SourceElsewhere, match="counted under survey"):
+    with pytest.raises(SourceElsewhere, match="under which these records are counted: survey"):
         release(workplace)
     assert budget_of("other") == ("0", "1", [])
 

@@ -24,13 +24,13 @@ def test_a_replaced_file_is_found(bundle: Path) -> None:
     assert verify_everything(files=True)["files"] == 2
     (bundle / "data.csv").write_text("a\n2\n")
     assert verify_everything()["manifests"] == 2  # it does not look
-    with pytest.raises(RecordsDisagree, match=r"data\.csv refused: altered: its digest is not as listed"):
+    with pytest.raises(RecordsDisagree, match=r"data\.csv refused: must have the listed digest; it was altered"):
         verify_everything(files=True)
 
 
 def test_a_file_that_is_gone_has_a_refusal_of_its_own(bundle: Path) -> None:
     (bundle / "data.csv").unlink()
-    with pytest.raises(PublishedMissing, match=r"data\.csv refused: missing") as caught:
+    with pytest.raises(PublishedMissing, match=r"data\.csv refused: must exist") as caught:
         verify_everything(files=True)
     assert (caught.value.code, caught.value.kind) == ("published-missing", "integrity")
 
@@ -38,7 +38,7 @@ def test_a_file_that_is_gone_has_a_refusal_of_its_own(bundle: Path) -> None:
 def test_a_bundle_that_is_gone_is_listed_and_refused_where_files_are_asked_for(bundle: Path) -> None:
     shutil.rmtree(bundle)
     assert verify_everything()["not_reached"] == [str(bundle)]
-    with pytest.raises(PublishedMissing, match=f"{bundle} refused: the log says that a bundle was published here"):
+    with pytest.raises(PublishedMissing, match=f"{bundle} refused: must hold the bundle that the log says"):
         verify_everything(files=True)
 
 

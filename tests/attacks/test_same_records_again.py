@@ -82,7 +82,7 @@ def test_a_copy_under_a_second_name_gets_no_second_budget(workplace: Workplace, 
     workplace.raw["source"]["path"] = copy(workplace.source)
     workplace.raw["budget"]["dataset"] = "copy"
     workplace.raw["protect"][0]["means"] = []  # another question: the same one would only get the same answer
-    with pytest.raises(SourceElsewhere, match="counted under survey"):
+    with pytest.raises(SourceElsewhere, match="under which these records are counted: survey"):
         release(workplace)
     assert budget_of("copy") == ("0", "1", [])
 

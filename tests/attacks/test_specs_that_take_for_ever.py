@@ -55,7 +55,7 @@ def spending(workplace: Workplace, **settings: Any) -> None:
 def test_50_000_gates_are_one_fault(workplace: Workplace, gate: object) -> None:
     workplace.raw["gates"] = [gate] * 50_000
     with mock.patch("penstock.flows.spec._faults._gate_faults") as looked_at:
-        require_one_fault(workplace, "gates", f"at most {MOST_GATES}")
+        require_one_fault(workplace, "gates", f"must list at most {MOST_GATES}")
     assert all(call.args[1] == {} for call in looked_at.call_args_list)
 
 
@@ -65,7 +65,7 @@ def test_every_measure_can_have_its_gate() -> None:
 
 def test_50_000_protections_are_one_fault(workplace: Workplace) -> None:
     workplace.raw["protect"] *= 50_000
-    require_one_fault(workplace, "protect", f"at most {MOST_PROTECTIONS}")
+    require_one_fault(workplace, "protect", f"must list at most {MOST_PROTECTIONS}")
 
 
 def figures(many: int) -> list[dict[str, str]]:
@@ -74,7 +74,7 @@ def figures(many: int) -> list[dict[str, str]]:
 
 def test_too_many_figures_are_one_fault(workplace: Workplace) -> None:
     spending(workplace, mechanism="statistics", figures=figures(MOST_FIGURES + 1))
-    require_one_fault(workplace, "protect.0.figures", f"at most {MOST_FIGURES:,}")
+    require_one_fault(workplace, "protect.0.figures", f"must list at most {MOST_FIGURES:,}")
 
 
 def test_as_many_figures_as_there_may_be_are_planned_soon(workplace: Workplace) -> None:
@@ -125,9 +125,7 @@ def test_measured_margins_that_take_for_ever_are_refused(
     number = {"role": "confidential", "type": "integer", "domain": [0, 10]}
     workplace.raw["source"]["columns"] |= {"wealth": number, "debt": number}
     with_dimensions(workplace, many, margins="measured", margin_share="1/2", **settings)
-    require_one_fault(
-        workplace, "protect.0.totals", "must be fewer: sets of dimensions x levels x measures must be at most"
-    )
+    require_one_fault(workplace, "protect.0.totals", "must be fewer: sets of dimensions x levels x measures is at most")
 
 
 def test_a_table_of_too_many_margins_is_refused(workplace: Workplace) -> None:

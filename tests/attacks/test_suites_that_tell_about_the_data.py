@@ -45,7 +45,7 @@ def test_a_suite_is_refused_where_epsilon_is_spent(workplace: Workplace, make: C
     for command in ("plan", "run"):
         refused = typed(command, workplace.spec_file)
         refused.require_refusal(2)
-        assert "validate.suite: asks the data whether a release appears" in refused.err
+        assert "validate.suite: must not be given where epsilon is spent: whether a release appears" in refused.err
     del workplace.raw["validate"]
     workplace.write_spec()
     assert "validate.suite" not in typed("plan", workplace.spec_file).err

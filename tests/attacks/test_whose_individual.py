@@ -119,7 +119,7 @@ def test_two_columns_are_refused_in_the_transaction_and_found_by_the_check(
     assert reserved("r3", claim_by("person_id", **change)) is None
     ledger().verify()
     write("r4", other)
-    with pytest.raises(LedgerAltered, match="dp account of survey refused: charges for individuals by different"):
+    with pytest.raises(LedgerAltered, match="dp account of survey refused: must count individuals by one column"):
         ledger().verify()
 
 

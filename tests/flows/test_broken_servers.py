@@ -112,5 +112,6 @@ def test_a_command_prints_our_lines_only(tmp_path: Path, how: str) -> None:
         "Refused (server-not-ready)",
         "PREFECT_API_URL",
         "Mend the server or unset the variable, and run again",
+        "See docs/refusals.md#server-not-ready",
     ]
     assert place.bundles() == []

@@ -45,9 +45,9 @@ def test_a_release_without_epsilon_needs_no_budget(workplace: Workplace) -> None
 @pytest.mark.parametrize(
     ("budget", "rule"),
     [
-        ({"epsilon": "2"}, r"budget\.dataset refused: a release under dp spends a budget"),
+        ({"epsilon": "2"}, r"budget\.dataset refused: must be given for a release under dp"),
         ({"dataset": "survey"}, r"budget\.epsilon refused: must be given; the mechanisms spend 3/2"),
-        ({"dataset": "survey", "epsilon": "1"}, r"budget\.epsilon refused: the mechanisms spend 3/2 together, got 1"),
+        ({"dataset": "survey", "epsilon": "1"}, r"budget\.epsilon refused: must be at least 3/2"),
     ],
 )
 def test_a_plan_that_spends_without_a_budget_is_refused(

@@ -200,7 +200,7 @@ def test_a_gate_that_cannot_hold_refuses_before_anything_is_reserved(workplace: 
     open_dp_account(4, unit="individual" if units else "row")
     caught = refused(workplace, GateRefused)
     assert EXIT_CODES[caught.kind] == 4
-    assert "expected_error at most 0.01" in str(caught)
+    assert "gates.expected_error refused: must allow" in str(caught)
     assert actions() == [*OPENED, "PLANNED", "LOOKED", "INGESTED", "VALIDATED", "REFUSED"]
     assert budget_of() == ("0", "4", [])
 

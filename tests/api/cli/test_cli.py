@@ -63,6 +63,7 @@ def test_a_named_server_that_does_not_answer_is_refused_in_our_words(
         "Refused (server-not-ready)",
         "  PREFECT_API_URL: must name a Prefect server that answers.",
         "    Start it, or unset the variable.",
+        "  See docs/refusals.md#server-not-ready",
     ]
 
 
@@ -138,7 +139,7 @@ def test_a_refusal_is_told_on_standard_error_with_field_rule_value_and_remedy(
     lines = ended.err.splitlines()
     assert lines[0] == "Refused (spec-refused)"
     assert any(line.startswith("  protect.0.k: ") and line.endswith(", got 1.") for line in lines)
-    assert "  colour: unknown key." in lines
+    assert "  colour: must be a known key." in lines
     assert len(lines) == 5  # and under each fault its remedy
     assert all(line.startswith("    ") for line in lines[2::2])
 
@@ -300,22 +301,22 @@ def test_a_draft_of_what_is_not_parquet_exits_with_3(workplace: Workplace, typed
     ("arguments", "words"),
     [
         ((), ["Release confidential microdata", "demo", "init", "plan", "run", "schema", "verify", "audit"]),
-        (("demo",), ["synthetic survey", "end to end", "--folder", "--json"]),
+        (("demo",), ["synthetic survey", "release it", "--folder", "--json"]),
         (("init",), ["Draft a spec from a Parquet file", "left for you to decide", "--roles", "--output", "--json"]),
         (("plan",), ["promise", "expected error", "cost", "Spends nothing", "reads no row", "--count", "--json"]),
-        (("run",), ["validate", "protect", "every gate passes", "--source", "--publish", "--json"]),
+        (("run",), ["validate", "protect", "Every gate must pass", "--source", "--publish", "--json"]),
         (("schema",), ["JSON Schema", "--json"]),
-        (("verify",), ["offline", "signature", "digests", "public key", "--key", "--json"]),
+        (("verify",), ["Offline", "signature", "digests", "public key", "--key", "--json"]),
         (("audit",), ["show", "verify", "export"]),
         (("audit", "show"), ["oldest first", "--run", "--json"]),
-        (("audit", "verify"), ["log, ledger, signatures, and every manifest", "--export", "--bundles", "--json"]),
+        (("audit", "verify"), ["log, ledger, signatures and reachable manifests", "--export", "--bundles", "--json"]),
         (("audit", "export"), ["JSON Lines", "--output", "--json"]),
         (("budget",), ["open", "show", "raise"]),
         (("budget", "open"), ["Signed, with a reason", "--model", "--epsilon", "--adjacency", "--unit", "--key"]),
         (("keys",), ["new", "trust", "withdraw", "list"]),
         (("approve",), ["exactly what a run has staged", "--reviewer", "--key"]),
         (("refuse",), ["the run ends", "--reason"]),
-        (("sign",), ["signature text", "--refuse"]),
+        (("sign",), ["Sign a decision", "--refuse"]),
         (("serve",), ["Prefect server, deployments and a worker", "--port", "--settings", "--json"]),
         (("backup",), ["keys, log, ledger and runs", "--json"]),
         (("restore",), ["empty home and database", "--bundles", "--json"]),

@@ -79,7 +79,7 @@ def became(folder: Path, *, guard: bool) -> dict[str, tuple[str, bool, bool]]:
 def test_nothing_that_a_server_names_is_unpickled_or_imported(tmp_path: Path) -> None:
     refused = (
         "PREFECT_API_URL refused: must name a server that refers to no stored result, because reading one runs the "
-        "code in it. Nothing was read. Find out who answers at this address, and who can write into its database."
+        "code in it. Find out who answers at this address, and who can write into its database; nothing was read."
     )
     found = became(tmp_path, guard=True)
     assert len(found) == 6
