@@ -176,7 +176,8 @@ def test_one_refusal_ends_the_run(two: WaitingRelease, typed: Typed, first: list
     assert two.place.public_files() == []
     assert (two.folder / "report.html").exists()  # the refused run is the one that is read
     assert events(two.run)[-1].facts["reasons"] == [
-        "approve refused: refused by ben. The reason is in the audit log; mend it, run anew."
+        "approve refused: needs every reviewer; refused by ben. "
+        "Correct what the reason in the audit log names, and run again."
     ]
     assert unfinished(Home.open()) == {}
 

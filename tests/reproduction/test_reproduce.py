@@ -240,7 +240,7 @@ def test_a_named_table_without_its_data_set_is_refused(typed: Typed, tmp_path: P
     for folder in ((), ("--data", tmp_path)):
         ended = typed("reproduce", name, *folder)
         assert (ended.code, ended.out) == (2, "")
-        assert f"--data: {name} needs the data set {data_set(name)}." in ended.err
+        assert f"--data: must hold the data set {data_set(name)} for {name}." in ended.err
 
 
 @pytest.mark.parametrize("arguments", [(), ("thesis-4.1",)])
@@ -316,9 +316,9 @@ def test_a_verdict_counts_what_agrees_and_lists_the_rest() -> None:
 
 def test_every_file_of_printed_numbers_is_packed_and_names_its_place() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    (pattern,) = settings["tool"]["setuptools"]["package-data"]["flows"]
-    packed = {path.stem for path in (ROOT / "flows").glob(pattern)}
-    assert packed == {path.stem for path in (ROOT / "flows" / "printed").iterdir()}
+    (pattern,) = settings["tool"]["setuptools"]["package-data"]["penstock.reproduction"]
+    packed = {path.stem for path in (ROOT / "reproduction").glob(pattern)}
+    assert packed == {path.stem for path in (ROOT / "reproduction" / "printed").iterdir()}
     for name in packed:
         assert {"source", "place"} <= set(printed_tables(name))
 

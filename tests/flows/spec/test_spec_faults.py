@@ -206,7 +206,7 @@ def test_a_setting_that_is_a_number_or_a_word_gets_one_rule(k: object, rule: str
 @pytest.mark.parametrize("named", [..., "magic", None, 3, ["probabilistic_k_anonymity"]])
 def test_a_spec_must_name_a_mechanism_that_exists(named: object) -> None:
     (fault,) = faults_of(changed("protect/0/mechanism", named))
-    assert fault.rule == f"must have an operator out of{', '.join(MECHANISMS)}"
+    assert fault.rule == f"must be one of {', '.join(MECHANISMS)}"
 
 
 def test_no_fault_of_a_unit_a_gate_or_a_mechanism_hides_another() -> None:
