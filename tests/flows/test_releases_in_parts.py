@@ -116,6 +116,6 @@ def test_a_column_that_is_too_large_for_the_limit_is_refused(workplace: Workplac
     survey = workplace.write_survey(1_000)
     pq.write_table(pa.concat_tables([survey] * 540), workplace.source, row_group_size=50_000)
     workplace.raw["run"] = {"memory": "100 MB"}
-    with pytest.raises(SourceTooLarge, match="bytes per record while it is ranked and swapped"):
+    with pytest.raises(SourceTooLarge, match="bytes per record while it is swapped"):
         release(load_spec(workplace.write_spec()))
     refused(workplace)

@@ -230,8 +230,9 @@ def test_an_unknown_name_is_refused_with_the_list_of_names(typed: Typed) -> None
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.splitlines() == [
         "Refused (spec-refused)",
-        f"  NAME: one of {', '.join(NAMES)}, got 'thesis-9.9'.",
+        f"  NAME: must be one of {', '.join(NAMES)}, got 'thesis-9.9'.",
         "    Choose one of them.",
+        "  See docs/refusals.md#spec-refused",
     ]
 
 

@@ -140,8 +140,9 @@ def test_a_refusal_is_told_on_standard_error_with_field_rule_value_and_remedy(
     assert lines[0] == "Refused (spec-refused)"
     assert any(line.startswith("  protect.0.k: ") and line.endswith(", got 1.") for line in lines)
     assert "  colour: must be a known key." in lines
-    assert len(lines) == 5  # and under each fault its remedy
-    assert all(line.startswith("    ") for line in lines[2::2])
+    assert len(lines) == 6  # under each fault its remedy, and where more is said of such refusals
+    assert all(line.startswith("    ") for line in (lines[2], lines[4]))
+    assert lines[5] == "  See docs/refusals.md#spec-refused"
 
 
 def test_what_is_printed_is_what_was_written_also_where_it_looks_like_markup(
