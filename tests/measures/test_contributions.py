@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from penstock.measures.cells.rules import contributions
 from penstock.measures.cells.totals import find_cells
-from tests.measures.test_table_measures import of_values
+from tests.measures.cells.test_table_measures import of_values
 
 RECORDS = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5) | st.integers(-(2**40), 2**40)), min_size=1)
 

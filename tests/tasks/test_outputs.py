@@ -23,7 +23,7 @@ from penstock.tasks.outputs.groups import Groups
 from penstock.tasks.outputs.kinds import _KINDS
 from penstock.tasks.outputs.records import Records
 from tests.flows.good_specs import DP, GOOD, TABLE
-from tests.flows.test_closeness_spec import CLOSE
+from tests.flows.spec.test_closeness_spec import CLOSE
 from tests.support.rooms import MODULES, ROOT
 
 SPECS = {"swapped": (GOOD, Records), "noisy": (DP, Records), "table": (TABLE, Cells), "buckets": (CLOSE, Groups)}
