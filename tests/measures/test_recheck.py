@@ -2,88 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import importlib
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures import RecheckImpossible
 from penstock.mechanisms import probabilistic_k_anonymity as pka
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
 from tests.measures.judged_columns import nominal, number, ordinal, promise, rechecked
+from tests.measures.masked_records import GROUPS, Averaged, K, N, Swapped, source
 from tests.support.order import examples
-
-N, K = 12, 3
-DECLARED = {
-    "id": Column(role="identifier"),
-    "age": number(0, 100, role="quasi_identifier"),
-    "region": nominal(4, role="quasi_identifier", missing="category"),
-    "income": number(0, 100),
-    "rank": ordinal(5),
-    "weight": Column(role="weight"),
-}
-GROUPS = np.arange(N) // K
-SWAPS = ("group_sizes", "permutation_within_groups", "unchanged_columns", "identifiers_absent")
-KEYS = ("k_anonymity_of_keys", "group_sizes", "unchanged_columns", "identifiers_absent")
-
-
-def source():
-    return {
-        "age": np.array([20, 30, 40, 20, 30, 40, 50, 60, 70, 50, 60, 70.0]),
-        "region": np.array([0, 1, 2, -1, 1, 2, 3, 1, 2, 3, 1, 2]),
-        "income": np.arange(N) * 1.5,
-        "rank": np.array([0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 4]),
-        "weight": np.linspace(1, 2, N),
-    }
-
-
-def turned(values):
-    """Each group of three turned by one place."""
-    return values.reshape(-1, K)[:, [1, 2, 0]].ravel()
-
-
-class Swapped:
-    """A correct swap that a test may break before it is checked."""
-
-    def __init__(self, method="ir_swap", k=None, **changes):
-        self.declared = {**DECLARED, **changes}
-        self.original = source()
-        self.released = {**source(), "income": turned(source()["income"]), "rank": turned(source()["rank"])}
-        self.groups = {"income": GROUPS.copy(), "rank": GROUPS.copy()}
-        self.masked = ("income", "rank")
-        sizes = {"k_by_column": k or {"income": K, "rank": K}} if method == "ir_swap" else {"k": K}
-        self.guarantee = promise("prob_k", SWAPS, method=method, **sizes)
-
-    def failed(self):
-        checks = rechecked(self.original, self.released, self.declared, self.guarantee, self.masked, self.groups)
-        assert tuple(check.name for check in checks) == SWAPS
-        return {check.name for check in checks if not check.passed}
-
-
-class Averaged:
-    """A correct microaggregation that a test may break before it is checked."""
-
-    def __init__(self):
-        self.declared = DECLARED
-        self.original = source()
-        self.released = source()
-        for name in ("age", "weight"):
-            self.released[name] = source()[name].reshape(-1, K).mean(axis=1).repeat(K)
-        self.released["region"] = source()["region"][::K].repeat(K)
-        self.masked = ("age", "region", "weight")
-        self.groups = dict.fromkeys(self.masked, GROUPS.copy())
-        self.guarantee = promise("k_anon", KEYS, method="mdav_id", k=K)
-
-    def failed(self):
-        checks = rechecked(self.original, self.released, self.declared, self.guarantee, self.masked, self.groups)
-        assert tuple(check.name for check in checks) == KEYS
-        return {check.name for check in checks if not check.passed}
-
 
 both_swaps = pytest.mark.parametrize("method", ["ir_swap", "mdav_swap"])
 
@@ -310,77 +239,6 @@ def test_what_is_found_names_columns_and_no_values():
     assert found.endswith(": income")
     assert not any(character.isdigit() for check in checks for character in check.found)
     assert checks[0].as_dict()["passed"] is True
-
-
-@pytest.mark.parametrize(
-    ("guarantee", "rule"),
-    [
-        (
-            promise("idp", epsilon="1"),
-            "guarantee.model refused: must be one of prob_k, k_anon, dp to be re-checked, got 'idp'",
-        ),
-        (promise("prob_k", method="mdav_id", k=3), "one of mdav_swap, ir_swap, got 'mdav_id'"),
-        (promise("k_anon", k=3), "one of mdav_id, got None"),
-        (promise("prob_k", method="ir_swap", k=3), "whole number of at least 2, got None"),
-        (promise("prob_k", method="mdav_swap", k=1), "whole number of at least 2, got 1"),
-        (promise("prob_k", method="mdav_swap", k="3"), "whole number of at least 2, got '3'"),
-        (promise("prob_k", ("group_sizes", "entropy"), method="mdav_swap", k=3), "must name only checks that are run"),
-    ],
-)
-def test_a_promise_that_cannot_be_rechecked_refuses(guarantee, rule):
-    output = Swapped()
-    output.guarantee = guarantee
-    with pytest.raises(RecheckImpossible, match=rule) as refused:
-        output.failed()
-    assert (refused.value.code, refused.value.kind) == ("recheck-impossible", "gate")
-
-
-def test_a_promise_about_no_column_refuses():
-    output = Swapped()
-    output.declared = {name: column for name, column in DECLARED.items() if column.role != "confidential"}
-    with pytest.raises(RecheckImpossible, match="must include one that the promise is about"):
-        output.failed()
-
-
-def test_records_that_are_not_aligned_refuse():
-    output = Swapped()
-    output.released["age"] = output.released["age"][:-1]
-    with pytest.raises(RecheckImpossible, match="aligned row by row"):
-        output.failed()
-
-
-def test_no_records_refuse():
-    output = Swapped()
-    output.original = output.released = {name: values[:0] for name, values in source().items()}
-    with pytest.raises(RecheckImpossible, match="aligned row by row"):
-        output.failed()
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        "recheck",
-        "checks",
-        "kernels",
-        "rows",
-        "records.block_checks",
-        "records.comparison",
-        "records.group_checks",
-        "records.output",
-    ],
-)
-def test_the_recheck_shares_no_code_with_a_mechanism(module):
-    tree = ast.parse(Path(importlib.import_module(f"penstock.measures.{module}").__file__).read_text(encoding="utf-8"))
-    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    vocabulary = {
-        "penstock.mechanisms.columns",
-        "penstock.mechanisms.guarantee",
-        "penstock.mechanisms.mechanism",
-        "penstock.mechanisms.models",
-        "penstock.mechanisms.parallel",
-        "penstock.mechanisms.refusal",
-    }
-    assert {name for name in imported if name.startswith("penstock.mechanisms")} <= vocabulary
 
 
 @settings(deadline=None)

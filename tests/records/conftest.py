@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -31,3 +32,22 @@ def faulty(request: pytest.FixtureRequest) -> FaultyHome:
 @pytest.fixture
 def house(either_home: Home, now: datetime) -> House:
     return House(open_records(home=either_home).log, now)
+
+
+@pytest.fixture
+def public_folder(tmp_path: Path) -> Path:
+    return tmp_path / "public"
+
+
+@pytest.fixture
+def checked(either_home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """The home that is checked, on each database."""
+    monkeypatch.setenv("PENSTOCK_HOME", str(either_home.root))
+    return either_home
+
+
+@pytest.fixture
+def small(home: Home, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """The same on SQLite alone, for what does not depend on the database."""
+    monkeypatch.setenv("PENSTOCK_HOME", str(home.root))
+    return home

@@ -6,70 +6,21 @@ import dataclasses
 import math
 import re
 from fractions import Fraction
-from html.parser import HTMLParser
-from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.layout import Figure, Layout
 from penstock.reports.pages import SecretInReport, confidential_report, number, public_report, validation_page
-from penstock.reports.table_sheet import sheet_of
 from tests.records import page_facts as facts
-
-VOID = {"meta", "wbr", "br", "link", "img", "input", "hr"}
-
-
-class Outline(HTMLParser):
-    """Tags in order, and whether every one was closed by its own end tag."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str | None]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def outline(page: str) -> Outline:
-    parsed = Outline()
-    parsed.feed(page)
-    parsed.close()
-    assert parsed.open == []
-    return parsed
-
-
-def text_of(page: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL))
+from tests.reports.page_maker import BDP_GUARANTEE, linked_page, outline, table_page, text_of
 
 
 def validation() -> str:
     return validation_page("income-survey", "run-1", facts.OUTCOMES)
 
 
-def table_page(guarantee: Guarantee, *, errors: bool = True, most_rows: int = 200) -> str:
-    sheet = facts.sheet(errors=errors, most_rows=most_rows)
-    return public_report(facts.public(guarantee=guarantee, records=9, rows_are="cells", table=sheet))
-
-
-def linked_page(**other: Any) -> str:
-    parts: dict[str, Any] = {"linked": facts.LINKED, "labels": facts.LABELS, "files": facts.LINKED_FILES, **other}
-    return public_report(facts.public(guarantee=facts.CLOSE_GUARANTEE, **parts))
-
-
-BDP_GUARANTEE = facts.DP_GUARANTEE.model_copy(update={"model": "bdp"})
 PAGES = {
     "validation": validation,
     "confidential": lambda: confidential_report(facts.confidential()),
@@ -349,107 +300,3 @@ def test_the_confidential_report_tells_that_not_all_records_were_used() -> None:
         confidential_report(facts.confidential(source_records=25_000))
     )
     assert "in the source" not in text_of(confidential_report(facts.confidential())).partition("Validation")[0]
-
-
-def test_a_table_report_shows_each_number_with_its_error_and_says_what_it_covers() -> None:
-    text = text_of(table_page(facts.DP_GUARANTEE))
-    assert "Cells 9, 5 of them totals" in text
-    assert "count : number of records; age_mean : mean of age." in text
-    assert "about 95 % of the noise" in text
-    assert "sampling error is not in it" in text
-    assert "f North &amp; South 120 ± 2.8 41.50 ± 0.50" in text
-    assert "m North &amp; South -3 ± 2.8 undefined" in text
-    order = [text.index(part) for part in ("All together", "By sex ", "By region ", "By sex and region")]
-    assert order == sorted(order)
-
-
-def test_a_table_report_claims_no_records_where_rows_are_cells() -> None:
-    text = text_of(table_page(facts.DP_GUARANTEE))
-    assert "A row is a cell of the table and not a record" in text
-    assert not re.search(r"Records 9|9 records", text)
-    assert "Records 20,000" in text_of(public_report(facts.public()))
-    cells = text_of(confidential_report(facts.confidential(records=9, rows_are="cells")))
-    assert "Cells 9, from 20,000 records in the source" in cells
-
-
-def test_every_published_error_is_drawn_and_every_drawing_has_its_numbers_in_text() -> None:
-    page = table_page(facts.DP_GUARANTEE)
-    assert page.count("<svg") == 18
-    assert page.count("<circle") == 17  # one mean is not defined
-    assert page.count('<line x1="') == 17 * 3
-    assert page.count('aria-hidden="true" focusable="false"') == 18
-
-
-def test_a_secret_error_is_neither_drawn_nor_told() -> None:
-    page = table_page(BDP_GUARANTEE, errors=False)
-    assert "must stay secret, so there is no standard error and no interval" in text_of(page)
-    assert page.count("<circle") == 17
-    assert '<line x1="' not in page
-    assert "±" not in page
-    assert "1.96" not in page
-
-
-def test_a_table_without_noise_says_so() -> None:
-    exact = text_of(table_page(facts.GUARANTEE.model_copy(update={"model": "k_anon"}), errors=False))
-    assert "No noise was added." in exact
-    assert "secret" not in exact.partition("The table")[2].partition("The columns")[0]
-
-
-def test_a_table_that_is_cut_says_how_much_is_in_the_files() -> None:
-    text = text_of(table_page(facts.DP_GUARANTEE, most_rows=6))
-    assert "Here are 6 rows of 9. All of them are in the files below." in text
-    assert "By sex and region: the first 1 of 4 rows" in text
-    assert "Here are" not in text_of(table_page(facts.DP_GUARANTEE))
-
-
-def test_names_and_categories_of_a_table_are_escaped() -> None:
-    evil = "<script>alert(1)</script>"
-    figure = Figure(evil, "count", evil, True)
-    layout = Layout(evil, {evil: (evil, "b")}, ((evil,), ()), (figure,), False)
-    page = public_report(facts.public(table=sheet_of(layout, {**layout.codes(), evil: np.arange(3)})))
-    assert "<script" not in page
-    outline(page)
-
-
-def test_a_report_says_which_table_belongs_to_the_records_and_by_which_column() -> None:
-    text = text_of(linked_page())
-    assert "In tables/buckets.csv and tables/buckets.parquet . Column group links it to the records" in text
-    assert "in a table that can be joined to them" in text
-    assert "A link is the number of the group that a record is in." in text
-    assert "group integer 1 to 800 made: the group" in text
-    assert "income ordinal 0 to 24000, 24000 to 500000 released by group" in text
-    two = text_of(linked_page(linked=[*facts.LINKED, {**facts.LINKED[0], "name": "buckets_2"}]))
-    assert "in tables that can be joined to them" in two
-    assert "In tables/buckets_2.csv . Column group" in two
-
-
-def test_a_report_tells_how_many_records_each_bucket_has() -> None:
-    text = text_of(linked_page())
-    assert "income: how many records each bucket has over all Bucket Records Share" in text
-    assert "0 to 24000 9,999 50.0 %" in text
-    assert "24000 to 500000 10,001 50.0 %" in text
-
-
-def test_of_very_many_buckets_the_first_are_shown() -> None:
-    labels = [{"label": f"bucket {place}", "records": 5} for place in range(101)]
-    text = text_of(linked_page(labels=[{"column": "income", "labels": labels}]))
-    assert "over all, the first 100 of 101 buckets" in text
-    assert "bucket 99 5" in text
-    assert "bucket 100 5" not in text
-
-
-def test_a_report_of_plain_records_has_neither_tables_nor_buckets() -> None:
-    text = text_of(public_report(facts.public()))
-    assert "The tables beside the records" not in text
-    assert "The buckets" not in text
-    assert "A link is" not in text
-
-
-def test_names_and_labels_of_linked_tables_are_escaped() -> None:
-    evil = "<script>alert(1)</script>"
-    column = facts.told(evil, evil, evil, categories=[evil])
-    linked = [{"name": evil, "key": evil, "columns": [column]}]
-    labels = [{"column": evil, "labels": [{"label": evil, "records": 1}]}]
-    page = linked_page(linked=linked, labels=labels)
-    assert "<script" not in page
-    outline(page)

@@ -43,6 +43,7 @@ FIRST = (
     "test_laws_of_every_mechanism.py",
     "test_table_form.py",
     "test_closeness_line.py",
+    "test_closeness_canary.py",
 )
 # Afterwards, folder by folder.
 FOLDERS = ("faults", "attacks", "api", "flows", "records", "laws", "golden", "tasks")

@@ -20,7 +20,7 @@ from penstock.tasks.verification.bundle import Finding, verify_bundle
 from tests.support.private_release import NOBODY, begun
 from tests.support.workplace import Workplace, make_close, predicate
 
-__all__ = ["EVERY", "House", "K", "Signed", "make_close_in", "published"]
+__all__ = ["EVERY", "House", "K", "Signed", "make_close_in", "published", "text_of"]
 
 K = 10
 BUCKETS: dict[str, Any] = {"method": "buckets", "output": "anatomy", "t": "2"}
@@ -50,6 +50,10 @@ def published(workplace: Workplace, form: str = "anatomy", **settings: Any) -> P
     make_close_in(workplace, form, **settings)
     with begun(workplace, account=False) as line:
         return Path(line.publish().path)
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
 
 
 class House:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from fractions import Fraction
 
 import numpy as np
@@ -10,64 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures import RecheckImpossible
 from penstock.mechanisms import dp_microaggregation as dp
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
-from tests.measures.judged_columns import nominal, number, ordinal, promise, rechecked
+from tests.measures.judged_columns import number, ordinal, rechecked
+from tests.measures.records.blocks import DECLARED, FACTS, LABELS, Blocks, K, N
 from tests.support.order import examples
-
-N, K = 11, 3
-CHECKS = ("block_sizes", "one_value_per_block", "published_values", "epsilon_spent", "identifiers_absent")
-DECLARED = {
-    "age": Column(role="quasi_identifier", type="integer", domain=(0, 100)),
-    "region": nominal(4, role="quasi_identifier"),
-    "income": number(0, 100),
-}
-# Eleven records in three blocks: 3, 3 and 3 + 11 mod 3.
-LABELS = np.array([0, 1, 2, 2, 1, 0, 2, 2, 0, 1, 2])
-FACTS = {
-    "age": {"sensitivity": 100, "scale": "300", "epsilon": "1/3", "grid": "1"},
-    "region": {"sensitivity": 65536, "scale": "393216", "epsilon": "1/3", "grid": "1/65536"},
-    "income": {"sensitivity": 400, "scale": "1200", "epsilon": "1/3", "grid": "1/4"},
-}
-
-
-class Blocks:
-    """A correct release of blocks that a test may break before it is checked."""
-
-    def __init__(self, mode="records", k="auto", rows_per_unit=1, epsilon="1"):
-        values = {"age": [20, 100, 37], "region": [3, 0, 3], "income": [0.25, 100.0, 17.5]}
-        self.declared = dict(DECLARED)
-        self.released = {name: np.array(drawn)[LABELS] for name, drawn in values.items()}
-        self.original = {name: column.copy() for name, column in self.released.items()}
-        self.groups = {name: LABELS.copy() for name in values}
-        self.masked = tuple(values)
-        together = [tuple(FACTS)] if mode == "records" else [(name,) for name in FACTS]
-        parts = [{"k": K, "blocks": 3, "columns": {name: dict(FACTS[name]) for name in part}} for part in together]
-        self.chosen = {"records": N, "parts": parts}
-        parameters = {"epsilon": epsilon, "mode": mode, "k": k, "rows_per_unit": rows_per_unit}
-        self.guarantee = promise("dp", CHECKS, **parameters).model_copy(update={"unit": "individual"})
-
-    def facts(self, name):
-        return next(part["columns"][name] for part in self.chosen["parts"] if name in part["columns"])
-
-    def failed(self):
-        checks = self.checks()
-        assert tuple(check.name for check in checks) == CHECKS
-        return {check.name for check in checks if not check.passed}
-
-    def checks(self):
-        return rechecked(
-            self.original,
-            self.released,
-            self.declared,
-            self.guarantee,
-            self.masked,
-            self.groups,
-            self.chosen,
-        )
-
 
 both = pytest.mark.parametrize("mode", ["records", "marginals"])
 
@@ -339,97 +286,6 @@ def test_what_is_found_names_columns_and_no_values():
     found = {check.name: check.found for check in checks}["one_value_per_block"]
     assert found.endswith(": income")
     assert not any(character.isdigit() for check in checks for character in check.found)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"epsilon": None},
-        {"epsilon": "much"},
-        {"epsilon": 1.0},
-        {"epsilon": "1/0"},
-        {"mode": "rows"},
-        {"k": 0},
-        {"k": "some"},
-        {"k": True},
-        {"rows_per_unit": 0},
-        {"rows_per_unit": None},
-    ],
-    ids=repr,
-)
-def test_a_promise_that_cannot_be_rechecked_refuses(change):
-    output = Blocks()
-    parameters = {**output.guarantee.parameters, **change}
-    output.guarantee = output.guarantee.model_copy(update={"parameters": parameters})
-    with pytest.raises(RecheckImpossible, match="for individuals rows_per_unit") as refused:
-        output.failed()
-    assert refused.value.kind == "gate"
-    del parameters[next(iter(change))]
-    with pytest.raises(RecheckImpossible, match="for individuals rows_per_unit"):
-        output.failed()
-
-
-def test_a_promise_about_no_column_refuses():
-    output = Blocks()
-    output.declared = {"id": Column(role="identifier")}
-    with pytest.raises(RecheckImpossible, match="about at least one column"):
-        output.failed()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"sensitivity": 0},
-        {"sensitivity": -5},
-        {"sensitivity": 1.5},
-        {"sensitivity": "100"},
-        {"scale": "0"},
-        {"scale": "-300"},
-        {"scale": "1/0"},
-        {"scale": "wide"},
-        {"scale": None},
-        {"scale": 300.0},
-        {"grid": "0"},
-        {"grid": "fine"},
-        {"epsilon": []},
-    ],
-    ids=repr,
-)
-def test_facts_that_make_no_sense_refuse(change):
-    output = Blocks()
-    output.facts("age").update(change)
-    with pytest.raises(RecheckImpossible, match="must state k, blocks, grid, sensitivity, scale and epsilon"):
-        output.failed()
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda facts: facts.clear(),
-        lambda facts: facts.update(parts=None),
-        lambda facts: facts.update(parts=[1]),
-        lambda facts: facts["parts"][0].pop("k"),
-        lambda facts: facts["parts"][0].update(k=0),
-        lambda facts: facts["parts"][0].update(k="3"),
-        lambda facts: facts["parts"][0].update(blocks=None),
-        lambda facts: facts["parts"][0]["columns"].pop("age"),
-        lambda facts: facts["parts"][0]["columns"].update(more=FACTS["age"]),
-        lambda facts: facts["parts"][0]["columns"].update(age=None),
-        lambda facts: facts["parts"].append(copy.deepcopy(facts["parts"][0])),
-    ],
-)
-def test_facts_that_are_missing_or_stated_twice_refuse(spoil):
-    output = Blocks()
-    spoil(output.chosen)
-    with pytest.raises(RecheckImpossible, match="of every released column, once"):
-        output.failed()
-
-
-def test_a_check_that_is_promised_and_not_known_refuses():
-    output = Blocks()
-    output.guarantee = output.guarantee.model_copy(update={"audit": (*CHECKS, "noise_drawn")})
-    with pytest.raises(RecheckImpossible, match="must name only checks that are run"):
-        output.failed()
 
 
 REGIONS = {"all": [], "west": ["all"], "east": ["all"], "a": ["west"], "b": ["east"], "c": ["east"]}

@@ -27,8 +27,9 @@ from penstock.mechanisms.table._bounds import limits_of, table_grid
 from penstock.mechanisms.table._relaxed import individual_steps
 from penstock.mechanisms.table.cells import build_cells
 from penstock.mechanisms.table.settings import levels, measures
-from tests.mechanisms.table_faults import FAULTY, FURTHER, MANY, column
-from tests.mechanisms.table_faults import bounds as x_bounds
+from tests.mechanisms.table_fault_case import FURTHER, MANY, column
+from tests.mechanisms.table_fault_case import bounds as x_bounds
+from tests.mechanisms.table_faults import FAULTY
 from tests.support.plain_tables import DECLARED, MODELS, columns_of, records_of, table
 
 
