@@ -69,6 +69,7 @@ def test_long_texts_of_many_columns_are_not_listed_as_categories(tmp_path: Path)
     assert len(drafted.out) < 100_000
 
 
+@pytest.mark.slow
 def test_columns_share_the_characters_of_their_categories(tmp_path: Path) -> None:
     share = MOST_CHARACTERS // 1000
     short = pa.array([letter * (share // 4) for letter in "abcd"] * 10)
@@ -95,6 +96,7 @@ def test_a_spec_of_100_000_columns_is_refused_soon(workplace: Workplace, suffix:
     require_soon(measured("plan", written(workplace, suffix)), 2, "source.columns", "at most 500,000 values")
 
 
+@pytest.mark.slow
 def test_a_spec_for_a_source_of_100_000_columns_is_planned_soon(workplace: Workplace) -> None:
     wide(workplace.source, 100_000)
     workplace.raw["source"]["columns"] = {"c7": COLUMN, "c8": {**COLUMN, "role": "quasi_identifier"}}

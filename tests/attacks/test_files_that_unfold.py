@@ -109,6 +109,7 @@ def test_a_draft_of_what_does_not_fit_is_refused(tmp_path: Path, monkeypatch: py
     assert looked_at.call_count == 0
 
 
+@pytest.mark.slow
 def test_a_release_does_not_write_out_whose_records_are_whose(workplace: Workplace) -> None:
     make_private(workplace)
     make_units(workplace, 2)

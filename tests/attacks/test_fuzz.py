@@ -62,6 +62,7 @@ def test_a_case_is_made_from_its_number() -> None:
     assert len({str(fuzz_cases.case(seed).files) for seed in range(60)}) == 60
 
 
+@pytest.mark.slow
 def test_an_accident_would_be_noticed(tmp_path: Path) -> None:
     """The twin: a command that fails with a value of the data in its traceback, and one that never ends."""
     code = (

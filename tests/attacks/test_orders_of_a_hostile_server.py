@@ -137,12 +137,14 @@ def test_a_process_that_the_server_names_is_not_ended(
     assert bystander.poll() is None
 
 
+@pytest.mark.slow
 def test_after_all_that_an_honest_run_is_published_and_nothing_was_planted(served: Served) -> None:
     served.serving.until(served.release(), "COMPLETED")
     assert len(served.owners) > len(ORDERS)
     assert [owner.marker for owner in served.owners if owner.marker.exists()] == []
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_for_its_reviewer_goes_on_in_another_process(served: Served) -> None:
     served.place.write_survey(400, seed=7)
     served.place.raw["approve"] = {"reviewers": 1, "allowed": ["anna"]}

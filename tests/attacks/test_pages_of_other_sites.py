@@ -19,6 +19,8 @@ from tests.support.browser_fixtures import ARGUMENTS, CHROMIUM
 from tests.support.browser_office import Office, Window
 from tests.support.other_user import REPLAY, as_nobody, require_other_user
 
+pytestmark = pytest.mark.slow
+
 # The gateway's own tests refuse origins, hosts and sockets without a browser.
 
 # Everything that a page can try at an address that is not its own; what it can see of the answers.

@@ -25,6 +25,8 @@ from penstock.mechanisms.randomness import seeded
 from tests.support.another_user import Layout, ServingAs, as_user, production_layout
 from tests.support.serving import fetch
 
+pytestmark = pytest.mark.slow
+
 SHARED = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))
 TAKEN = ("runner_storage", "prefect", "penstock", "dask-scratch-space", "numba")
 # Whoever imports one of these from the folder that a command is called in does not get far.

@@ -77,6 +77,7 @@ def test_the_same_command_after_a_kill_gives_the_receipt_and_spends_nothing(
     require_published_once(place)
 
 
+@pytest.mark.slow
 def test_at_random_moments_after_publication_too(place: Workplace, zygote: Zygote) -> None:
     """Each pass is a release of its own that is killed once, so that no pass can go by without a kill."""
     for passed in range(1, PASSES + 1):
@@ -111,6 +112,7 @@ def test_another_release_is_drawn_when_it_is_asked_for_and_only_then(place: Work
     assert len(place.bundles()) == 2
 
 
+@pytest.mark.slow
 def test_another_source_under_the_same_spec_is_another_release_also_after_a_kill(
     place: Workplace, zygote: Zygote
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_release_opens_no_port_asks_nobody_and_starts_no_process(
     assert len(workplace.bundles()) == 1
 
 
+@pytest.mark.slow
 def test_nor_does_the_demo(tmp_path: Path) -> None:
     assert watched(tmp_path, COMMAND, tmp_path / "unused", "demo", "--folder", tmp_path / "demo") == (0, [])
 
@@ -108,6 +109,7 @@ def attacked(workplace: Workplace, command: list[Any], marker: Path) -> tuple[st
     return ended.stdout, taker
 
 
+@pytest.mark.slow
 def test_nobody_who_reads_the_process_list_can_answer_in_the_place_of_a_server(
     workplace: Workplace, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from penstock.flows.spec import load_spec
 from penstock.records import open_records
 from penstock.records.home import Home
 from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.order import telling
 from tests.support.workplace import PASSED, Workplace
 from tests.tasks.close_release import text_of
 
@@ -67,8 +69,10 @@ def leaks(workplace: Workplace, prefect_home: Path, forms: dict[str, bytes]) -> 
     return sorted({place for place, content in places.items() for form in forms.values() if form in content})
 
 
-@pytest.mark.parametrize("output", ["anatomy", "permuted"])
-@pytest.mark.parametrize("several", ["joint", "each"])
+@pytest.mark.parametrize(
+    ("several", "output"),
+    telling(product(["joint", "each"], ["anatomy", "permuted"]), ("joint", "anatomy"), ("each", "permuted")),
+)
 def test_no_confidential_value_leaves_by_any_door(
     workplace: Workplace, prefect_home: Path, caplog: pytest.LogCaptureFixture, several: str, output: str
 ) -> None:

@@ -74,6 +74,7 @@ def test_the_demo_releases_and_prints_our_lines_only(tmp_path: Path) -> None:
     assert not (tmp_path / "unused").exists()
 
 
+@pytest.mark.slow
 def test_no_process_outlives_a_killed_or_a_finished_command_and_a_rerun_publishes(tmp_path: Path) -> None:
     place, mark = Workplace(tmp_path), str(tmp_path)
     sign = tmp_path / "hung"

@@ -155,6 +155,7 @@ def test_a_release_that_a_platform_starts_by_reference_is_published_and_told(age
     }
 
 
+@pytest.mark.slow
 def test_a_refused_release_is_told_with_its_code_and_no_value(agency: Agency) -> None:
     agency.place.write_survey(400, seed=4)  # the same records would be refused before they are assessed
     state = agency.release("refused.yaml", "FAILED")
@@ -219,6 +220,7 @@ def refused_command(*arguments: str, **environment: str) -> Any:
     return done.returncode, json.loads(done.stdout or done.stderr)
 
 
+@pytest.mark.slow
 def test_a_second_one_for_the_same_home_or_port_is_refused(agency: Agency, tmp_path: Path) -> None:
     environment = {**agency.serving.environment(), MARK: str(tmp_path)}
     code, refused = refused_command("--port", str(free_port()), **environment)
@@ -230,6 +232,7 @@ def test_a_second_one_for_the_same_home_or_port_is_refused(agency: Agency, tmp_p
     assert (code, refused["refused"]) == (2, "host-refused")
 
 
+@pytest.mark.slow
 def test_a_killed_command_takes_everything_with_it_and_the_next_one_closes_its_runs(agency: Agency) -> None:
     serving = agency.serving
     agency.place.write_survey(400, seed=2)
@@ -275,6 +278,7 @@ def deployments_of(serving: Serving) -> Any:
     return {each["name"]: {key: value for key, value in each.items() if key not in added} for each in found}
 
 
+@pytest.mark.slow
 def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
     prefect_service: Service, workplace: Workplace, tmp_path: Path
 ) -> None:
@@ -303,6 +307,7 @@ def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
         serving.clear_away()
 
 
+@pytest.mark.slow
 def test_its_server_can_use_postgresql(postgres: PostgresServer, tmp_path: Path) -> None:
     url = postgres.new_database()
     address = url.replace("postgresql+psycopg", "postgresql+asyncpg")
