@@ -78,4 +78,7 @@ def telling(cases: Iterable[Any], *most: Any) -> list[Any]:
     """The cases that tell most run in `make test`; the others are slow."""
     given = list(cases)
     assert set(most) <= set(given), "a case that is not among them"
-    return [case if case in most else pytest.param(case, marks=pytest.mark.slow) for case in given]
+    return [
+        case if case in most else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+        for case in given
+    ]
