@@ -24,7 +24,7 @@ from penstock.measures.checks import Check, RecheckImpossible
 from penstock.measures.groups.checks import bucket_checks
 from penstock.measures.groups.output import BucketOutput
 from penstock.measures.records.block_checks import block_checks
-from penstock.measures.records.group_checks import group_checks, joined_checks
+from penstock.measures.records.group_checks import METHODS, group_checks, joined_checks
 from penstock.measures.records.output import RecordOutput
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.mechanism import Kind
@@ -33,8 +33,7 @@ from penstock.mechanisms.models import Model
 __all__ = ["recheck", "recheck_columns"]
 
 _OF_RECORDS: dict[Model, Callable[[RecordOutput], tuple[Check, ...]]] = {
-    "prob_k": group_checks,
-    "k_anon": group_checks,
+    **dict.fromkeys(METHODS, group_checks),
     "dp": block_checks,
 }
 _OF_CELLS: dict[str, Callable[[TableOutput], tuple[Check, ...]]] = {

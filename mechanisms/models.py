@@ -30,6 +30,7 @@ class PromiseModel:
     title: as readers of reports see it. variant, meaning: as registries of deployments call it, and what it says.
     unseen: the name of what nobody outside can check, and why; None where the data show it.
     loss: the name under which registries state epsilon; None where nothing adds up.
+    permutes: whether the released values of a masked column are those of the source, in another order.
     """
 
     name: Model
@@ -38,6 +39,7 @@ class PromiseModel:
     meaning: str
     unseen: tuple[str, str] | None
     loss: str | None = None
+    permutes: bool = False
 
     @property
     def adds_up(self) -> bool:
@@ -99,6 +101,7 @@ _ALL = (
         variant="Probabilistic k-anonymity",
         meaning=f"A bound on the probability of a right guess. {_NOT_DP}",
         unseen=("swapping", "That values were swapped at random in groups cannot be seen in the data."),
+        permutes=True,
     ),
     PromiseModel(
         name="t_close",

@@ -24,17 +24,18 @@ from penstock.measures.records.output import RecordOutput
 from penstock.measures.rows import identical, is_missing
 from penstock.measures.sorted_groups import grouping
 from penstock.mechanisms.columns import Role, named
+from penstock.mechanisms.models import Model
 from penstock.mechanisms.parallel import in_parallel
 
-__all__ = ["column_verdicts", "group_checks", "joined_checks"]
+__all__ = ["METHODS", "column_verdicts", "group_checks", "joined_checks"]
 
-# The columns that each method promises to mask, and the checks that its model needs.
+# The columns that each method promises to mask, and the methods of each model that is checked here.
 _MASKS: dict[str, tuple[Role, ...]] = {
     "mdav_id": ("quasi_identifier", "weight"),
     "mdav_swap": ("confidential",),
     "ir_swap": ("confidential",),
 }
-_METHODS: dict[str, tuple[str, ...]] = {"k_anon": ("mdav_id",), "prob_k": ("mdav_swap", "ir_swap")}
+METHODS: dict[Model, tuple[str, ...]] = {"k_anon": ("mdav_id",), "prob_k": ("mdav_swap", "ir_swap")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +112,10 @@ def _require_ranked(grouped: _Grouped) -> None:
 def _grouped(output: RecordOutput) -> _Grouped:
     guarantee = output.guarantee
     method = guarantee.parameters.get("method")
-    if method not in _METHODS[guarantee.model]:
+    if method not in METHODS[guarantee.model]:
         raise RecheckImpossible.at(
             "guarantee.parameters.method",
-            rule=f"must be one of {', '.join(_METHODS[guarantee.model])}",
+            rule=f"must be one of {', '.join(METHODS[guarantee.model])}",
             got=method,
             remedy="Correct the guarantee.",
         )
@@ -261,7 +262,7 @@ def _unchanged_verdict(broken: Iterable[str]) -> Check:
     )
 
 
-_CHECKS: dict[str, tuple[Callable[[_Grouped], Check], ...]] = {
+_CHECKS: dict[Model, tuple[Callable[[_Grouped], Check], ...]] = {
     "prob_k": (_group_sizes, _permutation_within_groups, _unchanged_columns),
     "k_anon": (_k_anonymity_of_keys, _group_sizes, _unchanged_columns),
 }

@@ -19,6 +19,7 @@ from penstock.measures.records.output import RecordOutput
 from penstock.measures.registry import MEASURES, judge
 from penstock.mechanisms.columns import Column, Columns
 from penstock.mechanisms.mechanism import ByColumn, Kind
+from penstock.mechanisms.models import MODELS
 from penstock.mechanisms.permutation import permutation
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
@@ -144,7 +145,7 @@ class Records(Output):
                 groups,
                 chosen=staged.chosen,
                 aligned=plan.guarantee.parameters.get("mode") != "marginals",
-                permuted=plan.guarantee.model == "prob_k",
+                permuted=MODELS[plan.guarantee.model].permutes,
             )
 
         checks = recheck(output)
