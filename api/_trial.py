@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
-import numpy as np
 import pyarrow as pa
 
 from penstock.flows.planning import of_unit
@@ -19,15 +18,12 @@ from penstock.flows.spec.protection import parse_protection
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.contributions import bounded
 from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.layout import Layout
-from penstock.mechanisms.permutation import permutation
-from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness, system
 from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused
 from penstock.mechanisms.registry import AnyParams, mechanism_of
 from penstock.tasks.files.columns import arrow_columns
 from penstock.tasks.files.source import fitting_columns, read_columns
-from penstock.tasks.files.tables import arrow_cells
+from penstock.tasks.outputs.kinds import output_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,9 +111,9 @@ def protect(
     columns, settings = parse_protection(declared, params, unit=unit)
     individual = None if unit == "row" else unit
     data_columns = {name: column for name, column in columns.items() if column.role != "identifier"}
-    mechanism = mechanism_of(settings)
-    layout = None if mechanism.layout is None else mechanism.layout(settings, columns)
-    used = _used(data_columns, layout)
+    mechanism, output = mechanism_of(settings), output_of(settings, columns)
+    # A count of all records is made from no column; the first one shows how many there are.
+    used = {name: data_columns[name] for name in output.about or tuple(data_columns)[:1]}
     read = {**used, **({} if individual is None else {individual: columns[individual]})}
     arrays = read_columns(_as_arrow(table, read, individual), read, unit=individual)
 
@@ -129,7 +125,7 @@ def protect(
     protected = mechanism.protect(arrays, used, settings, chance)
     notice = NOT_A_RELEASE if chance.from_system else f"{NOT_A_RELEASE} {FROM_A_SEED}"
     return Trial(
-        data=_like(table, _released(protected, mechanism.released_columns(settings, columns), layout, chance), notice),
+        data=_like(table, output.as_arrow(protected, chance), notice),
         guarantee=of_unit(protected.guarantee, individual),
         linked={
             name: _like(table, arrow_columns(each.columns, each.declared), notice)
@@ -138,27 +134,6 @@ def protect(
         chosen=dict(protected.chosen),
         is_seeded=not chance.from_system,
     )
-
-
-def _used(columns: Mapping[str, Column], layout: Layout | None) -> dict[str, Column]:
-    """Return the columns that the output is made from; a count of all records needs none, so it gets the first."""
-    if layout is None:
-        return dict(columns)
-    names = {*layout.dimensions, *(figure.column for figure in layout.figures)}
-    used = {name: column for name, column in columns.items() if name in names}
-    return used or dict(list(columns.items())[:1])
-
-
-def _released(
-    protected: Protected, declared: Mapping[str, Column], layout: Layout | None, chance: Randomness
-) -> pa.Table:
-    """Return the output as a release would write it, records in random order, but without the promise in it."""
-    if layout is not None:
-        return arrow_cells(protected.columns, layout)
-    records = len(next(iter(protected.columns.values())))
-    order = permutation(records, chance)
-    known = {name: protected.made.get(name) or declared[name] for name in protected.columns}
-    return arrow_columns({name: np.take(values, order) for name, values in protected.columns.items()}, known)
 
 
 def _as_arrow(table: object, wanted: Mapping[str, Column], unit: str | None) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -37,7 +38,7 @@ class Beside:
     ratio: Fraction | None = None
 
 
-class Claims(BaseModel):
+class Claims(BaseModel, ABC):
     """The statements of the release part about files that can be looked at. Each kind of output adds the rest."""
 
     penstock: Literal[1]
@@ -67,13 +68,13 @@ class Claims(BaseModel):
         return "data"
 
     @property
+    @abstractmethod
     def is_sound(self) -> bool:
         """Return whether the manifest states all that an output of this kind must, and nothing of another."""
-        raise NotImplementedError
 
+    @abstractmethod
     def broken(self, table: pa.Table) -> Iterator[str]:
         """Yield what contradicts the promise in one file, whose columns are as listed; in CSV everything is text."""
-        raise NotImplementedError
 
     def beside(self, folder: Path, names: Collection[str], tables: Mapping[str, pa.Table]) -> Beside:
         """Return what the tables beside the data show; names: all files. tables: the data by suffix."""

@@ -25,13 +25,15 @@ from penstock.records.ledger.answers import Answer
 from penstock.reports.described import OutputWords
 from penstock.reports.table_sheet import TableSheet, sheet_of
 from penstock.tasks.files.columns import load_columns, save_columns
-from penstock.tasks.files.tables import read_table, write_table
+from penstock.tasks.files.tables import arrow_cells, read_table, write_table
 from penstock.tasks.formats import FORMATS
 from penstock.tasks.formats.format import TableRows
 from penstock.tasks.outputs.drawn import protected_rows, require_planned, staged_as
 from penstock.tasks.outputs.output import Draw, Judgement, Output, Staged
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from penstock.tasks.ingest import Ingested
     from penstock.tasks.run.job import Job
 
@@ -83,6 +85,10 @@ class Cells(Output):
             "errors": layout.errors,
         }
         return {"layout": told}
+
+    def as_arrow(self, protected: Protected, randomness: Randomness) -> pa.Table:
+        """Return the cells in their public order."""
+        return arrow_cells(protected.columns, self.layout)
 
     def prepare(self, job: Job, source: Ingested) -> Draw:
         plan = job.plan

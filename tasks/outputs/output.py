@@ -28,6 +28,9 @@ from penstock.reports.table_sheet import TableSheet
 from penstock.tasks.files.linked import StagedTable
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from penstock.mechanisms.protected import Protected
     from penstock.reports.pages import RowsAre
     from penstock.tasks.ingest import Ingested
     from penstock.tasks.run.job import Job
@@ -131,6 +134,10 @@ class Output(ABC):
     def treatments(self) -> dict[str, str]:
         """Return what was done to each column, for readers."""
         return mechanism_of(self.params).treatments(self.params, self.declared)
+
+    @abstractmethod
+    def as_arrow(self, protected: Protected, randomness: Randomness) -> pa.Table:
+        """Return what was drawn as a release would write it, but without the promise in it."""
 
     @abstractmethod
     def prepare(self, job: Job, source: Ingested) -> Draw:

@@ -26,7 +26,14 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.files import durable
 from penstock.reports.described import OutputWords
-from penstock.tasks.files.columns import load_columns, read_release, save_columns, write_release, write_rows
+from penstock.tasks.files.columns import (
+    arrow_columns,
+    load_columns,
+    read_release,
+    save_columns,
+    write_release,
+    write_rows,
+)
 from penstock.tasks.files.linked import stage_linked
 from penstock.tasks.formats import FORMATS
 from penstock.tasks.formats.format import Rows
@@ -34,6 +41,8 @@ from penstock.tasks.outputs.drawn import protected_rows, require_planned, staged
 from penstock.tasks.outputs.output import Draw, Judgement, Output, Staged
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from penstock.tasks.ingest import Ingested
     from penstock.tasks.run.job import Job
 
@@ -63,6 +72,16 @@ class Records(Output):
     def words(self) -> OutputWords:
         return OutputWords("protected records", "data", "Dataset")
 
+    def as_arrow(self, protected: Protected, randomness: Randomness) -> pa.Table:
+        """Return the records in random order."""
+        order = permutation(len(next(iter(protected.columns.values()))), randomness)
+        rows = {name: np.take(values, order) for name, values in protected.columns.items()}
+        return arrow_columns(rows, self._declared_after(protected))
+
+    def _declared_after(self, protected: Protected) -> dict[str, Column]:
+        known = self.released
+        return {name: protected.made.get(name) or known[name] for name in protected.columns}
+
     def prepare(self, job: Job, source: Ingested) -> Draw:
         in_parts = mechanism_of(self.params).in_parts if source.parts else None
         if isinstance(in_parts, ByColumn):
@@ -78,8 +97,7 @@ class Records(Output):
             shuffling = beside.submit(permutation, records, randomness)
             protected = protected_rows(job, source, kept, randomness)
             order = shuffling.result()
-            known = self.released
-            declared = {name: protected.made.get(name) or known[name] for name in protected.columns}
+            declared = self._declared_after(protected)
             write_release(data, protected.columns, declared, plan.guarantee, order)
             on_disk = beside.submit(durable.sync, data)  # the disk writes while the processor counts
             save_columns(job.run.path("secrets"), _secrets(protected, order, kept))
