@@ -5,12 +5,16 @@ INSTALLED := .venv/installed
 
 PREFIX ?= /opt/penstock
 
-.PHONY: demo test test-slow soak browser lint bench docs production lock clean
+.PHONY: demo test tests test-slow soak browser lint bench docs production lock clean
 
 demo: $(INSTALLED)
 	$(BIN)/penstock demo
 
-test: $(INSTALLED) lint
+# Types are checked beside the tests, so that neither processor waits.
+test: $(INSTALLED)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line lint tests
+
+tests: $(INSTALLED)
 	$(BIN)/pytest -m "not slow" -n 3 --dist loadfile --no-loadscope-reorder
 
 # What takes minutes, and every law once more with all its examples.

@@ -52,6 +52,7 @@ def test_a_spec_with_too_many_columns_is_refused(workplace: Workplace) -> None:
     assert len(refused.err) < 2000
 
 
+@pytest.mark.slow
 def test_a_draft_of_100_000_columns_is_refused_soon(tmp_path: Path) -> None:
     wide(tmp_path / "data.parquet", 100_000)
     require_soon(measured("init", tmp_path / "data.parquet"), 3, "at most 2,000 columns")

@@ -23,6 +23,8 @@ from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.living_processes import LONGEST_WAIT, MARK, processes
 from tests.support.workplace import PASSED, Workplace
 
+pytestmark = pytest.mark.slow
+
 
 def specs(workplace: Workplace, count: int) -> list[Path]:
     """So many specs, each with records of its own."""

@@ -75,6 +75,7 @@ def test_the_process_of_a_flow_run_runs_no_code(workplace: Workplace, tmp_path: 
     assert ended.returncode == 0, ended  # it takes the state as it is told, and its result not at all
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["command", "flow run"])
 def test_without_the_guard_the_code_runs(workplace: Workplace, tmp_path: Path, kind: str) -> None:
     command = ["-c", UNGUARDED, str(workplace.write_spec())]

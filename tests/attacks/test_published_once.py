@@ -124,6 +124,7 @@ def test_another_source_under_the_same_spec_is_another_release_also_after_a_kill
     assert actions().count("PUBLISHED") == 2
 
 
+@pytest.mark.slow
 def test_one_more_that_was_asked_for_and_killed_goes_on_as_asked(place: Workplace, zygote: Zygote) -> None:
     assert zygote.run(place) == 0
     assert zygote.run(place, "after VALIDATED", again=True) < 0
@@ -131,6 +132,7 @@ def test_one_more_that_was_asked_for_and_killed_goes_on_as_asked(place: Workplac
     assert budget_of() == ("2", "2", ["published", "published"])
 
 
+@pytest.mark.slow
 def test_a_table_is_not_published_again_either(workplace: Workplace, zygote: Zygote) -> None:
     make_table(workplace)
     workplace.write_spec()

@@ -150,6 +150,7 @@ def test_the_attacker_takes_the_port_of_a_command_that_names_one(workplace: Work
     assert len(taker.seen) == 2
 
 
+@pytest.mark.slow
 def test_a_listener_that_was_there_before_is_not_asked(workplace: Workplace, tmp_path: Path) -> None:
     """Not even one that Prefect's own settings name, where the command is told of none."""
     marker = tmp_path / "code-ran"

@@ -108,6 +108,7 @@ def test_sigterm_puts_the_end_of_a_run_on_record(workplace: Workplace, tmp_path:
     assert (last.action.value, last.facts) == ("FAILED", {"code": "Terminated"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["run", "SPEC"], ["plan", "SPEC", "--count"]])
 def test_sigterm_ends_a_command_that_waits_or_works(workplace: Workplace, arguments: list[str]) -> None:
     workplace.write_survey(200_000)

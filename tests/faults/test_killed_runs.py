@@ -101,14 +101,11 @@ def drawn(workplace: Workplace) -> bytes | None:
     "point",
     telling(
         POINTS,
-        "after INGESTED",
         "after PROTECTING",
-        "after PROTECTED",
         "after csv",
         "after sealed",
         "after rename",
         "before PUBLISHED",
-        "after outcome",
     ),
 )
 def test_a_killed_run_leaves_nothing_or_a_whole_release_and_a_rerun_finishes(

@@ -22,6 +22,7 @@ from penstock.records.bundle.places import bundles_below
 from penstock.records.files.addresses import ObjectPath, place_of
 from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.forked_releases import ROOT, Zygote
+from tests.support.order import telling
 from tests.support.s3_server import Bucket
 from tests.support.workplace import Workplace, budget_of, make_private, open_dp_account
 
@@ -42,7 +43,7 @@ def zygote() -> Iterator[Zygote]:
     process.close()
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", telling(POINTS, "after claim", "after upload", "after appearance"))
 def test_a_killed_publication_is_finished_by_the_next_run_with_the_same_bytes_and_charged_once(
     workplace: Workplace, zygote: Zygote, bucket: Bucket, point: str
 ) -> None:

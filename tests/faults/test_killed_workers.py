@@ -27,6 +27,8 @@ from tests.support.prefect_service import Service
 from tests.support.s3_server import CREDENTIALS, SECRET, TOKEN, Bucket
 from tests.support.workplace import PASSED, Workplace, budget_of, make_table, open_dp_account
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def workers(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, Path]]:

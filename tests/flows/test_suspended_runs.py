@@ -31,6 +31,8 @@ from tests.support.prefect_service import Service, named
 from tests.support.waiting_release import actions, at_home, events, introduce, release
 from tests.support.workplace import Workplace, files_of
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 NAME = "review-test"
 LOOK_AGAIN = 0.5  # each look costs the server more than it costs us

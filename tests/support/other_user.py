@@ -16,7 +16,7 @@ REPLAY = """
 import sys, urllib.error, urllib.request
 request = urllib.request.Request(sys.argv[1], headers={"Cookie": sys.argv[2]})
 try:
-    with urllib.request.urlopen(request, timeout=60) as answer: print(answer.status)
+    with urllib.request.urlopen(request, timeout=300) as answer: print(answer.status)
 except urllib.error.HTTPError as error: print(error.code)
 """
 

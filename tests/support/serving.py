@@ -167,7 +167,7 @@ def ask(
     deadline = time.monotonic() + LONGEST_WAIT
     while True:
         try:
-            with urllib.request.urlopen(request, timeout=60, context=context) as answer:
+            with urllib.request.urlopen(request, timeout=300, context=context) as answer:
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
             if error.code != 503 or time.monotonic() > deadline:
@@ -184,7 +184,7 @@ def authorization(credentials: str | None) -> dict[str, str]:
 def fetch(url: str, credentials: str | None, method: str = "GET") -> tuple[int, str, Any]:
     request = urllib.request.Request(url, headers=authorization(credentials), method=method)
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=300) as answer:
             return answer.status, answer.read().decode(), answer.headers
     except urllib.error.HTTPError as error:
         with error:

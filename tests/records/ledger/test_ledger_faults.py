@@ -170,6 +170,7 @@ def test_a_kill_at_each_moment_of_reserving_leaves_all_of_it_or_nothing(records:
         assert reserved(records, run) == ["s1 reserved"]
 
 
+@pytest.mark.slow
 def test_a_kill_at_each_moment_of_reserving_anew_leaves_one_of_the_two_reservations(home: Home) -> None:
     prepared = with_reservations(with_accounts(open_records(home=home), account()))
     anew = claim(epsilon=SMALL.epsilon, source="s2")
@@ -207,6 +208,7 @@ def test_a_kill_at_each_moment_of_settling_gives_back_what_was_not_drawn_or_noth
         assert [event.action for event in prepared.log.events(run)] == [Action.RESERVED, Action.RETURNED], returned
 
 
+@pytest.mark.slow
 def test_a_kill_at_each_moment_of_settling_what_was_drawn_leaves_it_spent(records: Records) -> None:
     """One run with two draws: both of them are settled, or none."""
     for _ in range(2):
