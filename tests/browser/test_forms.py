@@ -16,6 +16,8 @@ from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.browser_office import Office, Window
 from tests.support.prefect_pages import LONGEST, Form, Site
 
+pytestmark = pytest.mark.slow
+
 Enter = Callable[[str], Window]
 
 DEPLOYMENTS = {
@@ -69,7 +71,6 @@ def shown_parameters(site: Site) -> Any:
     return json.loads(site.page.locator(".p-code-highlight, pre").first.inner_text(timeout=LONGEST))
 
 
-@pytest.mark.slow
 def test_the_run_page_of_a_table_that_a_gate_refused_shows_gate_and_reason(
     office: Office, enter: Enter, pictures: Path
 ) -> None:
@@ -186,7 +187,6 @@ def test_each_role_starts_what_is_its_own_and_nothing_else(
     assert window.outside == set()
 
 
-@pytest.mark.slow
 def test_prefects_pages_work_behind_the_gateway_and_those_that_are_off_are_empty(office: Office, enter: Enter) -> None:
     window = enter("rolf")
     violations: list[str] = []

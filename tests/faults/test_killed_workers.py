@@ -109,7 +109,6 @@ def slow(point: str) -> Any:
     return pytest.param(point, marks=pytest.mark.slow)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "point", [*map(slow, ["nowhere", "after reading", "after draw", "before judging"]), "before draw"]
 )
@@ -180,7 +179,6 @@ def test_a_release_whose_workers_are_all_lost_ends_and_publishes_nothing(
     assert [cost.state for book in open_records().ledger.books().values() for cost in book.costs] == costs
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("as_a_flow_run", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_workers_are_sent_references_and_send_back_no_value(
     request: pytest.FixtureRequest,

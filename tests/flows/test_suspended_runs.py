@@ -203,7 +203,6 @@ def test_a_suspended_run_shows_a_form_and_the_right_signature_publishes(office: 
     suspended.require_published_once(staged)
 
 
-@pytest.mark.slow
 def test_a_decision_on_the_command_line_lets_the_suspended_run_go_on_by_itself(office: Office, typed: Typed) -> None:
     suspended = office.by_command
     suspended.form()
@@ -215,7 +214,6 @@ def test_a_decision_on_the_command_line_lets_the_suspended_run_go_on_by_itself(o
     suspended.require_published_once(staged)
 
 
-@pytest.mark.slow
 def test_a_suspended_run_that_was_published_behind_its_back_begins_no_second_release(office: Office) -> None:
     suspended = office.behind_its_back
     output, _ = office.approving.communicate(timeout=LONGEST_WAIT)
