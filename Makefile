@@ -58,7 +58,7 @@ docs: $(INSTALLED)
 # production; requirements-test.lock is what tests and builds need on top of it.
 $(INSTALLED): requirements.lock requirements-test.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock -r requirements-test.lock
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements.lock -r requirements-test.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	$(BIN)/python -m penstock.tasks.warm_up
 	touch $@
