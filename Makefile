@@ -12,7 +12,7 @@ demo: $(INSTALLED)
 
 # Types are checked beside the tests, so that neither processor waits.
 test: $(INSTALLED)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line lint tests
+	@$(MAKE) --no-print-directory --jobs 2 lint tests
 
 tests: $(INSTALLED)
 	$(BIN)/pytest -m "not slow" -n 3 --dist loadfile --no-loadscope-reorder

@@ -159,7 +159,9 @@ class Rules:
                 and claim.edition == line.claim.edition
                 and not same_records
             )
-            known = line.table in acknowledged or line.table == claim.repeats
+            # A run that reserves anew after somebody repeated its table is about the same table, if of the same source.
+            own = line.table == run and line.claim.source == claim.source
+            known = line.table in acknowledged or line.table == claim.repeats or own
             if related and out and line.run != run and not adds_up and not other_parts and not known:
                 reasons.add("second-release")
         if claim.model in COUNTED and claim.dataset is not None:

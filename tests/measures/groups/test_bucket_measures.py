@@ -22,7 +22,7 @@ from penstock.measures import (
     measure_names,
 )
 from penstock.measures.checks import Check
-from penstock.measures.groups._counts import largest_ratio
+from penstock.measures.groups._counts import counts_of, largest_ratio
 from penstock.mechanisms.columns import Column
 from tests.measures.bucket_maker import ANY, BUCKETED, Made, N
 from tests.measures.judged_columns import nominal, number, ordinal
@@ -150,6 +150,12 @@ def test_the_ratio_is_that_of_the_definition(made):
     assert Fraction(repr(found.value)) >= max(ratios)
     assert found.value == pytest.approx(float(max(ratios)), rel=1e-15)
     assert found.direction == "lower_is_safer"
+
+
+def test_a_bucket_that_the_last_group_lacks_is_counted_as_none():
+    counts = counts_of(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0]))
+    assert counts.tolist() == [[1, 1], [2, 0]]
+    assert largest_ratio(counts) is None
 
 
 def test_a_gate_on_the_ratio_is_exact():
