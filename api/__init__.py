@@ -25,9 +25,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock._front import load_spec, plan, release, verify
-    from penstock._trial import Trial, protect
+    from penstock._trial import Trial, measure, protect
     from penstock.flows.spec import ReleaseSpec
-    from penstock.measures.registry import measure
     from penstock.mechanisms.columns import Column
     from penstock.mechanisms.randomness import seeded
     from penstock.mechanisms.refusal import Fault, Refusal
@@ -49,9 +48,8 @@ __all__ = [
 
 _PLACES = {
     "_front": ("load_spec", "plan", "release", "verify"),
-    "_trial": ("Trial", "protect"),
+    "_trial": ("Trial", "measure", "protect"),
     "flows.spec": ("ReleaseSpec",),
-    "measures.registry": ("measure",),
     "mechanisms.columns": ("Column",),
     "mechanisms.randomness": ("seeded",),
     "mechanisms.refusal": ("Fault", "Refusal"),

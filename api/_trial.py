@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import pyarrow as pa
 
 from penstock.flows.planning import of_unit
 from penstock.flows.spec.protection import parse_protection
-from penstock.mechanisms.columns import Column
+from penstock.measures.measurement import Measurement, MeasureUndefined
+from penstock.measures.registry import MeasureOfRecords
+from penstock.measures.registry import measure as measure_of_records
+from penstock.mechanisms.columns import Column, Columns
 from penstock.mechanisms.contributions import bounded
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.randomness import Randomness, system
@@ -28,10 +32,11 @@ from penstock.tasks.outputs.kinds import output_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Trial", "protect"]
+__all__ = ["Trial", "measure", "protect"]
 
 T = TypeVar("T", "pd.DataFrame", pa.Table)
 
+_TRIAL = "penstock.trial"
 NOT_A_RELEASE = "A trial, not a release: nothing was reserved, checked, recorded or published."
 FROM_A_SEED = "Drawn from a seed: whoever knows it can undo the protection, so the promise does not hold."
 
@@ -40,7 +45,8 @@ FROM_A_SEED = "Drawn from a seed: whoever knows it can undo the protection, so t
 class Trial(Generic[T]):
     """A table as a mechanism protected it, beside its promise.
 
-    data: the protected table, of the same kind as was given: records in random order without identifiers, or cells.
+    data: the protected table, of the same kind as was given: records in random order without identifiers, or cells. No
+    measure that compares a record with its own original fits it.
     guarantee: what the mechanism promises of it by itself; other trials and releases of the same data add to it.
     linked: tables beside the records, by name, where the mechanism makes any.
     chosen: public facts that the mechanism chose from settings and declared columns.
@@ -136,6 +142,37 @@ def protect(
     )
 
 
+def measure(name: str) -> MeasureOfRecords:
+    """Return the measure of that name, a function of released records; help() of it gives formula, source and limits.
+
+    It takes the original columns and the released ones as arrays by name, row by row beside each other, and what is
+    declared of them. The rows of a trial are in random order, so its data are refused.
+
+    >>> import numpy as np
+    >>> import penstock
+    >>> columns = {"income": {"role": "confidential", "type": "continuous", "domain": [0, 100]}}
+    >>> before, after = {"income": np.array([10.0, 20.0])}, {"income": np.array([20.0, 10.0])}
+    >>> penstock.measure("mean_change")(before, after, columns).value
+    0.0
+    """
+    take = measure_of_records(name)
+
+    @wraps(take)
+    def apply(
+        original: Columns, released: Columns, declared: Mapping[str, Column | Mapping[str, Any]], **facts: Any
+    ) -> Measurement:
+        if _TRIAL in getattr(released, "attrs", ()) or isinstance(released, pa.Table):
+            raise MeasureUndefined.at(
+                name,
+                rule="needs the released rows beside their originals; those of a trial are in random order",
+                remedy="Read the confidential report of a release, which has every measure.",
+            )
+        known = {each: column if isinstance(column, Column) else Column(**column) for each, column in declared.items()}
+        return take(original, released, known, **facts)
+
+    return apply
+
+
 def _as_arrow(table: object, wanted: Mapping[str, Column], unit: str | None) -> pa.Table:
     """Return the wanted columns as a pyarrow Table. Messages of pyarrow can quote values, so none is passed on."""
     if isinstance(table, pa.Table):
@@ -167,8 +204,8 @@ def _like(given: T, made: pa.Table, notice: str) -> T:
     """Return a table of the kind that was given, marked as not a release, and as drawn from a seed if it was."""
     marked: Any
     if isinstance(given, pa.Table):
-        marked = made.replace_schema_metadata({"penstock.trial": notice})
+        marked = made.replace_schema_metadata({_TRIAL: notice})
     else:
         marked = made.to_pandas()
-        marked.attrs["penstock.trial"] = notice
+        marked.attrs[_TRIAL] = notice
     return cast(T, marked)

@@ -1,4 +1,4 @@
-"""The models of promises, each declared once: what it is called, whether it adds up, and what outsiders cannot see.
+"""The models of promises, each declared once: what it is called, whether it adds up, and what outsiders cannot check.
 
 A new model is one entry here, and the mechanism that promises it. How charges of one model count in an account of
 another is a theorem for each pair of adjacencies, and stands in `composition`.

@@ -168,7 +168,7 @@ class TooFewRecords(Refusal):
 
 
 class ScaleZero(Refusal):
-    """Noise of scale 0 would release an exact answer, because no record that counts could change it."""
+    """Noise of scale 0 would release an exact answer, because no single record could change it."""
 
     code = "scale-zero"
     kind = "data"

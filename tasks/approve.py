@@ -92,7 +92,7 @@ class RefusedBefore(Refusal):
 
 
 class NobodyToReview(Refusal):
-    """Too few of the allowed reviewers did not start the run themselves."""
+    """After leaving out whoever started the run, too few allowed reviewers remain."""
 
     code = "nobody-to-review"
     kind = "approval"
@@ -100,7 +100,7 @@ class NobodyToReview(Refusal):
 
 
 class ResumedByReviewer(Refusal):
-    """A run that has drawn would lose its reviewers to whoever resumes it now; it waits for somebody else."""
+    """If this person resumed the run, too few reviewers would be left; somebody else must resume it."""
 
     code = "resumed-by-reviewer"
     kind = "failure"

@@ -63,8 +63,8 @@ def test_every_public_name_exists() -> None:
 
 
 def test_every_package_has_a_map() -> None:
-    """Its docstring names every module of the package."""
-    missing = []
+    """Its docstring names every module of the package, and no other: a line of a map begins with a name."""
+    missing, gone = [], []
     for path in MODULES:
         if path.name != "__init__.py" or "versions" in path.parts:
             continue
@@ -72,8 +72,11 @@ def test_every_package_has_a_map() -> None:
         inside = {each.stem for each in path.parent.glob("*.py")} | {
             each.parent.name for each in path.parent.glob("*/__init__.py")
         }
+        named = set(re.findall(r"^ *(\w+)/?(?: {2,}|\t)", told, flags=re.M))
+        gone += [f"{shown(path)}: {name}" for name in sorted(named - inside) if re.fullmatch(r"_?[a-z][a-z_]+", name)]
         missing += [f"{shown(path)}: {name}" for name in sorted(inside - {"__init__", "__main__"}) if name not in told]
     assert missing == []
+    assert gone == []
 
 
 def test_the_packages_that_are_installed_are_the_folders() -> None:

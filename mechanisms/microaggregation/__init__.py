@@ -1,24 +1,16 @@
 """Groups of at least k similar records.
 
-mdav        groups in several dimensions (MDAV), exactly by its definition
-ranking     groups along one sorted column (individual ranking)
-points      columns of any type as points between which MDAV measures distance
-centroids   one value that stands for a group
-bucketed    groups in several dimensions with a prescribed number from each bucket
-kernels     the compiled loops: scans of all points,
-leaves      points arranged in leaves of trees,
-tree        search for the nearest and the farthest in them,
-rounds      and both kinds of groups by such searches
+    mdav        groups in several dimensions (MDAV), exactly by its definition, by scans or by trees
+    ranking     groups along one sorted column (individual ranking)
+    bucketed    groups in several dimensions with a prescribed number from each bucket
+    centroids   one value that stands for a group
+    kernels     MDAV by scans of all points, compiled; `mdav_labels` chooses the next group
+    _rounds     MDAV and its form under counts by searches in trees, compiled; `mdav_round` chooses the next group
+    _tree       search for the nearest and the farthest points in k-d trees, compiled
+    _leaves     points arranged in the leaves of these trees, compiled
 
-and blocks along a public order, for differential privacy:
-
-orders      the orders, each with the sensitivity that it is proven to keep
-attributes  what a block releases of a number or a category, and the error to expect
-choice      the order and block size with the smallest expected error, from public facts
-
-    _leaves   points arranged in the leaves of k-d trees, compiled
-    _rounds   MDAV and its form under counts over k-d trees, compiled
-    _tree     search for the nearest and the farthest points in k-d trees, compiled
+Columns become points in penstock.mechanisms.points. Blocks along a public order, for differential privacy, are in
+penstock.mechanisms.dp_microaggregation.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _LONGEST_WAIT = timedelta(days=3650)
 
 
 class RuleRefused(Refusal):
-    """The approval that the spec asks for can never be given, or never be missed."""
+    """The approval that the spec asks for can never be given, or is always given."""
 
     code = "approval-rule-refused"
     kind = "spec"

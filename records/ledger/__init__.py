@@ -8,6 +8,6 @@ ledger          the budget ledger: what the releases of each data set may spend,
 limits          who sets a budget says why and signs it: opening an account and raising its limit
 lock            releases of one data set take turns: a second one waits until the first has ended, or waits for
                 its reviewers
-looks           how many runs had an answer from the data of a data set that nothing else counts, and how many may
+looks           how many runs learnt something from a data set without being charged for it, and how many may
 _transactions   the events of the ledger, found quickly and none left out
 """

@@ -1,4 +1,4 @@
-"""How many runs had an answer from the data of a data set that nothing else counts, and how many may.
+"""How many runs learnt something from a data set without being charged for it, and how many may.
 
 Whoever starts a run learns from how it ends: that a value is missing, that a gate holds. What was published without
 epsilon is bounded by its acknowledgement. What spent epsilon is bounded by its account, if it was not next to nothing,

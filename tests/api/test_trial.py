@@ -166,3 +166,19 @@ def test_at_most_so_many_records_of_each_unit_are_used() -> None:
     with pytest.raises(penstock.Refusal) as refused:
         penstock.protect(one_person, COLUMNS, TABLE, unit="id")
     assert refused.value.faults[0].field == "protect.0.rows_per_unit"
+
+
+@pytest.mark.parametrize("table", both(people()), ids=["pandas", "pyarrow"])
+def test_shuffled_rows_of_a_trial_are_not_measured_as_records_beside_their_originals(table: Any) -> None:
+    """Linkage of unrelated rows would look far too safe."""
+    trial = penstock.protect(table, COLUMNS, SWAP)
+    with pytest.raises(penstock.Refusal) as refused:
+        penstock.measure("record_linkage")(people(), trial.data, COLUMNS)
+    assert (refused.value.code, refused.value.faults[0].field) == ("measure-undefined", "record_linkage")
+
+
+def test_columns_are_measured_beside_their_originals_and_declared_as_for_a_trial() -> None:
+    before = {"income": np.arange(100)}
+    found = penstock.measure("sse")(before, {"income": np.arange(100)[::-1]}, {"income": COLUMNS["income"]})
+    assert found.value > 0
+    assert penstock.measure("sse").__doc__
