@@ -18,7 +18,7 @@ from tests.measures.masked_records import DECLARED, Swapped, source
     [
         (
             promise("idp", epsilon="1"),
-            "guarantee.model refused: must be one of prob_k, k_anon, dp to be re-checked, got 'idp'",
+            "guarantee.model refused: must be one of k_anon, prob_k, dp to be re-checked, got 'idp'",
         ),
         (promise("prob_k", method="mdav_id", k=3), "one of mdav_swap, ir_swap, got 'mdav_id'"),
         (promise("k_anon", k=3), "one of mdav_id, got None"),
