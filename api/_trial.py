@@ -114,6 +114,13 @@ def protect(
     ...     print(refusal.code, refusal.kind, refusal.faults[0].field)
     value-outside-domain data source.columns.income
     """
+    if randomness is not None and not hasattr(randomness, "from_system"):
+        raise SettingRefused.at(
+            "randomness",
+            rule="must be the operating system's or that of penstock.seeded",
+            got=randomness,
+            remedy="Leave it out, or pass penstock.seeded(7).",
+        )
     columns, settings = parse_protection(declared, params, unit=unit)
     individual = None if unit == "row" else unit
     data_columns = {name: column for name, column in columns.items() if column.role != "identifier"}

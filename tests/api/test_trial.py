@@ -182,3 +182,9 @@ def test_columns_are_measured_beside_their_originals_and_declared_as_for_a_trial
     found = penstock.measure("sse")(before, {"income": np.arange(100)[::-1]}, {"income": COLUMNS["income"]})
     assert found.value > 0
     assert penstock.measure("sse").__doc__
+
+
+def test_a_bare_seed_is_refused() -> None:
+    with pytest.raises(penstock.Refusal, match="must be the operating system's") as refused:
+        penstock.protect(people(), COLUMNS, SWAP, 7)
+    assert refused.value.faults[0].field == "randomness"
