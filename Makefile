@@ -5,6 +5,9 @@ INSTALLED := .venv/installed
 
 PREFIX ?= /opt/penstock
 
+# Hundreds of processes start in a run of the tests; none of them compiles again what another has compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test tests test-slow soak browser lint bench docs production lock clean
 
 demo: $(INSTALLED)
