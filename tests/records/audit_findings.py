@@ -1,4 +1,4 @@
-"""What an audit finds where records disagree, and a manifest that somebody edited."""
+"""Findings of an audit, for records that disagree and for a manifest that somebody edited."""
 
 from __future__ import annotations
 

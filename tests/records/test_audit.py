@@ -1,4 +1,4 @@
-"""What databases, outcomes and signatures remember is held against the log."""
+"""The audit compares databases, outcomes and signatures with the log."""
 
 from __future__ import annotations
 

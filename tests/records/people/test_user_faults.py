@@ -26,12 +26,9 @@ from penstock.records.people.users import (
 )
 from tests.records.database_faults import killed_at_each_moment, refusing
 from tests.records.kill_points import kill_points
-from tests.records.user_house import CHEAP, CHOSEN, HOW, NOW, OTHER, PERSON, PROGRAM, known, opens
+from tests.records.user_house import CHOSEN, HOW, NOW, OTHER, PERSON, PROGRAM, known, opens
 
-
-@pytest.fixture(autouse=True)
-def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(user_secrets, "_HASHER", CHEAP)
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
 @pytest.fixture

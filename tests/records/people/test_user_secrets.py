@@ -29,14 +29,12 @@ from penstock.records.people.users import (
 )
 from penstock.records.signing.keyfile import KeyExposed
 from tests.records.database_faults import refusing
-from tests.records.user_house import CHEAP, CHOSEN, HOW, NOW, OTHER, PERSON, known, opens
+from tests.records.user_house import CHOSEN, HOW, NOW, OTHER, PERSON, known, opens
 
 REAL = user_secrets._HASHER
 
 
-@pytest.fixture(autouse=True)
-def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(user_secrets, "_HASHER", CHEAP)
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from collections.abc import Callable
 import pytest
 
 from penstock.records import Action, Home, Log, LogAltered, open_records
-from penstock.records.people import _secrets as user_secrets
 from penstock.records.people.users import (
     PasswordWrong,
     Role,
@@ -28,12 +27,9 @@ from penstock.records.people.users import (
     users,
 )
 from tests.records.database_faults import tamper
-from tests.records.user_house import CHEAP, CHOSEN, HOW, NOW, OTHER, PERSON, PROGRAM, REASON, known, opens
+from tests.records.user_house import CHOSEN, HOW, NOW, OTHER, PERSON, PROGRAM, REASON, known, opens
 
-
-@pytest.fixture(autouse=True)
-def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(user_secrets, "_HASHER", CHEAP)
+pytestmark = pytest.mark.usefixtures("cheap_passwords")
 
 
 @pytest.fixture
