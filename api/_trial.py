@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 import pyarrow as pa
 
 from penstock.flows.planning import of_unit
-from penstock.flows.spec.protection import parse_protection
+from penstock.flows.spec.protection import parse_columns, parse_protection
 from penstock.measures.measurement import Measurement, MeasureUndefined
 from penstock.measures.registry import MeasureOfRecords
 from penstock.measures.registry import measure as measure_of_records
@@ -64,7 +64,7 @@ class Trial(Generic[T]):
     @property
     def notice(self) -> str:
         """Say that this is not a release, and whether the promise fails because of a seed."""
-        return f"{NOT_A_RELEASE} {FROM_A_SEED}" if self.is_seeded else NOT_A_RELEASE
+        return _notice(is_seeded=self.is_seeded)
 
     def __repr__(self) -> str:
         """Show the model of the promise and the notice; no row."""
@@ -118,7 +118,7 @@ def protect(
         raise SettingRefused.at(
             "randomness",
             rule="must be the operating system's or that of penstock.seeded",
-            got=randomness,
+            got=type(randomness).__name__,
             remedy="Leave it out, or pass penstock.seeded(7).",
         )
     columns, settings = parse_protection(declared, params, unit=unit)
@@ -136,7 +136,7 @@ def protect(
         kept = bounded(arrays.pop(individual), promise.parameters["rows_per_unit"], chance)
         arrays = {name: values[kept] for name, values in arrays.items()}
     protected = mechanism.protect(arrays, used, settings, chance)
-    notice = NOT_A_RELEASE if chance.from_system else f"{NOT_A_RELEASE} {FROM_A_SEED}"
+    notice = _notice(is_seeded=not chance.from_system)
     return Trial(
         data=_like(table, output.as_arrow(protected, chance), notice),
         guarantee=of_unit(protected.guarantee, individual),
@@ -147,6 +147,10 @@ def protect(
         chosen=dict(protected.chosen),
         is_seeded=not chance.from_system,
     )
+
+
+def _notice(*, is_seeded: bool) -> str:
+    return f"{NOT_A_RELEASE} {FROM_A_SEED}" if is_seeded else NOT_A_RELEASE
 
 
 def measure(name: str) -> MeasureOfRecords:
@@ -168,14 +172,16 @@ def measure(name: str) -> MeasureOfRecords:
     def apply(
         original: Columns, released: Columns, declared: Mapping[str, Column | Mapping[str, Any]], **facts: Any
     ) -> Measurement:
-        if _TRIAL in getattr(released, "attrs", ()) or isinstance(released, pa.Table):
+        if _TRIAL in getattr(released, "attrs", ()):
             raise MeasureUndefined.at(
                 name,
                 rule="needs the released rows beside their originals; those of a trial are in random order",
                 remedy="Read the confidential report of a release, which has every measure.",
             )
-        known = {each: column if isinstance(column, Column) else Column(**column) for each, column in declared.items()}
-        return take(original, released, known, **facts)
+        for columns in (original, released):
+            if isinstance(columns, pa.Table):
+                raise MeasureUndefined.at(name, rule="needs arrays by name, not a pyarrow Table", remedy="Convert it.")
+        return take(original, released, parse_columns(declared), **facts)
 
     return apply
 

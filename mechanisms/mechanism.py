@@ -105,7 +105,7 @@ class Mechanism:
     possible: what a measure can come to; None where the mechanism does not bound it.
     spends: whether a release with these settings spends epsilon.
     takes_units: whether a unit may have several records under these settings (rows_per_unit).
-    stated, chosen_facts: the form of its promise's parameters and of what it chose (penstock.mechanisms.stated).
+    stated, chosen_form: the form of its promise's parameters and of what it chose (penstock.mechanisms.stated).
     in_parts: how it treats records that are never held together; None where it cannot.
     """
 
@@ -125,5 +125,5 @@ class Mechanism:
     released_columns: Callable[[Any, Declared], dict[str, Column]] = nothing_released
     layout: Callable[[Any, Declared], Layout] | None = None
     chosen: Callable[[Any, Declared, int], dict[str, Any]] = nothing_chosen
-    chosen_facts: Any = NothingChosen
+    chosen_form: Any = NothingChosen
     in_parts: ByColumn | ByCell | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
@@ -15,7 +15,9 @@ from penstock.mechanisms.columns import MOST_COLUMNS, Column
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.mechanisms.registry import AnyParams
 
-__all__ = ["parse_protection"]
+__all__ = ["parse_columns", "parse_protection"]
+
+_Part = TypeVar("_Part", bound=Section)
 
 
 class _Data(Section):
@@ -23,10 +25,15 @@ class _Data(Section):
     columns: dict[str, Column] = Field(min_length=1, max_length=MOST_COLUMNS)
 
 
-class _Asked(Section):
-    """Declared columns and how to protect them; named as in a spec, so that faults name the same fields."""
+class _Declared(Section):
+    """Declared columns; named as in a spec, so that faults name the same fields."""
 
     source: _Data
+
+
+class _Asked(_Declared):
+    """Declared columns and how to protect them."""
+
     protect: tuple[Protection]
 
     @model_validator(mode="after")
@@ -42,9 +49,17 @@ def parse_protection(declared: Mapping[str, Any], params: object, *, unit: str) 
 
     declared, params: as in a spec, or objects of their classes.
     """
-    raw = {"source": {"unit": unit, "columns": dict(declared)}, "protect": [params]}
+    asked = _parsed(_Asked, {"source": {"unit": unit, "columns": dict(declared)}, "protect": [params]})
+    return asked.source.columns, asked.protect[0]
+
+
+def parse_columns(declared: Mapping[str, Any]) -> dict[str, Column]:
+    """Return the columns, or raise a refusal that lists every fault. declared: as in a spec, or objects of Column."""
+    return _parsed(_Declared, {"source": {"unit": "row", "columns": dict(declared)}}).source.columns
+
+
+def _parsed(kind: type[_Part], raw: dict[str, Any]) -> _Part:
     try:
-        asked = _Asked.model_validate(raw)
+        return kind.model_validate(raw)
     except ValidationError as error:
         raise SpecRefused(*every_fault(error, raw, known_keys())) from None
-    return asked.source.columns, asked.protect[0]

@@ -51,5 +51,5 @@ MECHANISM = Mechanism(
     possible=possible,
     released_columns=released_columns,
     chosen=chosen_facts,
-    chosen_facts=ClosenessChosen | NothingChosen,
+    chosen_form=ClosenessChosen | NothingChosen,
 )

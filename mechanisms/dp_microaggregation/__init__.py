@@ -56,5 +56,5 @@ MECHANISM = Mechanism(
     possible=unbounded,
     released_columns=released_columns,
     chosen=chosen_facts,
-    chosen_facts=BlocksChosen,
+    chosen_form=BlocksChosen,
 )

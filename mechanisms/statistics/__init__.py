@@ -54,5 +54,5 @@ MECHANISM = Mechanism(
     possible=unbounded,
     layout=layout,
     chosen=chosen_facts,
-    chosen_facts=StatisticsChosen,
+    chosen_form=StatisticsChosen,
 )

@@ -179,6 +179,9 @@ def test_shuffled_rows_of_a_trial_are_not_measured_as_records_beside_their_origi
 
 def test_columns_are_measured_beside_their_originals_and_declared_as_for_a_trial() -> None:
     before = {"income": np.arange(100)}
+    with pytest.raises(penstock.Refusal) as refused:
+        penstock.measure("sse")(before, before, {"income": {"role": "confidential", "type": "integer"}})
+    assert (refused.value.code, refused.value.faults[0].field) == ("spec-refused", "source.columns.income.domain")
     found = penstock.measure("sse")(before, {"income": np.arange(100)[::-1]}, {"income": COLUMNS["income"]})
     assert found.value > 0
     assert penstock.measure("sse").__doc__

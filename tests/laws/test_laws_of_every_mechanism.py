@@ -240,5 +240,5 @@ def test_what_is_stated_has_the_form_that_was_declared(name, data):
     sample = data.draw(EVERY[name])
     protected, mechanism = sample.protect(), sample.mechanism.MECHANISM
     assert is_stated(mechanism.stated, protected.guarantee.parameters)
-    assert is_stated(mechanism.chosen_facts, protected.chosen)
+    assert is_stated(mechanism.chosen_form, protected.chosen)
     assert not is_stated(mechanism.stated, {**protected.guarantee.parameters, "another": 1})

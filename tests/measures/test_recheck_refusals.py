@@ -1,4 +1,4 @@
-"""What cannot be re-checked is refused, and the re-check shares no code with a mechanism."""
+"""A promise that cannot be re-checked is refused, and the re-check shares no code with a mechanism."""
 
 from __future__ import annotations
 

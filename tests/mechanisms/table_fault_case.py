@@ -1,4 +1,4 @@
-"""What a case of a fault is made of: settings of a table, the columns it may have, and what must be told."""
+"""A faulty table: its settings, its declared columns, and the fault that must be reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What releases cost together, case by case, and which charges no account can count."""
+"""Check the total cost of several releases case by case, and which charges no account can count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What releases cost together: laws, and two oracles that go through every pair of tiny data sets."""
+"""Check the total cost of several releases by laws, and by two oracles that try every pair of tiny data sets."""
 
 from __future__ import annotations
 

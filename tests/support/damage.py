@@ -1,4 +1,4 @@
-"""What became of a record, as a refusal says it: "must exist; it was removed" says removed."""
+"""Read from a refusal what was done to a record: "must exist; it was removed" gives removed."""
 
 from __future__ import annotations
 

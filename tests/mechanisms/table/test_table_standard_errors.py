@@ -55,7 +55,7 @@ CELLS, PLACE_MARGIN = slice(0, 2 * PLACES), slice(2 * PLACES + 2, 2 * PLACES + 2
 
 @pytest.mark.parametrize("noise", ["laplace", "staircase", "box"])
 def test_standard_errors_are_those_of_the_noise(noise: str) -> None:
-    """Of 4,000 cells and of 2,000 margins that are sums of two: six standard errors, false alarm 2e-9 a figure.
+    """Compare 4,000 cells and 2,000 margins, each the sum of two: six standard errors, false alarm 2e-9 per figure.
 
     Twin: errors that are said to be a quarter larger than they are.
     """
