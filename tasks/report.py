@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib.metadata import version
 
 from penstock.measures.gates import Decision
@@ -15,6 +16,7 @@ from penstock.tasks.run.step import step
 
 __all__ = ["looks_before", "report", "versions"]
 
+_version = cache(version)  # reads a file each time
 _NAMED = ("penstock", "numpy", "pyarrow", "numba", "pydantic", "great-expectations", "prefect")
 
 
@@ -58,4 +60,4 @@ def looks_before(job: Job, source: str) -> Looks:
 
 def versions() -> dict[str, str]:
     """Return the versions of the software that made this release."""
-    return {name: version(name) for name in _NAMED}
+    return {name: _version(name) for name in _NAMED}

@@ -5,12 +5,14 @@ No server is named unless a test asks for `prefect_home`; a release then is a fl
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -19,6 +21,7 @@ from penstock.cli import main as cli
 from penstock.flows.prefect_setup import be_quiet
 from penstock.records.home import Home
 from tests.support.ended_command import Ended, Typed
+from tests.support.forked_releases import Zygote
 from tests.support.homes import HOMES
 from tests.support.lineage_receiver import Receiver, receiving
 from tests.support.order import longest_first, register_profiles
@@ -27,6 +30,7 @@ from tests.support.prefect_service import Service, named, running_service
 from tests.support.public_data import DATA
 from tests.support.s3_server import Bucket, use_store
 from tests.support.s3_server import running_server as running_store
+from tests.support.schedule import FilesTogether
 from tests.support.workplace import Workplace
 
 register_profiles()
@@ -50,6 +54,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if hasattr(getattr(item, "obj", None), "hypothesis"):
             item.add_marker("law")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays until the end, so no garbage collection looks through it again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether:
+    """Files that need the same costly process go to the same worker."""
+    return FilesTogether(config, log)
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +101,14 @@ def store() -> Iterator[str]:
     """The endpoint of an S3 server for all tests."""
     with running_store() as endpoint:
         yield endpoint
+
+
+@pytest.fixture(scope="session")
+def zygote() -> Iterator[Zygote]:
+    """Releases in processes of their own, for all tests that kill some."""
+    process = Zygote()
+    yield process
+    process.close()
 
 
 @pytest.fixture

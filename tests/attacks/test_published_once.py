@@ -26,13 +26,6 @@ PASSES = 3
 LATEST = 20_000  # calls after PUBLISHED, of some 23,000 until the release is over
 
 
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    process = Zygote()
-    yield process
-    process.close()
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def place(request: pytest.FixtureRequest, workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workplace]:
     """A release that spends 1 of 4, its log and ledger in either database."""

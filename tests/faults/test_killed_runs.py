@@ -9,7 +9,6 @@ that was lost is spent nevertheless.
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -70,13 +69,6 @@ SPENDING = {
     "before rename": (1, True),
     "after rename": (1, True),
 }
-
-
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    process = Zygote()
-    yield process
-    process.close()
 
 
 def nothing_is_half_published(workplace: Workplace) -> None:

@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,13 +33,6 @@ POINTS = {
     "before appearance": False,
     "after appearance": True,
 }
-
-
-@pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    process = Zygote()
-    yield process
-    process.close()
 
 
 @pytest.mark.parametrize("point", telling(POINTS, "after claim", "after upload", "after appearance"))

@@ -25,8 +25,6 @@ from penstock.records.ledger.lock import take_turn
 from penstock.server.deployment_settings import DEPLOYMENTS
 from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.living_processes import MARK, processes
-from tests.support.postgres import PostgresServer
-from tests.support.prefect_service import Service
 from tests.support.serving import LONGEST_START, LOOK_AGAIN, PENSTOCK, Serving, fetch, free_port
 from tests.support.waiting_release import actions, at_home, events
 from tests.support.workplace import PASSED, Workplace
@@ -269,53 +267,3 @@ def test_a_worker_that_dies_ends_its_flow_runs_and_the_command(agency: Agency) -
         while processes(str(agency.place.home)):
             assert time.monotonic() < deadline
             time.sleep(LOOK_AGAIN)
-
-
-def deployments_of(serving: Serving) -> Any:
-    """What the server knows of each deployment, but for what a settings file adds and for when it was told."""
-    added = {"tags", "schedules", "updated", "updated_by", "last_polled", "status", "version_id", "version_info"}
-    found = serving.api("/deployments/filter", {})
-    return {each["name"]: {key: value for key, value in each.items() if key not in added} for each in found}
-
-
-@pytest.mark.slow
-def test_it_registers_with_a_server_that_is_there_and_stops_cleanly(
-    prefect_service: Service, workplace: Workplace, tmp_path: Path
-) -> None:
-    url = prefect_service.url
-    workplace.write_spec()
-    serving = Serving(workplace.home, tmp_path, **prefect_service.environment)
-    try:
-        ready = serving.ready()
-        assert (ready["address"], ready["reports"], ready["first_password"]) == (url.removesuffix("/api"), None, None)
-        assert [line for line in processes(str(serving.home)).values() if "server_process" in line] == []
-        with take_turn(Home.open(), str(workplace.source)):
-            flow_run = serving.trigger("release-spec/release", spec="spec.yaml", started_by="carl")
-            serving.until(flow_run, "RUNNING")
-            # Stopped here it can neither be asked nor tell of its end: the worker cuts it off and tells in its place.
-            [deaf] = [pid for pid, line in processes(str(serving.home)).items() if "flow_process" in line]
-            os.kill(deaf, signal.SIGSTOP)
-            assert serving.stop(signal.SIGTERM) == 0
-        assert serving.api(f"/flow_runs/{flow_run}")["state"]["type"] == "CRASHED"
-        assert workplace.public_files() == []
-        registered = deployments_of(serving)
-        by_hand = [PREFECT, "--no-prompt", "deploy", "--all", "--prefect-file", str(DEPLOYMENTS)]
-        done = subprocess.run(by_hand, env=serving.environment(), cwd=tmp_path, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert deployments_of(serving) == registered
-    finally:
-        serving.clear_away()
-
-
-@pytest.mark.slow
-def test_its_server_can_use_postgresql(postgres: PostgresServer, tmp_path: Path) -> None:
-    url = postgres.new_database()
-    address = url.replace("postgresql+psycopg", "postgresql+asyncpg")
-    serving = Serving(tmp_path / "home", tmp_path, PREFECT_SERVER_DATABASE_CONNECTION_URL=address)
-    try:
-        serving.ready()
-        assert {each["name"] for each in serving.api("/deployments/filter", {})} >= {"release", "verify-log"}
-        assert not (tmp_path / "home" / "prefect" / "prefect.db").exists()
-        assert serving.stop(signal.SIGINT) == 0
-    finally:
-        serving.clear_away()
