@@ -17,6 +17,7 @@ from penstock.mechanisms.statistics import Params, protect
 from penstock.mechanisms.statistics._groups import SortedGroups
 from penstock.mechanisms.statistics._private import questions
 from tests.laws.auditor import lower_bound
+from tests.support.order import telling
 from tests.support.statistics_by_definition import FIGURES as BY_DEFINITION
 
 TRIALS = 20_000
@@ -45,6 +46,10 @@ EVENTS = {
     "maximum": lambda first, second: (first == 4) & (second == 0),
     "second_maximum": lambda first, second: (first == 4) & (second == 0),
 }
+
+
+# The exponential mechanism chooses all order statistics by one rule, so two of them tell most.
+TELLING = telling(FIGURES, "count", "sum", "mean", "variance", "median", "maximum")
 
 
 def trials(kind):
@@ -85,12 +90,12 @@ def proven(kinds, pair, adjacency, epsilon=1):
 
 
 @pytest.mark.parametrize("pair", [MOVED, REPLACED], ids=["moved", "replaced in its group"])
-@pytest.mark.parametrize("kind", FIGURES)
+@pytest.mark.parametrize("kind", TELLING)
 def test_no_figure_loses_more_than_epsilon_when_a_record_is_replaced(kind, pair):
     assert proven([kind], pair, "replace") <= 1
 
 
-@pytest.mark.parametrize("kind", FIGURES)
+@pytest.mark.parametrize("kind", TELLING)
 def test_no_figure_loses_more_than_epsilon_when_a_record_is_added(kind):
     assert proven([kind], ADDED, "add_remove") <= 1
 

@@ -17,6 +17,7 @@ __all__ = ["FIRST", "examples", "longest_first", "register_profiles", "telling"]
 
 FIRST = (
     "test_forms.py",
+    "test_table_form.py",  # and with it all files that need a Prefect server
     "test_serve.py",
     "test_canary.py",
     "test_killed_workers.py",
@@ -41,7 +42,6 @@ FIRST = (
     "test_declarations_that_take_for_ever.py",
     "test_ledger_faults.py",
     "test_laws_of_every_mechanism.py",
-    "test_table_form.py",
     "test_closeness_line.py",
     "test_closeness_canary.py",
 )
