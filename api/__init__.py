@@ -10,7 +10,8 @@
     penstock.measure("record_linkage")         # a judgement of released records
 
 What is refused is raised as `penstock.Refusal`, with its `code`, its `kind` and all its `faults`. These names load what
-they need when they are first used; the command line starts without them.
+they need when they are first used; the command line starts without them. `Preview`, `Receipt`, `Waiting`, `Finding` and
+`Trial` are what these functions return.
 
 cli/      the command line; `python -m penstock` is `penstock`
 server/   `penstock serve`
@@ -26,17 +27,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from penstock._front import load_spec, plan, release, verify
     from penstock._trial import Trial, measure, protect
+    from penstock.flows.preview import Preview
     from penstock.flows.spec import ReleaseSpec
     from penstock.mechanisms.columns import Column
     from penstock.mechanisms.randomness import seeded
     from penstock.mechanisms.refusal import Fault, Refusal
+    from penstock.tasks.approve import Waiting
+    from penstock.tasks.publish import Receipt
+    from penstock.tasks.verification.bundle import Finding
 
 __all__ = [
     "Column",
     "Fault",
+    "Finding",
+    "Preview",
+    "Receipt",
     "Refusal",
     "ReleaseSpec",
     "Trial",
+    "Waiting",
     "load_spec",
     "measure",
     "plan",
@@ -49,10 +58,14 @@ __all__ = [
 _PLACES = {
     "_front": ("load_spec", "plan", "release", "verify"),
     "_trial": ("Trial", "measure", "protect"),
+    "flows.preview": ("Preview",),
     "flows.spec": ("ReleaseSpec",),
     "mechanisms.columns": ("Column",),
     "mechanisms.randomness": ("seeded",),
     "mechanisms.refusal": ("Fault", "Refusal"),
+    "tasks.approve": ("Waiting",),
+    "tasks.publish": ("Receipt",),
+    "tasks.verification.bundle": ("Finding",),
 }
 
 if not TYPE_CHECKING:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from penstock.flows.preview import Preview
     from penstock.flows.spec import ReleaseSpec
     from penstock.tasks.approve import Waiting
     from penstock.tasks.publish import Receipt
@@ -39,7 +40,7 @@ def load_spec(path: str | os.PathLike[str], *, source: str | None = None, publis
     return load(Path(path), source=source, publish=publish)
 
 
-def plan(spec: ReleaseSpec | str | os.PathLike[str], *, count: bool = False) -> dict[str, Any]:
+def plan(spec: ReleaseSpec | str | os.PathLike[str], *, count: bool = False) -> Preview:
     """Return what a release would promise, what to expect of it and what it would cost; nothing is spent.
 
     No row is read: of the source, if it is there, only the names and types of its columns. count: also read the number
@@ -47,15 +48,15 @@ def plan(spec: ReleaseSpec | str | os.PathLike[str], *, count: bool = False) -> 
     Whatever a run would refuse for what the spec says is refused here.
 
     >>> import penstock
-    >>> outlook = penstock.plan("specs/survey.yaml")
-    >>> outlook["guarantee"]["model"]
+    >>> planned = penstock.plan("specs/survey.yaml")
+    >>> planned["guarantee"]["model"]
     'prob_k'
-    >>> print(outlook["review"][0])
+    >>> print(planned["review"][0])
     Nobody is asked; it is published when every gate passes.
     """
-    from penstock.flows.outlook import look_ahead
+    from penstock.flows.preview import preview
 
-    return look_ahead(_loaded(spec), count=count)
+    return preview(_loaded(spec), count=count)
 
 
 def release(
@@ -79,8 +80,8 @@ def release(
     >>> penstock.release("specs/survey.yaml").earlier  # what was published from these data is not made again
     True
     """
-    from penstock.flows.outlook import examine
     from penstock.flows.prefect_setup import set_up_prefect
+    from penstock.flows.preview import examine
     from penstock.records.home import Home
 
     chosen = _loaded(spec)

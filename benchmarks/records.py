@@ -86,7 +86,7 @@ def charge(records: Records) -> None:
     """
     for start in range(0, CHARGES, CHARGES_OF_ONE_SOURCE):
         with records.log.transaction() as writer:
-            sheet = LedgerWriter(writer, actor="bench", now=NOW)
+            entries = LedgerWriter(writer, actor="bench", now=NOW)
             for number in range(start, min(start + CHARGES_OF_ONE_SOURCE, CHARGES)):
                 wanted = claim(number)
                 for action, facts in (
@@ -95,7 +95,7 @@ def charge(records: Records) -> None:
                     (Action.SETTLED, {"outcome": "published"}),
                 ):
                     facts = {**facts, "attempt": 1}
-                    sheet.write(action, run=f"earlier-{number}", facts=facts, subjects=wanted.subjects)
+                    entries.write(action, run=f"earlier-{number}", facts=facts, subjects=wanted.subjects)
 
 
 def patiently(work: Work, records: Records, name: str) -> None:

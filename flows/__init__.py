@@ -4,10 +4,10 @@ forms/                 what people fill in in the browser
 interrupted            runs that died between their publication and its record are finished by the next release of
                        the same spec
 no_pickles             nothing that a Prefect server names is unpickled, imported or loaded
-outlook                looking ahead: what a spec promises, what to expect of it and what it costs, before it runs
 overdue                runs whose reviewers did not decide in time end refused
 planning               the plan: what a spec promises, what it costs, what to expect
 prefect_setup          how Prefect is set up for a command, and the server that PREFECT_API_URL names
+preview                what `penstock plan` shows before anything runs: the promise, what to expect, the cost
 release                the release line: one spec in, one protected bundle out, or one refusal on record
 release_by_reference   the release as a deployment: by reference to a spec file that the agency keeps in one
                        folder

@@ -12,7 +12,7 @@ from typing import Annotated
 from prefect import flow
 from pydantic import Field
 
-from penstock.flows.outlook import examine
+from penstock.flows.preview import examine
 from penstock.flows.release import Receipt, Waiting, release
 from penstock.flows.run_ends import before_a_run, told_by_code
 from penstock.flows.spec import ReleaseSpec, load_spec

@@ -71,21 +71,21 @@ class Screen:
                 logger.setLevel(before[0])
                 logger.propagate = before[1]
 
-    def show_plan(self, outlook: Mapping[str, Any]) -> None:
+    def show_plan(self, planned: Mapping[str, Any]) -> None:
         if self._as_json:
-            self.show("", outlook)
+            self.show("", planned)
             return
-        promise = outlook["guarantee"]
-        self._out.print(f"[bold]{shown(outlook['name'])}[/bold]\n")
+        promise = planned["guarantee"]
+        self._out.print(f"[bold]{shown(planned['name'])}[/bold]\n")
         self._paragraph("Promise", [promise["statement"]])
         self._paragraph("Assumes", promise["assumptions"])
         self._paragraph("Does not promise", promise["not_promised"])
         self._paragraph("Stays secret", promise["secret"])
-        self._paragraph("To expect", outlook["expect"])
-        self._paragraph("Validation", outlook["validation"])
-        self._paragraph("Gates", outlook["gates"])
-        self._paragraph("Cost", outlook["cost"])
-        self._paragraph("Review", outlook["review"])
+        self._paragraph("To expect", planned["expect"])
+        self._paragraph("Validation", planned["validation"])
+        self._paragraph("Gates", planned["gates"])
+        self._paragraph("Cost", planned["cost"])
+        self._paragraph("Review", planned["review"])
 
     def show_receipt(self, receipt: Mapping[str, Any]) -> None:
         if self._as_json:

@@ -112,15 +112,15 @@ class Ledger:
         """
         require_countable(claim)
         with self._log.transaction() as writer:
-            sheet = LedgerWriter(writer, actor=actor, now=now)
-            mine = sheet.costs_of(run)
+            ledger = LedgerWriter(writer, actor=actor, now=now)
+            mine = ledger.costs_of(run)
             waiting = next((cost for cost in mine if cost.state == "reserved"), None)
             if waiting is not None and waiting.claim == claim:
                 return waiting
             if waiting is not None:  # the source changed before anything was drawn
                 facts = {"attempt": waiting.attempt}
-                sheet.write(Action.RETURNED, run=run, facts=facts, subjects=waiting.claim.subjects)
-            related, records = _related(sheet, claim)
+                ledger.write(Action.RETURNED, run=run, facts=facts, subjects=waiting.claim.subjects)
+            related, records = _related(ledger, claim)
             _require_one_dataset(claim, [cost for cost in related if not records.isdisjoint(cost.claim.known_by)])
             _require_acknowledged(claim, _not_acknowledged(writer, run, claim, related, records, now))
             attempt = 1 + max((cost.attempt for cost in mine), default=0)
@@ -128,41 +128,41 @@ class Ledger:
                 run=run, attempt=attempt, claim=claim, state="reserved", occurred=now.astimezone(UTC).isoformat()
             )
             if claim.dataset is not None and claim.model in ADDS_UP:
-                book = sheet.book(dataset_subject(claim.dataset))
+                book = ledger.book(dataset_subject(claim.dataset))
                 _require_one_actual_data_set(book, cost)
                 _require_one_unit(book, claim)
                 _require_budget(book, cost)
             facts = {**claim.facts(), "attempt": attempt}
-            sheet.write(Action.RESERVED, run=run, facts=facts, subjects=claim.subjects)
+            ledger.write(Action.RESERVED, run=run, facts=facts, subjects=claim.subjects)
             return cost
 
     def spend(self, run: str, *, actor: str, now: datetime, draws: bool = True) -> None:
         """Record that the draw begins, or that what another run drew comes out; from here on nothing is given back."""
         with self._log.transaction() as writer:
-            sheet = LedgerWriter(writer, actor=actor, now=now)
-            reserved = [cost for cost in sheet.costs_of(run) if cost.state == "reserved"]
+            ledger = LedgerWriter(writer, actor=actor, now=now)
+            reserved = [cost for cost in ledger.costs_of(run) if cost.state == "reserved"]
             # A repeat costs nothing, so nothing may be drawn for it.
             if not reserved or (draws and reserved[-1].claim.repeats is not None):
                 raise ReservationMissing.at(
                     "protect", rule="needs a reservation before anything is drawn", remedy="Reserve before drawing."
                 )
             facts = {"attempt": reserved[-1].attempt}
-            sheet.write(Action.SPENT, run=run, facts=facts, subjects=reserved[-1].claim.subjects)
+            ledger.write(Action.SPENT, run=run, facts=facts, subjects=reserved[-1].claim.subjects)
 
     def settle(self, run: str, outcome: Literal["published", "refused"], *, actor: str, now: datetime) -> None:
         """Record how the run ended. What was drawn stays spent; a reservation without a draw is given back."""
         with self._log.transaction() as writer:
-            sheet = LedgerWriter(writer, actor=actor, now=now)
-            costs = sheet.costs_of(run)
+            ledger = LedgerWriter(writer, actor=actor, now=now)
+            costs = ledger.costs_of(run)
             drawn = [cost for cost in costs if cost.state == "spent"]
             for cost in costs:
                 facts: dict[str, int | str] = {"attempt": cost.attempt}
                 if cost.state == "reserved":
-                    sheet.write(Action.RETURNED, run=run, facts=facts, subjects=cost.claim.subjects)
+                    ledger.write(Action.RETURNED, run=run, facts=facts, subjects=cost.claim.subjects)
                 elif cost.state == "spent":
                     # Of several draws of one run the last one was staged; the others were lost in a crash.
                     facts["outcome"] = outcome if cost is drawn[-1] else "refused"
-                    sheet.write(Action.SETTLED, run=run, facts=facts, subjects=cost.claim.subjects)
+                    ledger.write(Action.SETTLED, run=run, facts=facts, subjects=cost.claim.subjects)
 
     def overlapping(self, claim: Claim, *, run: str) -> tuple[Cost, ...]:
         """Return other releases of the same data set or records, out or in progress, that share a column with this one,
@@ -195,9 +195,9 @@ class Ledger:
         named, unnamed = dataset_subject(""), dict[tuple[str, int], Cost]()
         found: dict[str, Book] = {}
         with self._log.reader() as reader:
-            sheet = LedgerReader(reader)
-            for subject in sorted(sheet.tails):
-                book = sheet.book(subject)
+            ledger = LedgerReader(reader)
+            for subject in sorted(ledger.tails):
+                book = ledger.book(subject)
                 if subject.startswith(named):
                     found[subject.removeprefix(named)] = book
                 elif subject.startswith(source_subject("")):
@@ -223,14 +223,14 @@ def unacknowledged(reader: LogReader, run: str, now: datetime) -> list[str]:
     A release that only waits is not among them, so several may wait; whoever approves one asks this, and the approval
     of the next is refused.
     """
-    sheet = LedgerReader(reader)
+    ledger = LedgerReader(reader)
     missing = set[str]()
-    for claim in [cost.claim for cost in sheet.costs_of(run) if cost.blocks]:
-        missing.update(_not_acknowledged(reader, run, claim, *_related(sheet, claim), now))
+    for claim in [cost.claim for cost in ledger.costs_of(run) if cost.blocks]:
+        missing.update(_not_acknowledged(reader, run, claim, *_related(ledger, claim), now))
     return sorted(missing)
 
 
-def _related(sheet: LedgerReader, claim: Claim) -> tuple[list[Cost], frozenset[str]]:
+def _related(ledger: LedgerReader, claim: Claim) -> tuple[list[Cost], frozenset[str]]:
     """Return what was charged to the data set of a claim or for its records, and the subjects by which those are known.
 
     A release of the same content with other columns knows the records by other values, and leads further.
@@ -238,7 +238,7 @@ def _related(sheet: LedgerReader, claim: Claim) -> tuple[list[Cost], frozenset[s
     found: dict[tuple[str, int], Cost] = {}
     records, asked = claim.known_by, list(claim.subjects)
     while asked:
-        found |= {(cost.run, cost.attempt): cost for subject in asked for cost in sheet.book(subject).costs}
+        found |= {(cost.run, cost.attempt): cost for subject in asked for cost in ledger.book(subject).costs}
         known = [cost.claim.known_by for cost in found.values()]
         same = frozenset().union(*(each for each in known if not records.isdisjoint(each)))
         asked, records = sorted(same - records), records | same

@@ -75,8 +75,8 @@ def open_account(log: Log, account: Account, officer: Officer, *, actor: str, no
     AccountRefused.raise_for([*_account_faults(account), *reason_faults(officer.reason, needed=True)])
     with log.transaction() as writer:
         writer.verify()  # otherwise a withdrawal that was removed from the log would go unnoticed
-        sheet = LedgerWriter(writer, actor=actor, now=now)
-        book = sheet.book(dataset_subject(account.dataset))
+        ledger = LedgerWriter(writer, actor=actor, now=now)
+        book = ledger.book(dataset_subject(account.dataset))
         if account.model in book.accounts:
             raise _refused("model", "must not have an account already", account.model, "Raise its limit instead.")
         if account.spent(book.costs) > account.limit:
@@ -86,7 +86,7 @@ def open_account(log: Log, account: Account, officer: Officer, *, actor: str, no
                 str(account.limit),
                 "Open it with more.",
             )
-        _write(sheet, writer, Action.BUDGET_OPENED, account, officer)
+        _write(ledger, writer, Action.BUDGET_OPENED, account, officer)
 
 
 def raise_limit(
@@ -96,8 +96,8 @@ def raise_limit(
     AccountRefused.raise_for(reason_faults(officer.reason, needed=True))
     with log.transaction() as writer:
         writer.verify()
-        sheet = LedgerWriter(writer, actor=actor, now=now)
-        accounts = {str(found.model): found for found in sheet.book(dataset_subject(dataset)).accounts.values()}
+        ledger = LedgerWriter(writer, actor=actor, now=now)
+        accounts = {str(found.model): found for found in ledger.book(dataset_subject(dataset)).accounts.values()}
         account = accounts.get(model)
         if account is None:
             raise _refused("dataset", f"must have an account of model {model}", dataset, "Open it.")
@@ -106,7 +106,7 @@ def raise_limit(
                 "epsilon", f"must be above {account.limit}", str(limit), "Give a higher limit; it is only ever raised."
             )
         raised = replace(account, limit=limit)
-        _write(sheet, writer, Action.BUDGET_RAISED, raised, officer)
+        _write(ledger, writer, Action.BUDGET_RAISED, raised, officer)
     return raised
 
 
@@ -132,7 +132,7 @@ def limit_faults(history: Sequence[Event], register: Iterable[Event]) -> Iterato
             yield Fault(f"{account.model} account of {account.dataset}", rule, remedy)
 
 
-def _write(sheet: LedgerWriter, writer: LogWriter, action: Action, account: Account, officer: Officer) -> None:
+def _write(ledger: LedgerWriter, writer: LogWriter, action: Action, account: Account, officer: Officer) -> None:
     facts = {
         "model": account.model,
         "limit": str(account.limit),
@@ -140,11 +140,11 @@ def _write(sheet: LedgerWriter, writer: LogWriter, action: Action, account: Acco
         "unit": account.unit,
         "partition": account.partition,
     }
-    write_signed(sheet, writer, action, account.dataset, facts, officer)
+    write_signed(ledger, writer, action, account.dataset, facts, officer)
 
 
 def write_signed(
-    sheet: LedgerWriter, writer: LogWriter, action: Action, dataset: str, setting: Mapping[str, Any], officer: Officer
+    ledger: LedgerWriter, writer: LogWriter, action: Action, dataset: str, setting: Mapping[str, Any], officer: Officer
 ) -> None:
     """Append what the officer sets for a data set, signed; refuse if the key is not the one trusted now."""
     person = people(writer).get(officer.name)
@@ -164,7 +164,7 @@ def write_signed(
         "public_key": public_key.public_bytes_raw().hex(),
         "envelope": canonical(envelope).decode(),
     }
-    sheet.write(action, run=REGISTER, facts=signed, subjects=[dataset_subject(dataset)])
+    ledger.write(action, run=REGISTER, facts=signed, subjects=[dataset_subject(dataset)])
 
 
 def _signed(register: Iterable[Event]) -> Iterator[int]:

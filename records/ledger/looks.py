@@ -81,11 +81,11 @@ def look(
     """
     subjects = _subjects(dataset, source, known_by)
     with log.transaction() as writer:
-        sheet = LedgerWriter(writer, actor=actor, now=now)
-        before = _events(sheet, subjects)
+        ledger = LedgerWriter(writer, actor=actor, now=now)
+        before = _events(ledger, subjects)
         if any(e.action is Action.LOOKED and e.run == run and e.facts["source"] == source for e in before):
             return  # it was killed since, and is resumed
-        found = _counted(sheet, writer, before, dataset, run)
+        found = _counted(ledger, writer, before, dataset, run)
         if len(found.runs) >= found.allowed:
             raise LooksExhausted.at(
                 "budget.dataset",
@@ -97,7 +97,7 @@ def look(
             )
         told = sorted(declared)
         facts = {"dataset": dataset, "source": source, **({"declared": told} if told else {})}
-        sheet.write(Action.LOOKED, run=run, facts=facts, subjects=subjects)
+        ledger.write(Action.LOOKED, run=run, facts=facts, subjects=subjects)
 
 
 def looks(log: Log, *, dataset: str | None, source: str, known_by: Iterable[str] = (), but: str | None = None) -> Looks:
@@ -107,15 +107,15 @@ def looks(log: Log, *, dataset: str | None, source: str, known_by: Iterable[str]
     but: a run to leave out, namely the one that asks.
     """
     with log.reader() as reader:
-        sheet = LedgerReader(reader)
-        return _counted(sheet, reader, _events(sheet, _subjects(dataset, source, known_by)), dataset, but)
+        ledger = LedgerReader(reader)
+        return _counted(ledger, reader, _events(ledger, _subjects(dataset, source, known_by)), dataset, but)
 
 
 def looks_of(log: Log, dataset: str) -> Looks:
     """Return the looks that count for a data set, whatever files its runs read."""
     with log.reader() as reader:
-        sheet = LedgerReader(reader)
-        return _counted(sheet, reader, sheet.events(dataset_subject(dataset)), dataset, None)
+        ledger = LedgerReader(reader)
+        return _counted(ledger, reader, ledger.events(dataset_subject(dataset)), dataset, None)
 
 
 def allow_looks(log: Log, dataset: str, most: int, officer: Officer, *, actor: str, now: datetime) -> None:
@@ -129,8 +129,8 @@ def allow_looks(log: Log, dataset: str, most: int, officer: Officer, *, actor: s
         )
     with log.transaction() as writer:
         writer.verify()  # otherwise a withdrawal that was removed from the log would go unnoticed
-        sheet = LedgerWriter(writer, actor=actor, now=now)
-        write_signed(sheet, writer, Action.LOOKS_LIMITED, dataset, {"looks": most}, officer)
+        ledger = LedgerWriter(writer, actor=actor, now=now)
+        write_signed(ledger, writer, Action.LOOKS_LIMITED, dataset, {"looks": most}, officer)
 
 
 def _subjects(dataset: str | None, source: str, known_by: Iterable[str]) -> tuple[str, ...]:
@@ -138,13 +138,13 @@ def _subjects(dataset: str | None, source: str, known_by: Iterable[str]) -> tupl
     return tuple(dict.fromkeys((*named, source_subject(source), *known_by)))
 
 
-def _events(sheet: LedgerReader, subjects: Iterable[str]) -> list[Event]:
-    found = {event.seq: event for subject in subjects for event in sheet.events(subject)}
+def _events(ledger: LedgerReader, subjects: Iterable[str]) -> list[Event]:
+    found = {event.seq: event for subject in subjects for event in ledger.events(subject)}
     return [found[seq] for seq in sorted(found)]
 
 
 def _counted(
-    sheet: LedgerReader, reader: LogReader, events: list[Event], dataset: str | None, but: str | None
+    ledger: LedgerReader, reader: LogReader, events: list[Event], dataset: str | None, but: str | None
 ) -> Looks:
     """Return (2) and the limit of (3), from the events of all subjects of a run."""
     looked: dict[str, None] = {}
@@ -177,13 +177,13 @@ def _counted(
     known = sorted(name for name in names if name is not None)
     return Looks(
         tuple(left),
-        min((_limit(sheet, name) for name in known), default=ALLOWED),
+        min((_limit(ledger, name) for name in known), default=ALLOWED),
         ", ".join(known) or "data without a name",
     )
 
 
-def _limit(sheet: LedgerReader, dataset: str) -> int:
-    set_to = [e.facts["looks"] for e in sheet.events(dataset_subject(dataset)) if e.action is Action.LOOKS_LIMITED]
+def _limit(ledger: LedgerReader, dataset: str) -> int:
+    set_to = [e.facts["looks"] for e in ledger.events(dataset_subject(dataset)) if e.action is Action.LOOKS_LIMITED]
     return int(set_to[-1]) if set_to else ALLOWED
 
 

@@ -1,4 +1,4 @@
-"""Ed25519 signatures (RFC 8032) over manifests and decisions.
+"""Ed25519 keys (RFC 8032) for manifests and decisions; `envelope` signs with them.
 
 key id = first 16 hexadecimal digits of SHA-256(raw public key)
 """
@@ -9,7 +9,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -35,8 +35,6 @@ __all__ = [
     "private_key",
     "public_key",
     "public_pem",
-    "sign",
-    "verify",
 ]
 
 
@@ -123,23 +121,6 @@ def public_pem(public: Ed25519PublicKey) -> bytes:
 def key_id(public: Ed25519PublicKey) -> str:
     """Return the short name of a key."""
     return hashlib.sha256(public.public_bytes_raw()).hexdigest()[:16]
-
-
-def sign(private: Ed25519PrivateKey, content: bytes) -> bytes:
-    """Return the 64-byte signature of `content`."""
-    return private.sign(content)
-
-
-def verify(public: Ed25519PublicKey, content: bytes, signature: bytes) -> None:
-    """Refuse a signature that `public` did not make over `content`."""
-    try:
-        public.verify(signature, content)
-    except InvalidSignature:
-        raise SignatureWrong.at(
-            "signature",
-            rule=f"must be made over this content with key {key_id(public)}",
-            remedy="Do not use the content; get it again from its publisher.",
-        ) from None
 
 
 def _read_private(path: Path, pem: bytes) -> Ed25519PrivateKey:

@@ -24,7 +24,7 @@ import great_expectations  # noqa: F401  # imported here once instead of in ever
 
 import penstock.flows.release  # noqa: F401
 from penstock.cli import main as cli
-from penstock.flows.outlook import look_ahead
+from penstock.flows.preview import preview
 from penstock.flows.spec import load_spec, parse_spec
 from penstock.mechanisms.refusal import Refusal
 from penstock.tasks.draft.spec import draft_spec
@@ -57,7 +57,7 @@ def warm_up() -> None:
         for spec in fuzz_cases.specs():
             files = {"data.parquet": fuzz_cases.data(), "spec.json": fuzz_cases.as_json(spec)}
             fuzz_cases.put_down(fuzz_cases.Case(0, "", (), files), Path(folder))
-            look_ahead(load_spec(Path(folder, "spec.json")), count=True)
+            preview(load_spec(Path(folder, "spec.json")), count=True)
         draft_spec(Path(folder, "data.parquet"))
         with contextlib.suppress(Refusal):
             parse_spec({"unknown": 1})

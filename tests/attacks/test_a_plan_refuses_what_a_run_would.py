@@ -13,7 +13,7 @@ import pytest
 
 from penstock.cli import main as cli
 from penstock.flows import prefect_setup as named_server
-from penstock.flows.outlook import look_ahead
+from penstock.flows.preview import preview
 from penstock.flows.spec import load_spec
 from penstock.mechanisms.refusal import Refusal
 from tests.attacks.typed_line import typed
@@ -56,7 +56,7 @@ def test_what_the_spec_alone_decides_is_refused_by_the_plan_and_by_the_run_befor
     make(workplace)
     workplace.write_spec()
     with pytest.raises(Refusal) as refused:
-        look_ahead(load_spec(workplace.spec_file), count=False)
+        preview(load_spec(workplace.spec_file), count=False)
     assert refused.value.code == code
 
     monkeypatch.setattr(named_server, "set_up_prefect", lambda *_: pytest.fail("a server was asked"))
@@ -71,11 +71,11 @@ def test_a_plan_says_that_whoever_asks_could_not_start_it(workplace: Workplace) 
     from penstock.records.home import login
 
     workplace.raw["approve"] = {"reviewers": 1, "allowed": [login()]}
-    assert look_ahead(load_spec(workplace.write_spec()), count=False)["review"][-1] == (
+    assert preview(load_spec(workplace.write_spec()), count=False)["review"][-1] == (
         f"Started by {login()}, it will be refused: too few others may approve."
     )
     workplace.raw["approve"]["allowed"].append("anna")
-    assert len(look_ahead(load_spec(workplace.write_spec()), count=False)["review"]) == 1
+    assert len(preview(load_spec(workplace.write_spec()), count=False)["review"]) == 1
 
 
 @pytest.mark.parametrize(("adjacency", "public"), [("add_remove", False), ("replace", True)])
@@ -95,5 +95,5 @@ def test_a_plan_that_counts_says_whether_the_number_is_confidential(
 
 
 def test_a_plan_is_made_without_prefect_which_would_speak_and_leave_files() -> None:
-    script = "import sys, penstock.flows.outlook; sys.exit('prefect' in sys.modules)"
+    script = "import sys, penstock.flows.preview; sys.exit('prefect' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

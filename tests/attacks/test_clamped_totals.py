@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.flows.outlook import look_ahead
+from penstock.flows.preview import preview
 from penstock.flows.spec import load_spec
 from penstock.measures.gates import Decision
 from penstock.tasks import publish
@@ -142,7 +142,7 @@ def test_the_public_side_says_the_same_whether_or_not_anything_was_clamped(
         with begun(place, account=model != "k_anon") as line:
             line.stage()
             pages.append((line.job.bundle / "report.html").read_text(encoding="utf-8"))
-        ahead = look_ahead(load_spec(place.spec_file), count=True)
+        ahead = preview(load_spec(place.spec_file), count=True)
         for told in (ahead["expect"], ahead["guarantee"]["not_promised"]):
             assert any(PULLED in sentence for sentence in told)
     assert words_of(pages[0]) == words_of(pages[1])

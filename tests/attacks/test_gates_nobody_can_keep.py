@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.flows.outlook import look_ahead
 from penstock.flows.planning import draw_up_plan
+from penstock.flows.preview import preview
 from penstock.flows.spec import load_spec
 from penstock.measures.gates import GateRefused
 from penstock.mechanisms.refusal import Refusal, SpecRefused
@@ -154,9 +154,9 @@ def test_a_gate_that_the_number_of_records_decides_is_refused_once_they_are_coun
     switch(workplace)
     workplace.raw["gates"] = [gate]
     spec = load_spec(workplace.write_spec())
-    look_ahead(spec, count=False)
+    preview(spec, count=False)
     with pytest.raises(GateRefused, match=words):
-        look_ahead(spec, count=True)
+        preview(spec, count=True)
 
 
 POSSIBLE = {

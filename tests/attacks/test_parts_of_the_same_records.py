@@ -64,11 +64,11 @@ def test_parts_of_the_same_records_are_not_charged_beside_each_other(either_work
 def test_who_writes_past_the_ledger_is_found(either_workplace: Workplace) -> None:
     open_dp_account(1, adjacency="add_remove", partition="region")
     with open_records().log.transaction() as writer:
-        sheet = LedgerWriter(writer, **HOW)
+        entries = LedgerWriter(writer, **HOW)
         for place in range(4):
             claim = part_of(place)
             facts = {**claim.facts(), "attempt": 1}
-            sheet.write(Action.RESERVED, run=f"r{place}", facts=facts, subjects=claim.subjects)
+            entries.write(Action.RESERVED, run=f"r{place}", facts=facts, subjects=claim.subjects)
     with pytest.raises(LedgerAltered, match="must not be charged beyond its limit, and was"):
         ledger().verify()
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.flows.outlook import look_ahead
+from penstock.flows.preview import preview
 from penstock.flows.spec import load_spec
 from tests.support.private_release import begun
 from tests.support.workplace import Workplace
@@ -47,7 +47,7 @@ def found_by_income(workplace: Workplace, released: dict[str, np.ndarray]) -> fl
 def test_one_known_value_finds_the_others_and_everybody_is_told(workplace: Workplace) -> None:
     page, released = release(workplace, "mdav_swap")
     assert found_by_income(workplace, released) == 1.0  # the attack succeeds, every time
-    ahead = look_ahead(load_spec(workplace.spec_file), count=False)
+    ahead = preview(load_spec(workplace.spec_file), count=False)
     assert any(TOGETHER in sentence for sentence in ahead["guarantee"]["not_promised"])
     assert "no confidential value of the record itself is known" in ahead["guarantee"]["assumptions"]
     assert any(TOGETHER in sentence for sentence in ahead["expect"])
@@ -64,5 +64,5 @@ def test_columns_that_move_by_themselves_lead_nowhere_and_nobody_is_warned(workp
 def test_with_one_confidential_column_there_is_nothing_else_to_find(workplace: Workplace, method: str) -> None:
     del workplace.raw["source"]["columns"]["savings"]
     workplace.raw["protect"] = [{"mechanism": "probabilistic_k_anonymity", "method": method, "k": 12}]
-    ahead = look_ahead(load_spec(workplace.write_spec()), count=False)
+    ahead = preview(load_spec(workplace.write_spec()), count=False)
     assert not any(TOGETHER in sentence for sentence in [*ahead["guarantee"]["not_promised"], *ahead["expect"]])

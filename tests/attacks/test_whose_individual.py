@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.flows.outlook import look_ahead
 from penstock.flows.planning import draw_up_plan
+from penstock.flows.preview import preview
 from penstock.flows.spec import load_spec
 from penstock.mechanisms.refusal import Refusal
 from penstock.records import Ledger, open_records
@@ -170,6 +170,6 @@ def test_every_column_that_is_tried_is_a_look(workplace: Workplace) -> None:
 
 def test_plan_and_promise_name_the_column(workplace: Workplace) -> None:
     make_persons(workplace)
-    document = look_ahead(load_spec(workplace.write_spec()), count=False)
+    document = preview(load_spec(workplace.write_spec()), count=False)
     assert any("all records with the same value of person_id" in each for each in document["guarantee"]["assumptions"])
     assert any("whoever has one value of person_id" in each for each in document["expect"])

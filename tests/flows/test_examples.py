@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from penstock.cli._demo import synthetic_survey
-from penstock.flows.outlook import look_ahead
 from penstock.flows.planning import draw_up_plan
+from penstock.flows.preview import preview
 from penstock.flows.spec import json_schema, load_spec
 from penstock.mechanisms.randomness import seeded
 from penstock.records import open_records
@@ -102,9 +102,9 @@ def test_an_example_is_valid(example: Path, published: Path) -> None:
 
 @every_example
 def test_an_example_plans_without_its_data(example: Path, published: Path) -> None:
-    outlook = look_ahead(load_spec(example), count=False)
-    assert outlook["guarantee"]["statement"]
-    assert outlook["gates"]
+    planned = preview(load_spec(example), count=False)
+    assert planned["guarantee"]["statement"]
+    assert planned["gates"]
     assert not published.parent.joinpath("home").exists()
 
 
@@ -113,7 +113,7 @@ def test_an_example_plans_with_the_number_of_its_records(
     example: Path, published: Path, data_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PENSTOCK_DATA", str(data_folder))
-    assert look_ahead(load_spec(example), count=True)["records"] == RECORDS[example.stem]
+    assert preview(load_spec(example), count=True)["records"] == RECORDS[example.stem]
 
 
 @every_example

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from penstock.flows.outlook import look_ahead
 from penstock.flows.planning import draw_up_plan
+from penstock.flows.preview import preview
 from penstock.flows.spec import load_spec, parse_spec
 from penstock.measures.registry import measure_names, public_measures
 from penstock.mechanisms.refusal import Fault, SpecRefused
@@ -116,10 +116,10 @@ def test_looking_ahead_tells_what_is_settled_and_that_nothing_is_spent(workplace
     columns = workplace.raw["source"]["columns"]
     del columns["savings"]
     workplace.raw |= {"protect": CLOSE["protect"], "gates": CLOSE["gates"]}
-    ahead = look_ahead(load_spec(workplace.write_spec()), count=True)
+    ahead = preview(load_spec(workplace.write_spec()), count=True)
     plan = draw_up_plan(load_spec(workplace.spec_file))
     assert ahead["settled"] == MECHANISMS["closeness"].chosen(plan.params, plan.declared, 400)
     assert ahead["cost"][0].startswith("Epsilon: none, the promise is not differential privacy.")
     assert ahead["gates"] == ["closeness_ratio at most 1.6"]
     assert not any("are used, chosen at random" in line for line in ahead["expect"])
-    assert look_ahead(load_spec(workplace.spec_file), count=False)["settled"] is None
+    assert preview(load_spec(workplace.spec_file), count=False)["settled"] is None

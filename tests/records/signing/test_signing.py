@@ -14,50 +14,17 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     PublicFormat,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from penstock.records.signing import signing
 from penstock.records.signing.keyfile import KeyDamaged, KeyExposed
-from penstock.records.signing.signing import KeyNotMade, SignatureWrong
+from penstock.records.signing.signing import KeyNotMade
 
-UNTIMED = settings(deadline=None)  # a busy machine is no fault
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 
 
-@given(st.binary(max_size=50))
-@UNTIMED
-def test_a_signature_holds_for_its_content(content: bytes) -> None:
-    signing.verify(KEY.public_key(), content, signing.sign(KEY, content))
-
-
-@given(st.binary(max_size=20), st.binary(max_size=20))
-@UNTIMED
-def test_a_signature_holds_for_no_other_content(content: bytes, other: bytes) -> None:
-    if content != other:
-        with pytest.raises(SignatureWrong, match="made over this content") as caught:
-            signing.verify(KEY.public_key(), other, signing.sign(KEY, content))
-        assert (caught.value.code, caught.value.kind) == ("signature-wrong", "integrity")
-
-
-@pytest.mark.parametrize("signature", [b"", b"x" * 64, b"x" * 65])
-def test_what_is_no_signature_is_refused(signature: bytes) -> None:
-    with pytest.raises(SignatureWrong):
-        signing.verify(KEY.public_key(), b"content", signature)
-
-
-def test_a_signature_holds_for_no_other_key() -> None:
-    with pytest.raises(SignatureWrong):
-        signing.verify(Ed25519PrivateKey.generate().public_key(), b"content", signing.sign(KEY, b"content"))
-
-
-def test_signatures_agree_with_the_first_test_vector_of_rfc_8032() -> None:
+def test_the_name_of_a_key_is_that_of_the_first_test_vector_of_rfc_8032() -> None:
     private = Ed25519PrivateKey.from_private_bytes(
         bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
-    )
-    assert signing.sign(private, b"").hex() == (
-        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06522490155"
-        "5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"
     )
     raw = bytes.fromhex("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
     assert signing.key_id(private.public_key()) == hashlib.sha256(raw).hexdigest()[:16]
@@ -66,7 +33,7 @@ def test_signatures_agree_with_the_first_test_vector_of_rfc_8032() -> None:
 def test_the_private_key_is_kept_and_its_public_key_lies_beside_it(tmp_path: Path) -> None:
     private = signing.private_key(tmp_path / "signing.pem")
     public = signing.public_key(tmp_path / "signing.pub")
-    signing.verify(public, b"x", signing.sign(signing.private_key(tmp_path / "signing.pem"), b"x"))
+    public.verify(signing.private_key(tmp_path / "signing.pem").sign(b"x"), b"x")
     assert signing.key_id(public) == signing.key_id(private.public_key())
     assert stat.S_IMODE((tmp_path / "signing.pem").stat().st_mode) == 0o600
 

@@ -1,10 +1,10 @@
-"""Looking ahead: what a spec promises, what to expect of it and what it costs, before it runs."""
+"""The preview of a release, as `penstock plan` shows it: what it promises, what to expect, what it costs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import ReleaseSpec
@@ -20,10 +20,32 @@ from penstock.records.home import Home, login
 from penstock.tasks.run.plan import Plan
 from penstock.tasks.validation.expectations import described, whole_suite
 
-__all__ = ["examine", "look_ahead"]
+__all__ = ["Preview", "examine", "preview"]
 
 # Here a record may be added or removed, so the promise hides how many there are.
 _SIZE_IS_SECRET = ("add_remove", "presence", "bootstrap_add_remove")
+
+
+class Preview(TypedDict):
+    """What is known of a release before it runs; every list holds sentences.
+
+    guarantee: the promise, as the manifest will state it. records: how many there are, if they were counted.
+    settled: what the mechanism chooses from public facts, as the manifest will state it; None if it leaves nothing open
+    or the number of records is not known. publishes_to: the folder in which the bundle will appear.
+    """
+
+    name: str
+    spec_digest: str
+    guarantee: dict[str, Any]
+    records: int | None
+    records_are_public: bool
+    settled: dict[str, Any] | None
+    expect: list[str]
+    validation: list[str]
+    gates: list[str]
+    cost: list[str]
+    review: list[str]
+    publishes_to: str
 
 
 def examine(spec: ReleaseSpec) -> Plan:
@@ -35,7 +57,7 @@ def examine(spec: ReleaseSpec) -> Plan:
     return plan
 
 
-def look_ahead(spec: ReleaseSpec, *, count: bool) -> dict[str, Any]:
+def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
     """Return the plan as one document. Read the source's schema if it exists and, if asked, count its records.
 
     Where that number is secret, the document is for the confidential side and says so.
