@@ -4,7 +4,7 @@ Nothing here knows how a mechanism works, and no code is shared with one: each c
 and the released columns, the promise, and what the mechanism stated about its work, and counts.
 
     records   prob_k, k_anon   records/group_checks.py
-              dp               records/block_checks.py
+              dp               records/block_checks.py, records/answer_checks.py
     cells     table            cells/checks.py
               statistics       cells/statistic_checks.py
     groups    closeness        groups/checks.py
@@ -23,6 +23,7 @@ from penstock.measures.cells.statistic_checks import statistic_checks
 from penstock.measures.checks import Check, RecheckImpossible
 from penstock.measures.groups.checks import bucket_checks
 from penstock.measures.groups.output import BucketOutput
+from penstock.measures.records.answer_checks import answer_checks
 from penstock.measures.records.block_checks import block_checks
 from penstock.measures.records.group_checks import METHODS, group_checks, joined_checks
 from penstock.measures.records.output import RecordOutput
@@ -32,9 +33,15 @@ from penstock.mechanisms.models import Model
 
 __all__ = ["recheck", "recheck_columns"]
 
+
+def _private_record_checks(output: RecordOutput) -> tuple[Check, ...]:
+    is_answers = output.guarantee.parameters.get("mechanism") == "refinement"
+    return answer_checks(output) if is_answers else block_checks(output)
+
+
 _OF_RECORDS: dict[Model, Callable[[RecordOutput], tuple[Check, ...]]] = {
     **dict.fromkeys(METHODS, group_checks),
-    "dp": block_checks,
+    "dp": _private_record_checks,
 }
 _OF_CELLS: dict[str, Callable[[TableOutput], tuple[Check, ...]]] = {
     "table": table_checks,

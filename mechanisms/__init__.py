@@ -30,6 +30,8 @@ in `registry`.
     probabilistic_k_anonymity/   probabilistic k-anonymity by swapping, and k-anonymity by microaggregation
     protected                    what a mechanism returns: protected columns together with their promise
     randomness                   where chance comes from
+    refinement/                  Knowledge refinement: answers drawn from a public prior that was sharpened around the
+                                 truth
     refusal                      how the house says no: field, rule, value of the setting, remedy; never a value of
                                  the data
     registry                     every mechanism by its name in a spec

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from penstock.mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
+from penstock.mechanisms import (
+    closeness,
+    dp_microaggregation,
+    probabilistic_k_anonymity,
+    refinement,
+    statistics,
+    table,
+)
 from penstock.mechanisms.mechanism import Mechanism
 
 __all__ = ["MECHANISMS", "AnyParams", "mechanism_of"]
 
 AnyParams = (
-    probabilistic_k_anonymity.Params | dp_microaggregation.Params | closeness.Params | table.Params | statistics.Params
+    probabilistic_k_anonymity.Params
+    | dp_microaggregation.Params
+    | closeness.Params
+    | table.Params
+    | statistics.Params
+    | refinement.Params
 )
 
 MECHANISMS: dict[str, Mechanism] = {
     each.MECHANISM.name: each.MECHANISM
-    for each in (probabilistic_k_anonymity, dp_microaggregation, closeness, table, statistics)
+    for each in (probabilistic_k_anonymity, dp_microaggregation, closeness, table, statistics, refinement)
 }
 
 

@@ -22,6 +22,8 @@ __all__ = [
     "LevelChosen",
     "NothingChosen",
     "RankedParameters",
+    "RefinementChosen",
+    "RefinementParameters",
     "StatisticsChosen",
     "StatisticsParameters",
     "SwapParameters",
@@ -232,6 +234,39 @@ class StatisticsChosen(TypedDict):
     epsilon: Exact
     measured: list[FigureChosen]
     figures: NotRequired[dict[str, ErrorChosen]]
+
+
+@_CLOSED
+class RefinementParameters(TypedDict):
+    """Answers drawn from refined priors; priors: the kind of each."""
+
+    mechanism: Literal["refinement"]
+    epsilon: Exact
+    epsilon_by_column: dict[str, Exact]
+    priors: dict[str, str]
+    rows_per_unit: NotRequired[Whole]
+
+
+@_CLOSED
+class AnswerChosen(TypedDict):
+    """How the values of a column are answered: the lower and the upper factor, and a digest of the prior's weights."""
+
+    epsilon: Exact
+    factors: list[Exact]
+    points: Whole
+    prior: str
+    grid: str | None
+    expected_error: float
+    weights: NotRequired[list[Whole]]
+
+
+@_CLOSED
+class RefinementChosen(TypedDict):
+    """The answers to every value of a file of records."""
+
+    records: Whole
+    epsilon: Exact
+    answers: dict[str, AnswerChosen]
 
 
 @cache

@@ -291,6 +291,7 @@ def _environment() -> dict[str, Any]:
 def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[dict[str, Any]]:
     """Yield how exact each column is, from public facts."""
     stated = {name: (part, facts) for part in settled.get("parts", ()) for name, facts in part["columns"].items()}
+    stated |= {name: ({}, facts) for name, facts in settled.get("answers", {}).items()}
     for name, column in columns.items():
         if name not in stated:
             continue
@@ -299,9 +300,9 @@ def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterato
         yield {
             "column": name,
             "epsilon": facts["epsilon"],
-            "order": part["order"],
-            "k": part["k"],
+            "order": part.get("order"),
+            "k": part.get("k"),
             "expected_error": facts["expected_error"],
             "unit_error": facts["expected_error"] * (high - low) if column.numeric else None,
-            "noise_error": facts["noise_error"],
+            "noise_error": facts.get("noise_error"),
         }

@@ -1,0 +1,121 @@
+"""The checks of records whose values are answers drawn from refined priors.
+
+    factors_bounded    a_u / a_d <= e^epsilon_i for every column where values are replaced; a_u <= e^epsilon_i and
+                       1 / a_d <= e^epsilon_i where a person's presence is hidden; a_d <= 1 <= a_u
+    possible_answers   every number lies on the public grid inside the declared domain, every category in the declared
+                       list and has a prior weight above 0
+    epsilon_spent      c times the sum of epsilon_i <= epsilon, c records of each unit, in exact fractions
+    identifiers_absent no identifier, and no undeclared column, is released
+
+The factors, the grid and the weights are those that the mechanism states as public facts. e^epsilon_i is bounded from
+below in decimals of fifty digits. All of this holds for every output, whatever the data and whatever was drawn: only a
+defect can break it. That answers were drawn with these factors cannot be seen in the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from penstock.measures.checks import Check, RecheckImpossible, identifiers_absent, verdict
+from penstock.measures.records.output import RecordOutput
+from penstock.mechanisms.columns import named
+
+__all__ = ["answer_checks"]
+
+_DIGITS = 50
+
+
+def answer_checks(output: RecordOutput) -> tuple[Check, ...]:
+    """Run every check of answers."""
+    stated = _stated(output)
+    return (
+        _factors_bounded(output, stated),
+        _possible_answers(output, stated),
+        _epsilon_spent(output, stated),
+        identifiers_absent(output.declared, output.released),
+    )
+
+
+def _stated(output: RecordOutput) -> dict[str, Mapping[str, Any]]:
+    """Return the facts of every promised column; refuse if one is missing or makes no sense."""
+    promised = named(output.declared, "quasi_identifier", "confidential")
+    try:
+        facts: dict[str, Mapping[str, Any]] = dict(output.chosen["answers"])
+        low_and_high = [[Fraction(factor) for factor in fact["factors"]] for fact in facts.values()]
+        is_understood = (
+            sorted(facts) == sorted(promised)
+            and all(len(factors) == 2 and factors[0] > 0 for factors in low_and_high)
+            and all(Fraction(fact["epsilon"]) > 0 for fact in facts.values())
+            and (output.guarantee.unit == "row" or output.guarantee.parameters["rows_per_unit"] >= 1)
+            and Fraction(output.guarantee.parameters["epsilon"]) > 0
+        )
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        is_understood = False
+    if not is_understood:
+        raise RecheckImpossible.at(
+            "settled", rule="must state epsilon and two factors of every released column", remedy="Report this defect."
+        )
+    return facts
+
+
+def _factors_bounded(output: RecordOutput, stated: Mapping[str, Mapping[str, Any]]) -> Check:
+    def is_broken(fact: Mapping[str, Any]) -> bool:
+        down, up = (Fraction(factor) for factor in fact["factors"])
+        most = _below_exponential(Fraction(fact["epsilon"]))
+        ratios = (up, 1 / down) if output.guarantee.adjacency == "presence" else (up / down,)
+        return not down <= 1 <= up or any(ratio > most for ratio in ratios)
+
+    return verdict(
+        "factors_bounded",
+        "no answer is likelier or less likely by more than epsilon allows",
+        "every factor is small enough",
+        "a factor is too large",
+        (name for name, fact in stated.items() if is_broken(fact)),
+    )
+
+
+def _below_exponential(epsilon: Fraction) -> Fraction:
+    """Return a number just below e^epsilon: `exp` of decimal is right to half a unit of its last digit."""
+    with localcontext() as context:
+        context.prec, context.rounding = _DIGITS, ROUND_FLOOR
+        exponent = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)
+        return Fraction(exponent.exp().next_minus().next_minus())
+
+
+def _possible_answers(output: RecordOutput, stated: Mapping[str, Mapping[str, Any]]) -> Check:
+    return verdict(
+        "possible_answers",
+        "every answer is one that the declared column and the prior allow",
+        "all are",
+        "an answer is impossible",
+        (name for name, fact in stated.items() if not _is_possible(output, name, fact)),
+    )
+
+
+def _is_possible(output: RecordOutput, name: str, fact: Mapping[str, Any]) -> bool:
+    column, released = output.declared[name], output.released.get(name)
+    if released is None or len(released) != output.records:
+        return False
+    if not column.numeric:
+        codes, weights = column.codes(released, name), fact.get("weights")
+        is_listed = isinstance(weights, list) and len(weights) == len(column.categories or ())
+        return is_listed and bool((codes >= 0).all()) and bool((np.array(weights)[codes] > 0).all())
+    low, high = column.bounds
+    values = released.astype(np.float64)
+    steps = values / float(Fraction(fact["grid"]))
+    on_grid = (steps == np.rint(steps)) | (values == low) | (values == high)
+    return bool(on_grid.all()) and bool((values >= low).all()) and bool((values <= high).all())
+
+
+def _epsilon_spent(output: RecordOutput, stated: Mapping[str, Mapping[str, Any]]) -> Check:
+    parameters = output.guarantee.parameters
+    records = 1 if output.guarantee.unit == "row" else parameters["rows_per_unit"]
+    spent = records * sum(Fraction(fact["epsilon"]) for fact in stated.values())
+    passed = spent <= Fraction(parameters["epsilon"])
+    rule = "the columns of all records of a unit spend at most epsilon together"
+    return Check("epsilon_spent", passed, rule, "they do" if passed else "they spend more")

@@ -1,0 +1,34 @@
+"""What to expect of refined answers, known from public facts alone."""
+
+from __future__ import annotations
+
+from penstock.mechanisms import clamping
+from penstock.mechanisms.columns import Declared, named
+from penstock.mechanisms.refinement._mechanism import OUTPUT_ROLES, Params, questions
+
+__all__ = ["expect"]
+
+
+def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
+    """Return sentences for the person who chooses the settings."""
+    sentences = [
+        "Every value is one random answer: drawn from its prior, and more often near the truth. No answer is one "
+        "that the prior excludes.",
+        "Expected errors are root mean squares, if true values are spread as the priors say; where a prior is wrong, "
+        "they are larger, and the promise holds all the same.",
+    ]
+    for name, question in questions(params, declared).items():
+        share = float(question.refined.factors.share_inside)
+        error = question.facts()["expected_error"]
+        unit = error
+        if declared[name].numeric:
+            low, high = declared[name].bounds
+            unit = error * (high - low)
+        distance = "expected error" if declared[name].numeric else "expected distance, as a share of the largest"
+        sentences.append(
+            f"{name}: {distance} {unit:.3g}; the nearest {share:.0%} of the prior get about {1 - share:.0%} of the "
+            "answers."
+        )
+    may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))
+    sentences += clamping.expected(may_be, declared, "values and means")
+    return (*sentences, "Work grows with the number of records.")

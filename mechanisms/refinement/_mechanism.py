@@ -1,0 +1,231 @@
+"""Records whose values are answers drawn from a public prior that was refined by the truth.
+
+    1  every column has a public prior (priors.py), stated before anybody looks at the data
+    2  each value is answered by one draw from its column's prior, refined around the value (refine.py), with
+       epsilon_i = w_i epsilon / c,   sum of w_i = 1,   c records of each unit
+    3  the release puts the rows in random order
+
+Theorem. Under `replace` the output is epsilon-differentially private, n public. Under `presence` it is, where the rows
+of a person whose data are not used would be drawn from the priors themselves; if their values are replaced instead,
+the loss is at most 2 epsilon.
+Proof. Draws of different records are independent, and those of one record's columns add up; a unit has at most c of
+them. Under `replace` the factors have a_u / a_d <= e^epsilon_i (refine, (b)). Under `presence` each answer has between
+e^-epsilon_i and e^epsilon_i times its prior probability; from one value to another by way of the prior is twice that.
+
+Source: Soria-Comas 2013 (thesis), sections 5.3 and 5.5, Propositions 3 and 4. Departure: the thesis promises epsilon
+for a replaced value with factors e^epsilon and e^-epsilon; that is 2 epsilon, so `replace` has factors of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
+
+from penstock.mechanisms.columns import Column, Columns, Declared, Role, named
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.numbers.exact import ExactNumber
+from penstock.mechanisms.numbers.grid import Grid
+from penstock.mechanisms.numbers.shares import share_faults
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refinement._promise import promised
+from penstock.mechanisms.refinement.axes import Axis, Line, Matrix
+from penstock.mechanisms.refinement.priors import AnyPrior, digest_of, faults_of, grid_for, weights
+from penstock.mechanisms.refinement.refine import MOST_EPSILON, UNIT, Refined, by_presence, by_value
+from penstock.mechanisms.refusal import Fault, SettingRefused
+from penstock.mechanisms.sound import require_sound
+from penstock.mechanisms.taxonomy import score_table
+
+__all__ = ["OUTPUT_ROLES", "Params", "Question", "chosen_facts", "faults", "promise", "protect", "questions"]
+
+OUTPUT_ROLES: tuple[Role, ...] = ("quasi_identifier", "confidential")
+# Every true category is compared with every other.
+MOST_CATEGORIES = 640
+# Expected errors are means over at most this many values, spread as the prior is.
+_TRIED = 129
+
+
+class Params(BaseModel):
+    """How much may be learnt about one record, and what is believed of its values before."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mechanism: Literal["refinement"] = Field(default="refinement", description="The name of this mechanism.")
+    epsilon: ExactNumber = Field(
+        gt=0, le=MOST_EPSILON, description='Privacy loss of the whole release, exact: "1" or "1/2".'
+    )
+    adjacency: Literal["replace", "presence"] = Field(
+        description="replace: two data sets are neighbours if one record differs. presence: if the data of one named "
+        "individual are used or not; where they are not, answers are drawn from the priors. A replaced value then "
+        "loses 2 epsilon."
+    )
+    priors: dict[str, AnyPrior] = Field(
+        description="For every released column what is believed before, from public knowledge and never from the data: "
+        "masses, uniform, histogram or distribution."
+    )
+    distances: dict[str, list[list[Annotated[StrictInt, Field(ge=0, le=2**31)]]]] = Field(
+        default={},
+        description="For categories: how far each is from each other, as whole numbers, in the order of the declared "
+        "list. Without it: 1 for different categories, steps between ordinal ones, the distance in a taxonomy.",
+    )
+    shares: dict[str, ExactNumber] = Field(
+        default={}, description="How epsilon is divided among the columns; must add up to 1. Equal where not given."
+    )
+    rows_per_unit: Annotated[StrictInt, Field(ge=1)] | None = Field(
+        default=None,
+        description="Where a person or business has several records: the most that are used of each, chosen at random. "
+        "Epsilon then protects all of them together.",
+    )
+
+
+def faults(params: Params, declared: Declared) -> list[Fault]:
+    """Return every reason why these settings do not fit these columns, found before any row is read."""
+    names = named(declared, *OUTPUT_ROLES)
+    found = list(share_faults(params.shares, names, "column"))
+    if not names:
+        rule = "must have at least one column to protect"
+        found.append(Fault("columns", rule, "Declare a quasi_identifier or confidential."))
+    for name in params.priors:
+        if name not in names:
+            rule = "must be a declared column that is released"
+            found.append(Fault(f"priors.{name}", rule, "Remove it, or declare the column."))
+    for name, column in declared.items():
+        if column.role == "weight":
+            rule = "must not be weight: it has no declared bounds, so nothing can be promised about it"
+            remedy = "Declare it confidential and continuous with a domain, or leave it out."
+            found.append(Fault(f"columns.{name}.role", rule, remedy, "weight"))
+    for name in names:
+        found += _column_faults(params, declared[name], name)
+    return found
+
+
+def _column_faults(params: Params, column: Column, name: str) -> list[Fault]:
+    if column.missing != "refuse":
+        rule = "must be refuse: a missing value has no distance from others"
+        return [Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing)]
+    categories = len(column.categories or ())
+    if categories > MOST_CATEGORIES:
+        rule = f"must be at most {MOST_CATEGORIES}: each is compared with each"
+        return [Fault(f"columns.{name}.categories", rule, "Group them.", str(categories))]
+    if name not in params.priors:
+        rule = "must be given: every value of the column is answered from it"
+        return [Fault(f"priors.{name}", rule, "State a prior, for example {kind: uniform}.")]
+    found = list(faults_of(params.priors[name], column, name))
+    given = params.distances.get(name)
+    if given is not None:
+        found += _distance_faults(given, column, name, categories)
+    return found
+
+
+def _distance_faults(given: list[list[int]], column: Column, name: str, categories: int) -> list[Fault]:
+    field = f"distances.{name}"
+    if column.numeric:
+        return [Fault(field, "must not be given for numbers", "Remove it.")]
+    if len(given) != categories or any(len(row) != categories for row in given):
+        return [Fault(field, "must have one row and one column for each category", "Complete it.")]
+    table = np.array(given)
+    if table.diagonal().any() or not (table + np.eye(categories, dtype=int) > 0).all():
+        return [Fault(field, "must be 0 from a category to itself, and above 0 to any other", "Correct it.")]
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """How the values of one column are answered."""
+
+    column: Column
+    epsilon: Fraction
+    refined: Refined
+    grid: Grid | None
+
+    def true_points(self, values: NDArray[Any], name: str) -> NDArray[np.int64]:
+        """Return the point of every value."""
+        return self.column.codes(values, name) if self.grid is None else self.grid.index(values)
+
+    def answers(self, points: NDArray[np.int64], source: NDArray[Any]) -> NDArray[Any]:
+        """Return the values of points, in the form that the source has."""
+        if self.grid is not None:
+            return self.grid.values(points)
+        if source.dtype.kind in "iu":
+            return points.astype(source.dtype)
+        return np.take(np.array(self.column.categories, dtype=object), points)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is public about these answers."""
+        axis, factors = self.refined.axis, self.refined.factors
+        listed = {"weights": axis.weights.tolist()} if self.grid is None else {}
+        return {
+            "epsilon": str(self.epsilon),
+            "factors": [str(Fraction(factors.down, UNIT)), str(Fraction(factors.up, UNIT))],
+            "points": len(axis.weights),
+            "prior": digest_of(axis.weights),
+            "grid": None if self.grid is None else str(self.grid.eta),
+            "expected_error": self._expected_error(),
+            **listed,
+        }
+
+    def _expected_error(self) -> float:
+        """Return the root mean square error as a share of the widest, for values that are spread as the prior says."""
+        before = np.cumsum(self.refined.axis.weights)
+        tried = np.searchsorted(before, (np.arange(_TRIED) + 0.5) / _TRIED * before[-1], side="right")
+        points, numbers = np.unique(tried, return_counts=True)
+        mean = float(np.average(self.refined.mean_square(points.astype(np.int64)), weights=numbers))
+        return float(np.sqrt(mean)) / max(1, self.refined.axis.widest)
+
+
+def questions(params: Params, declared: Declared) -> dict[str, Question]:
+    """Return how each released column is answered."""
+    SettingRefused.raise_for(faults(params, declared))
+    names = named(declared, *OUTPUT_ROLES)
+    loss = params.epsilon / (params.rows_per_unit or 1)
+    factors = by_value if params.adjacency == "replace" else by_presence
+    found = {}
+    for name in names:
+        column, epsilon = declared[name], loss * params.shares.get(name, Fraction(1, len(names)))
+        refined = Refined(_axis(params, column, name), factors(epsilon))
+        found[name] = Question(column, epsilon, refined, grid_for(column, name) if column.numeric else None)
+    return found
+
+
+def _axis(params: Params, column: Column, name: str) -> Axis:
+    used = weights(params.priors[name], column, name)
+    if name in params.distances:
+        return Matrix(used, np.array(params.distances[name], np.int64))
+    if column.numeric or column.type == "ordinal":
+        return Line(used)
+    categories = len(used)
+    return Matrix(used, score_table(column)[:categories, :categories])  # the first candidates are the categories
+
+
+def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
+    """Return what `protect` will state as chosen, before any record is looked at."""
+    return _facts(params, questions(params, declared), records)
+
+
+def _facts(params: Params, asked: Mapping[str, Question], records: int) -> dict[str, Any]:
+    columns = {name: question.facts() for name, question in asked.items()}
+    return {"records": records, "epsilon": str(params.epsilon), "answers": columns}
+
+
+def promise(params: Params, declared: Declared) -> Guarantee:
+    """Return what a release with these settings promises, and what it does not."""
+    asked = questions(params, declared)
+    return promised(params, declared, {name: question.epsilon for name, question in asked.items()})
+
+
+def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
+    """Return one answer for every value under `promise(params, declared)`, in the order of the source rows."""
+    asked = questions(params, declared)
+    guarantee = promised(params, declared, {name: question.epsilon for name, question in asked.items()})
+    records = require_sound(columns, declared, clamped=True)
+    released = {}
+    for name, question in asked.items():
+        points = question.refined.draw(question.true_points(columns[name], name), randomness)
+        released[name] = question.answers(points, columns[name])
+    return Protected(released, guarantee, masked=tuple(released), chosen=_facts(params, asked, records))
