@@ -61,10 +61,14 @@ docs: $(INSTALLED)
 # production; requirements-test.lock is what tests and builds need on top of it.
 $(INSTALLED): requirements.lock requirements-test.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r requirements.lock -r requirements-test.lock
+	@$(MAKE) --no-print-directory --jobs 2 install-requirements install-requirements-test
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	$(BIN)/python -m penstock.tasks.warm_up
 	touch $@
+
+# Both at once, each on a processor: no package is in both locks.
+install-%:
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r $*.lock
 
 # An install without tests, builds and pip, as docs/operations.md describes it.
 production:
