@@ -12,7 +12,7 @@ Of the tables of chapter 6 of the thesis that depend on chance, Table 6.2 stands
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf, log, sqrt
+from math import exp, inf, log, sqrt
 from pathlib import Path
 from typing import Any, get_args
 
@@ -24,15 +24,20 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.table.cells import Cells, build_cells
 from penstock.mechanisms.table.sensitivity import BootstrapAdjacency, magnitude_table_sensitivity
-from penstock.reproduction.beside_print import Row, beside, half_a_unit, near, ours, printed_tables
+from penstock.reproduction.beside_print import Row, as_printed, beside, half_a_unit, near, ours, printed_tables
 from penstock.reproduction.computed import (
+    answers_about_one,
+    answers_about_two,
+    chances_of_noise,
     corner_means,
+    deltas_of_shares,
     errors_of_counts,
     expected_squared_error,
     intervals_of_medians,
     least_variances,
     least_widths,
     masked_runs,
+    mass_left_in_tail,
     mdav_means,
     observed_bounds,
     printed_scales,
@@ -42,11 +47,14 @@ from penstock.reproduction.computed import (
     regions_of_laplace_noise,
     relative_changes,
     shares_of_totals,
+    spread_of_answers,
 )
 from penstock.tasks.files.source import open_source, read_source
 
 __all__ = [
+    "absent_persons",
     "accuracies_of_farms",
+    "answers_of_a_rare_value",
     "box_regions",
     "cells_of_farms",
     "changes_of_statistics",
@@ -62,8 +70,11 @@ __all__ = [
     "read_census",
     "read_farms",
     "scales_of_farms",
+    "shares_of_delta",
     "shares_of_farms",
+    "spread_around_the_middle",
     "ten_runs",
+    "two_persons",
     "variances",
     "widths",
 ]
@@ -117,8 +128,76 @@ def median_intervals(printed: Printed) -> list[Row]:
 def count_errors(printed: Printed) -> list[Row]:
     """Return the rows of individual differential privacy, Table 2."""
     lines = printed["rows"]
-    epsilons = [log(2) if line["epsilon"] == "ln 2" else float(line["epsilon"]) for line in lines]
-    return _by_line(printed, lines, "epsilon", errors_of_counts(epsilons))
+    return _by_line(printed, lines, "epsilon", errors_of_counts([_number(line["epsilon"]) for line in lines]))
+
+
+def two_persons(printed: Printed) -> list[Row]:
+    """Return the rows of the thesis, Table 5.3, and of what it is made from."""
+    alone = answers_about_one(printed["epsilon"], [1, 1])[0]
+    joint = answers_about_two(printed["epsilon"])
+    return [
+        *(
+            beside(
+                f"alone {line['answer']}, {line['place']}",
+                float(alone[int(line["answer"])]),
+                line["printed"],
+                corrected=line.get("corrected"),
+                cut_off="cut_off" in line,
+            )
+            for line in printed["alone"]
+        ),
+        *(_formula(_answers(line), joint, line) for line in printed["cells"]),
+    ]
+
+
+def absent_persons(printed: Printed) -> list[Row]:
+    """Return the rows of the thesis, Table 5.4; ours: the ratio where a value is replaced."""
+    epsilon = printed["epsilon"]
+    joint = {absent: answers_about_two(epsilon, absent) for absent in (1, 2)}
+    ratios = np.array([answers_about_two(epsilon) / joint[absent] for absent in joint])
+    rows = [
+        _formula(f"{line['absent']} absent, {_answers(line)}", joint[line["absent"]], line) for line in printed["cells"]
+    ]
+    for line, ratio in zip(printed["ratios"], (ratios.min(), ratios.max()), strict=True):
+        rows.append(_formula(line["name"], np.array(ratio), line))
+    for (name, right), replaced in zip(printed["replaced"].items(), (False, True), strict=True):
+        same, other = answers_about_one(epsilon, [1, 1], replaced=replaced)[:, 0]
+        rows.append(ours(f"value replaced {name}", float(same / other), right))
+    return rows
+
+
+def spread_around_the_middle(printed: Printed) -> list[Row]:
+    """Return the rows of the thesis, Table 5.5."""
+    lines = printed["rows"]
+    return _by_line(printed, lines, "epsilon", spread_of_answers([_number(line["epsilon"]) for line in lines]))
+
+
+def answers_of_a_rare_value(printed: Printed) -> list[Row]:
+    """Return the rows of knowledge refinement, Example 2."""
+    share = printed["prior"][1] / sum(printed["prior"])
+    (right, wrong), (missed, found) = answers_about_one(printed["epsilon"], printed["prior"]).tolist()
+    refined = [wrong, right, found, missed, wrong * (1 - share) + found * share]
+    values = [*chances_of_noise(printed["epsilon"], share).tolist(), *refined]
+    return [
+        beside(line["name"], value, line["printed"], corrected=line.get("corrected"), cut_off="cut_off" in line)
+        for line, value in zip(printed["rows"], values, strict=True)
+    ]
+
+
+def shares_of_delta(printed: Printed) -> list[Row]:
+    """Return the delta that holds for each share: in print, and ours; and what the printed share leaves of a tail."""
+    epsilon, delta = _number(printed["epsilon"]), float(printed["delta"])
+    right = {"person": delta * exp(-epsilon), "statistic": delta / (1 + exp(epsilon))}
+    rows = []
+    for place, (kind, line) in enumerate(printed["rows"].items()):
+        found, kept = deltas_of_shares(epsilon, [line["share"], right[kind]])[:, place].tolist()
+        rows += [
+            beside(f"{kind} by {line['share']}", found, printed["delta"], corrected=line["corrected"]),
+            ours(f"{kind} by {right[kind]:.4f}", kept, line["by_our_share"]),
+        ]
+    tail, share = printed["tail"], printed["rows"]["person"]["share"]
+    [left] = mass_left_in_tail(epsilon, [share], tail["prior"]).tolist()
+    return [*rows, ours(f"left of a tail of {tail['prior']}", left, tail["left"])]
 
 
 def read_farms(path: Path) -> Cells:
@@ -253,6 +332,21 @@ def linkages_agree(percent: float, other: float) -> bool:
     """(2) for percentages of ten runs of 1080 records. False alarm below 1e-4."""
     count, other_count = (share / 100 * _RUNS * _RECORDS for share in (percent, other))
     return abs(count - other_count) <= 4 * sqrt(count + other_count)
+
+
+def _number(written: str) -> float:
+    return log(2) if written == "ln 2" else float(written)
+
+
+def _answers(line: Printed) -> str:
+    return "answers {} and {}".format(*line["answers"])
+
+
+def _formula(name: str, figures: Values, line: Printed) -> Row:
+    """Return a row for a number that is printed as a formula: one of a table, or the only one."""
+    value = float(figures[tuple(line.get("answers", ()))])
+    agrees = as_printed(value, line["value"]) == line["value"]
+    return near(name, value, line["value"], agrees, f"printed as {line['formula']}")
 
 
 def _error(name: str, value: float, printed: str) -> Row:

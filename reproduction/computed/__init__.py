@@ -5,6 +5,7 @@ record_wise_laplace   the thesis' noise, U / (k epsilon) on every record and att
                       and the exact error of that noise
 census_tables         that noise, MDAV and the corners in turn on one file, as the thesis compares them
 individual_tables     intervals and errors that individual differential privacy compares itself by
+refinement_tables     examples of knowledge refinement, by the mechanism's own code; shares of delta that lose more
 bootstrap_tables      the ranges inside cells that a paper takes for sensitivities, and its tables of them
 
 The sources promise more for these than holds, and the modules say why. So nothing here can be
@@ -38,12 +39,24 @@ from penstock.reproduction.computed.record_wise_laplace import (
     group_means,
     observed_bounds,
 )
+from penstock.reproduction.computed.refinement_tables import (
+    answers_about_one,
+    answers_about_two,
+    chances_of_noise,
+    deltas_of_shares,
+    mass_left_in_tail,
+    spread_of_answers,
+)
 
 __all__ = [
     "add_noise",
+    "answers_about_one",
+    "answers_about_two",
+    "chances_of_noise",
     "clamped_count_error",
     "corner_groups",
     "corner_means",
+    "deltas_of_shares",
     "errors_of_counts",
     "expected_squared_error",
     "group_means",
@@ -51,6 +64,7 @@ __all__ = [
     "least_variances",
     "least_widths",
     "masked_runs",
+    "mass_left_in_tail",
     "mdav_means",
     "observed_bounds",
     "printed_scales",
@@ -60,4 +74,5 @@ __all__ = [
     "regions_of_laplace_noise",
     "relative_changes",
     "shares_of_totals",
+    "spread_of_answers",
 ]
