@@ -18,6 +18,9 @@ _SECTIONS = {
     "Validate": "validate",
     "Budget": "budget",
     **{name: f"protect: {name}" for name in MECHANISMS},
+    **{
+        kind.capitalize(): f"protect.priors.NAME: {kind}" for kind in ("masses", "uniform", "histogram", "distribution")
+    },
     "CellBounds": "protect.bounds.NAME",
     "Statistic": "protect.figures",
     "Gate": "gates",

@@ -3,6 +3,7 @@
 Begin with `comparison`, what every measure takes, and `output`, what the checks take.
 
     anonymity          risk that follows from the groups in which values were swapped or averaged
+    answer_checks      the checks of records whose values are answers drawn from refined priors
     block_checks       the checks of differentially private microdata made of blocks of records
     comparison         original and released columns side by side: what every measure starts from
     group_checks       the checks of probabilistic k-anonymity and of k-anonymity

@@ -58,7 +58,10 @@ class Params(BaseModel):
 
     mechanism: Literal["refinement"] = Field(default="refinement", description="The name of this mechanism.")
     epsilon: ExactNumber = Field(
-        gt=0, le=MOST_EPSILON, description='Privacy loss of the whole release, exact: "1" or "1/2".'
+        gt=0,
+        le=MOST_EPSILON,
+        description='Privacy loss of the whole release, exact: "1" or "1/2". Between neighbours no output becomes more '
+        "than e^epsilon times as likely or unlikely.",
     )
     adjacency: Literal["replace", "presence"] = Field(
         description="replace: two data sets are neighbours if one record differs. presence: if the data of one named "
@@ -66,8 +69,8 @@ class Params(BaseModel):
         "loses 2 epsilon."
     )
     priors: dict[str, AnyPrior] = Field(
-        description="For every released column what is believed before, from public knowledge and never from the data: "
-        "masses, uniform, histogram or distribution."
+        description="For every released column, how likely each value is before anybody asks: from public knowledge, "
+        "never from the data. Answers are drawn from it, sharpened around the truth."
     )
     distances: dict[str, list[list[Annotated[StrictInt, Field(ge=0, le=2**31)]]]] = Field(
         default={},

@@ -73,32 +73,37 @@ class _Prior(BaseModel):
 class Masses(_Prior):
     """Values and their probabilities."""
 
-    kind: Literal["masses"] = "masses"
+    kind: Literal["masses"] = Field(default="masses", description="The name of this kind of prior; it must be given.")
     masses: dict[str, ExactNumber] = Field(
-        min_length=1, max_length=4096, description='Each possible value with its probability, exact: {yes: "1/100", …}.'
+        min_length=1,
+        max_length=4096,
+        description="Each possible value with its probability, exact, such as "
+        '{yes: "1/100", no: "99/100"}. They add up to 1; a value that is not listed is never an answer.',
     )
 
 
 class Uniform(_Prior):
     """Every value is as likely as any other."""
 
-    kind: Literal["uniform"]
+    kind: Literal["uniform"] = Field(description="The name of this kind of prior; it must be given.")
 
 
 class Histogram(_Prior):
     """Bands of numbers and their probabilities."""
 
-    kind: Literal["histogram"]
+    kind: Literal["histogram"] = Field(description="The name of this kind of prior; it must be given.")
     bounds: list[FiniteFloat] = Field(
-        min_length=2, max_length=1025, description="Where bands begin, and where the last one ends."
+        min_length=2, max_length=1025, description="Where each band begins, rising, and where the last one ends."
     )
-    masses: list[ExactNumber] = Field(max_length=1024, description="The probability of each band.")
+    masses: list[ExactNumber] = Field(
+        max_length=1024, description="The probability of each band, exact; they add up to 1."
+    )
 
 
 class Distribution(_Prior):
     """A distribution of scipy.stats, cut off at the declared bounds."""
 
-    kind: Literal["distribution"]
+    kind: Literal["distribution"] = Field(description="The name of this kind of prior; it must be given.")
     name: Literal[_KNOWN] = Field(description="Its name in scipy.stats.")  # type: ignore[valid-type]
     parameters: dict[str, FiniteFloat] = Field(
         default={}, max_length=6, description="Its parameters, by the names that scipy.stats gives them."

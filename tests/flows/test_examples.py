@@ -33,6 +33,7 @@ RECORDS = {
     "adult": 30_162,
     "adult-closeness": 30_162,
     "adult-dp": 30_162,
+    "adult-refinement": 30_162,
     "adult-statistics": 30_162,
     "adult-table": 30_162,
     "census": 1_080,
