@@ -51,7 +51,7 @@ def test_a_waiting_release_is_told_once_however_often_it_is_asked_for(workplace:
         for word in ("planned", "waiting")
     ]
     assessed = json.loads((workplace.home / "runs" / run / "assessment.json").read_bytes())
-    values = [repr(taken["value"]) for taken in assessed["measurements"] if len(repr(taken["value"])) > 3]
+    values = [repr(taken["value"]) for taken in assessed["measurements"] if len(repr(taken["value"])) > 6]
     assert values
     assert not [value for value in values if value in json.dumps(found)]
 
