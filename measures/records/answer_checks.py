@@ -2,8 +2,8 @@
 
     factors_bounded    a_u / a_d <= e^epsilon_i for every column where values are replaced; a_u <= e^epsilon_i and
                        1 / a_d <= e^epsilon_i where a person's presence is hidden; a_d <= 1 <= a_u
-    possible_answers   every number lies on the public grid inside the declared domain, every category in the declared
-                       list and has a prior weight above 0
+    possible_answers   every number lies on the public grid, a power of two, inside the declared domain; every category
+                       is a code of the declared list, with a prior weight above 0
     epsilon_spent      c times the sum of epsilon_i <= epsilon, c records of each unit, in exact fractions
     identifiers_absent no identifier, and no undeclared column, is released
 
@@ -51,6 +51,7 @@ def _stated(output: RecordOutput) -> dict[str, Mapping[str, Any]]:
             sorted(facts) == sorted(promised)
             and all(len(factors) == 2 and factors[0] > 0 for factors in low_and_high)
             and all(Fraction(fact["epsilon"]) > 0 for fact in facts.values())
+            and all(Fraction(facts[name]["grid"]) > 0 for name in promised if output.declared[name].numeric)
             and (output.guarantee.unit == "row" or output.guarantee.parameters["rows_per_unit"] >= 1)
             and Fraction(output.guarantee.parameters["epsilon"]) > 0
         )
@@ -58,7 +59,9 @@ def _stated(output: RecordOutput) -> dict[str, Mapping[str, Any]]:
         is_understood = False
     if not is_understood:
         raise RecheckImpossible.at(
-            "settled", rule="must state epsilon and two factors of every released column", remedy="Report this defect."
+            "settled",
+            rule="must state epsilon, two factors and the grid of every released column",
+            remedy="Report this defect.",
         )
     return facts
 
@@ -80,11 +83,11 @@ def _factors_bounded(output: RecordOutput, stated: Mapping[str, Mapping[str, Any
 
 
 def _below_exponential(epsilon: Fraction) -> Fraction:
-    """Return a number just below e^epsilon: `exp` of decimal is right to half a unit of its last digit."""
+    """Return a number just below e^epsilon, at least 1: `exp` of decimal is right to half a unit of its last digit."""
     with localcontext() as context:
         context.prec, context.rounding = _DIGITS, ROUND_FLOOR
         exponent = Decimal(epsilon.numerator) / Decimal(epsilon.denominator)
-        return Fraction(exponent.exp().next_minus().next_minus())
+        return max(Fraction(1), Fraction(exponent.exp().next_minus().next_minus()))
 
 
 def _possible_answers(output: RecordOutput, stated: Mapping[str, Mapping[str, Any]]) -> Check:
@@ -102,14 +105,20 @@ def _is_possible(output: RecordOutput, name: str, fact: Mapping[str, Any]) -> bo
     if released is None or len(released) != output.records:
         return False
     if not column.numeric:
-        codes, weights = column.codes(released, name), fact.get("weights")
-        is_listed = isinstance(weights, list) and len(weights) == len(column.categories or ())
-        return is_listed and bool((codes >= 0).all()) and bool((np.array(weights)[codes] > 0).all())
+        weights, categories = fact.get("weights"), len(column.categories or ())
+        is_listed = isinstance(weights, list) and len(weights) == categories
+        is_code = released.dtype.kind in "iu" and 0 <= released.min() <= released.max() < categories
+        return is_listed and is_code and bool((np.array(weights)[released] > 0).all())
+    if released.dtype.kind != ("i" if column.type == "integer" else "f"):
+        return False
+    grid = Fraction(fact["grid"])
+    exponent = grid.numerator.bit_length() - grid.denominator.bit_length()
+    if grid != Fraction(2) ** exponent:
+        return False
     low, high = column.bounds
-    values = released.astype(np.float64)
-    steps = values / float(Fraction(fact["grid"]))
-    on_grid = (steps == np.rint(steps)) | (values == low) | (values == high)
-    return bool(on_grid.all()) and bool((values >= low).all()) and bool((values <= high).all())
+    steps = np.ldexp(released.astype(np.float64), -exponent)  # exact, because the grid is a power of two
+    on_grid = (steps == np.floor(steps)) | (released == low) | (released == high)
+    return bool((on_grid & (released >= low) & (released <= high)).all())
 
 
 def _epsilon_spent(output: RecordOutput, stated: Mapping[str, Mapping[str, Any]]) -> Check:

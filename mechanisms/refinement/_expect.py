@@ -15,7 +15,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         "Every value is one random answer: drawn from its prior, and more often near the truth. No answer is one "
         "that the prior excludes.",
         "Expected errors are root mean squares, if true values are spread as the priors say; where a prior is wrong, "
-        "they are larger, and the promise holds all the same.",
+        "they can be larger, and the promise holds all the same.",
     ]
     for name, question in questions(params, declared).items():
         share = float(question.refined.factors.share_inside)

@@ -94,10 +94,9 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     if not names:
         rule = "must have at least one column to protect"
         found.append(Fault("columns", rule, "Declare a quasi_identifier or confidential."))
-    for name in params.priors:
-        if name not in names:
-            rule = "must be a declared column that is released"
-            found.append(Fault(f"priors.{name}", rule, "Remove it, or declare the column."))
+    for field, given in (("priors", params.priors), ("distances", params.distances)):
+        rule, remedy = "must be a declared column that is released", "Remove it, or declare the column."
+        found += [Fault(f"{field}.{name}", rule, remedy) for name in given if name not in names]
     for name, column in declared.items():
         if column.role == "weight":
             rule = "must not be weight: it has no declared bounds, so nothing can be promised about it"
@@ -155,9 +154,10 @@ class Question:
         """Return the values of points, in the form that the source has."""
         if self.grid is not None:
             return self.grid.values(points)
-        if source.dtype.kind in "iu":
-            return points.astype(source.dtype)
-        return np.take(np.array(self.column.categories, dtype=object), points)
+        categories = np.array(self.column.categories, dtype=object)
+        if source.dtype.kind in "iu":  # codes of records may fit into a type that has no room for every category
+            return points.astype(source.dtype if len(categories) <= np.iinfo(source.dtype).max else np.int64)
+        return np.take(categories, points)
 
     def facts(self) -> dict[str, Any]:
         """Return what is public about these answers."""

@@ -7,13 +7,16 @@
     histogram      a mass for each band of numbers, spread evenly over its points of the grid
     distribution   a distribution of scipy.stats, cut off at the declared bounds: P(i) ~ F(x_i + eta/2) - F(x_i - eta/2)
 
-A histogram and a distribution are rounded to weights out of 2^39, at least 1 where a value is possible at all. The
-promise holds for every prior, so what rounding does to it costs nothing; the rounded prior is the one that is used.
+A histogram and a distribution are rounded to weights out of 2^39, at least 1 where a float tells that a value is
+possible. The promise holds for every prior, so what rounding does to it costs nothing; the rounded prior is the one
+that is used.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Collection
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -22,7 +25,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.numbers.exact import ExactNumber
+from penstock.mechanisms.numbers.exact import ExactNumber, exact_number
 from penstock.mechanisms.numbers.grid import Grid, grid_of
 from penstock.mechanisms.refinement.refine import MOST_WEIGHT
 from penstock.mechanisms.refusal import Fault, SettingRefused
@@ -139,12 +142,22 @@ def digest_of(used: NDArray[np.int64]) -> str:
     return hashlib.sha256(used.astype("<i8").tobytes()).hexdigest()
 
 
+def _common_denominator(masses: Collection[Fraction], field: str) -> int:
+    """Return by what masses become whole numbers; refuse masses that are not those of a distribution."""
+    if any(mass < 0 for mass in masses):
+        raise _refused(f"{field}.masses", "must each be at least 0", "Correct them.")
+    common = 1
+    for mass in masses:
+        common = math.lcm(common, mass.denominator)
+        if common > MOST_WEIGHT:  # before it has so many digits that adding up takes for ever
+            raise _refused(f"{field}.masses", "must have a common denominator of at most 2^40", "Round them.")
+    if sum(masses) != 1:
+        raise _refused(f"{field}.masses", "must add up to 1", "Correct them.", str(sum(masses)))
+    return common
+
+
 def _exact_masses(prior: Masses, column: Column, name: str, field: str) -> NDArray[np.int64]:
-    if sum(prior.masses.values()) != 1:
-        raise _refused(f"{field}.masses", "must add up to 1", "Correct them.", str(sum(prior.masses.values())))
-    common = int(np.lcm.reduce([mass.denominator for mass in prior.masses.values()], dtype=object))
-    if common > MOST_WEIGHT:
-        raise _refused(f"{field}.masses", "must have a common denominator of at most 2^40", "Round them.", str(common))
+    common = _common_denominator(prior.masses.values(), field)
     places = _places(prior, column, name, field)
     size = grid_for(column, name).steps + 1 if column.numeric else len(column.categories or ())
     found = np.zeros(size, np.int64)
@@ -155,11 +168,10 @@ def _exact_masses(prior: Masses, column: Column, name: str, field: str) -> NDArr
 
 def _places(prior: Masses, column: Column, name: str, field: str) -> list[int]:
     if column.numeric:
-        try:
-            values = np.array([float(Fraction(value)) for value in prior.masses])
-        except (ValueError, ZeroDivisionError, OverflowError):
-            raise _refused(f"{field}.masses", "must name numbers for a numeric column", "Correct them.") from None
-        low, high = column.bounds
+        numbers = [_number(value) for value in prior.masses]
+        if None in numbers:
+            raise _refused(f"{field}.masses", "must name numbers for a numeric column", "Correct them.")
+        values, (low, high) = np.array(numbers, np.float64), column.bounds
         if ((values < low) | (values > high)).any():
             raise _refused(f"{field}.masses", "must name numbers of the declared domain", "Correct them.")
         return [int(place) for place in grid_for(column, name).index(values)]
@@ -170,13 +182,17 @@ def _places(prior: Masses, column: Column, name: str, field: str) -> list[int]:
     return [known[value] for value in prior.masses]
 
 
+def _number(written: str) -> float | None:
+    exact = exact_number(written.removeprefix("-"))
+    return None if exact is None else float(-exact if written.startswith("-") else exact)
+
+
 def _bands(prior: Histogram, points: NDArray[np.float64], field: str) -> NDArray[np.float64]:
     if len(prior.masses) != len(prior.bounds) - 1:
         raise _refused(f"{field}.masses", "must be one fewer than bounds", "Give one mass for each band.")
     if any(later <= earlier for earlier, later in zip(prior.bounds, prior.bounds[1:], strict=False)):
         raise _refused(f"{field}.bounds", "must rise", "Sort them.")
-    if sum(prior.masses) != 1:
-        raise _refused(f"{field}.masses", "must add up to 1", "Correct them.", str(sum(prior.masses)))
+    _common_denominator(prior.masses, field)
     bands = np.searchsorted(prior.bounds, points, side="right") - 1
     bands[points == prior.bounds[-1]] = len(prior.masses) - 1
     is_in = (bands >= 0) & (bands < len(prior.masses))
@@ -197,14 +213,16 @@ def _between(prior: Distribution, points: NDArray[np.float64], grid: Grid, field
     try:
         frozen = distribution(**prior.parameters)
         with np.errstate(all="ignore"):
-            edges = frozen.cdf(np.append(points - half, points[-1] + half))
+            edges = np.append(points - half, points[-1] + half)
+            below, above = frozen.cdf(edges), frozen.sf(edges)
     except (TypeError, ValueError):
         raise _refused(
             f"{field}.parameters", f"must be those of {prior.name} in scipy.stats", "Correct them."
         ) from None
-    if not np.isfinite(edges).all():
+    if not np.isfinite([below, above]).all():
         raise _refused(f"{field}.parameters", f"must be possible for {prior.name}", "Correct them.")
-    chances: NDArray[np.float64] = np.maximum(np.diff(edges), 0.0)
+    # Near 1 floats are too coarse for small probabilities; the same from above tells them.
+    chances: NDArray[np.float64] = np.maximum(np.maximum(np.diff(below), -np.diff(above)), 0.0)
     return chances
 
 

@@ -25,7 +25,7 @@ from penstock.flows.spec import load_spec
 from penstock.mechanisms.models import ADDS_UP
 from penstock.records import open_records
 from tests.flows.good_specs import DP, GOOD, TABLE, changed
-from tests.support.workplace import Workplace, make_private, make_table, make_units, open_dp_account
+from tests.support.workplace import Workplace, make_private, make_refined, make_table, make_units, open_dp_account
 from tests.tasks.close_release import EVERY, make_close_in
 from tests.tasks.described_release import RELEASES, prepare
 
@@ -81,6 +81,7 @@ FORMS: dict[str, Callable[[Workplace], None]] = {
     "groups swapped": lambda place: (place.use_mdav("mdav_swap", 40), place.raw.update(gates=place.raw["gates"][:1])),
     "groups averaged": lambda place: (place.use_mdav("mdav_id", 40), place.raw.update(gates=place.raw["gates"][:1])),
     "marginals": lambda place: make_private(place, mode="marginals"),
+    "refined": make_refined,
     "statistics": lambda place: _statistics(place, model="dp", adjacency="replace"),
     "individual statistics": lambda place: _statistics(
         place, model="idp", adjacency="from_D", groups=[], acknowledges=["idp"]

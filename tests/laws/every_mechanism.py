@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from penstock.mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
+from penstock.mechanisms import (
+    closeness,
+    dp_microaggregation,
+    probabilistic_k_anonymity,
+    refinement,
+    statistics,
+    table,
+)
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
 
@@ -118,6 +125,40 @@ def dp_microaggregated(draw, mode):
         mode=mode,
     )
     return Sample(dp_microaggregation, params, declared, columns, draw(st.integers(0, 2**32)))
+
+
+@st.composite
+def refined(draw, adjacency):
+    declared = {
+        "person": Column(role="identifier"),
+        "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),
+        "schooling": Column(role="quasi_identifier", type="ordinal", categories=SCHOOLING),
+        "injury": Column(role="confidential", type="nominal", taxonomy=KINDS),
+        "cause": Column(role="confidential", type="nominal", categories=CAUSES),
+        "income": Column(role="confidential", type="continuous", domain=(-1.5, 7.25)),
+    }
+    priors = {
+        "age": {"kind": "distribution", "name": "norm", "parameters": {"loc": 40, "scale": 15}},
+        "schooling": {"kind": "masses", "masses": {"basic": "1/3", "high": "2/3"}},
+        "injury": {"kind": "uniform"},
+        "cause": {"kind": "masses", "masses": {"fall": "98/100", "fire": "1/100", "flood": "1/100"}},
+        "income": {"kind": "histogram", "bounds": [-1, 0, 7], "masses": ["1/4", "3/4"]},
+    }
+    for name in draw(st.sets(st.sampled_from(list(priors)), max_size=4)):
+        declared.pop(name)
+        priors.pop(name)
+    n = draw(st.integers(1, 24))
+    rng, grid = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.sampled_from([1, 5, 1000]))
+    columns = {name: column_values(rng, column, n, grid) for name, column in declared.items() if name != "person"}
+    columns["person"] = np.array([f"p{row}" for row in range(n)], dtype=object)
+    params = refinement.Params(
+        epsilon=draw(st.sampled_from(["1/1000000000", "1/10", "1", "64"])),
+        adjacency=adjacency,
+        priors=priors,
+        distances={"cause": [[0, 1, 2], [3, 0, 1], [1, 1, 0]]} if "cause" in priors and draw(st.booleans()) else {},
+        rows_per_unit=draw(st.sampled_from([None, 3])),
+    )
+    return Sample(refinement, params, declared, columns, draw(st.integers(0, 2**32)))
 
 
 @st.composite
@@ -251,6 +292,7 @@ def summarised(draw, model):
 GROUPING = ("mdav_id", "mdav_swap", "ir_swap")
 SAMPLES = {method: probabilistic_k(method) for method in GROUPING}
 SAMPLES |= {f"dp {mode}": dp_microaggregated(mode) for mode in ("records", "marginals")}
+SAMPLES |= {f"refinement {adjacency}": refined(adjacency) for adjacency in ("replace", "presence")}
 TABLES = {f"table {model}": tabulated(model) for model in TABLE_SETTINGS}
 TABLES |= {f"statistics {model}": summarised(model) for model in ("dp", "idp")}
 GROUPED = {

@@ -70,6 +70,8 @@ def allowed(path: Path) -> set[str]:
         return {"numpy.random", "os.urandom"}
     if path == ROOT / "mechanisms" / "noise" / "laplace.py":
         return {"opendp"}  # for releases only: it draws from the system whatever it is given
+    if path == ROOT / "mechanisms" / "refinement" / "priors.py":
+        return {"scipy.stats"}  # for distribution functions only: see below
     is_free = any(path.is_relative_to(ROOT / room) for room in ("records", "api/server"))
     return {"secrets"} if is_free else set()
 
@@ -77,6 +79,18 @@ def allowed(path: Path) -> set[str]:
 def test_no_module_draws_by_itself() -> None:
     found = {path: sources_of_chance(path.read_text(encoding="utf-8")) - allowed(path) for path in MODULES}
     assert {str(path.relative_to(ROOT)): names for path, names in found.items() if names} == {}
+
+
+def asked_of_distributions(source: str) -> set[str]:
+    """Every attribute that a program asks of anything, if it is one by which scipy.stats draws or fits."""
+    asked = {node.attr for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
+    return asked & {"rvs", "fit", "resample", "random_state", "sampling", "qmc"}
+
+
+def test_priors_ask_for_distribution_functions_and_never_draw() -> None:
+    source = (ROOT / "mechanisms" / "refinement" / "priors.py").read_text(encoding="utf-8")
+    assert asked_of_distributions(source) == set()
+    assert asked_of_distributions(source.replace(".cdf(", ".rvs(")) == {"rvs"}
 
 
 @pytest.mark.parametrize(

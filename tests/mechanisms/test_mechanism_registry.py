@@ -10,7 +10,14 @@ import pytest
 
 from penstock.measures.public_facts import known_before, stated_errors
 from penstock.measures.registry import public_measures
-from penstock.mechanisms import closeness, dp_microaggregation, probabilistic_k_anonymity, statistics, table
+from penstock.mechanisms import (
+    closeness,
+    dp_microaggregation,
+    probabilistic_k_anonymity,
+    refinement,
+    statistics,
+    table,
+)
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.randomness import seeded
@@ -26,6 +33,7 @@ DECLARED = {
     "income": Column(role="confidential", type="continuous", domain=(0, 1e6)),
 }
 RECORDS = 60
+EVEN = {"kind": "uniform"}
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,12 @@ EXAMPLES = {
             adjacency="replace",
         ),
         statistics.Params(figures=({"statistic": "median"},), model="dp", epsilon="1/2", adjacency="replace"),
+    ),
+    "refinement": Example(
+        refinement.Params(
+            epsilon="1/2", adjacency="replace", priors=dict.fromkeys(("age", "school", "shelter", "income"), EVEN)
+        ),
+        refinement.Params(epsilon="1/2", adjacency="replace", priors={"age": EVEN}),
     ),
 }
 every_mechanism = pytest.mark.parametrize("name", list(MECHANISMS))

@@ -159,6 +159,21 @@ def make_private(workplace: Workplace, **settings: Any) -> None:
     }
 
 
+def make_refined(workplace: Workplace, **settings: Any) -> None:
+    """Switch the workplace to answers from refined priors, of every kind, that spend 1 of what its data set may."""
+    make_private(workplace)
+    priors = {
+        "age": {"kind": "distribution", "name": "norm", "parameters": {"loc": 45, "scale": 18}},
+        "region": {"kind": "masses", "masses": {"North": "1/4", "South": "1/4", "East": "1/2"}},
+        "education": {"kind": "uniform"},
+        "income": {"kind": "histogram", "bounds": [0, 20_000, 50_000, 100_000], "masses": ["1/4", "1/2", "1/4"]},
+    }
+    workplace.raw["protect"] = [
+        {"mechanism": "refinement", "epsilon": "1", "adjacency": "replace", "priors": priors, **settings}
+    ]
+    workplace.raw["gates"] = [{"measure": "expected_error", "max": 1}, {"measure": "privacy_loss", "max": 1}]
+
+
 def make_table(workplace: Workplace, **settings: Any) -> None:
     """Switch the workplace to a table of its records, under add_remove unless the settings say otherwise."""
     columns = workplace.raw["source"]["columns"]
