@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refinement import refine
 from penstock.mechanisms.refinement.axes import Axis, Line, Matrix
 from penstock.mechanisms.refinement.refine import MOST_WEIGHT, UNIT, Factors, Refined, by_presence, by_value
 from tests.laws.chance import FALSE_ALARM
@@ -121,6 +122,15 @@ def test_factors_are_rounded_to_the_safe_side_and_no_further_than_needed(epsilon
     up, down = as_fractions(by_presence(epsilon))
     assert up > min(above - Fraction(1, 2**21), Fraction(2**37))
     assert down < 1 / below + Fraction(1, 2**21)
+
+
+@law
+@given(epsilons())
+def test_the_power_that_factors_rest_on_is_below_the_true_one_and_close_to_it(epsilon):
+    below, above = exponential(epsilon)
+    found = refine._exponential_at_most(epsilon)
+    assert 1 <= found < above
+    assert below - found < max(1, below) * Fraction(1, 2**54)
 
 
 @both
@@ -292,6 +302,25 @@ def test_every_position_belongs_to_a_point_as_often_as_its_weight_says(data, wei
     assert np.sign(beyond[points]).tolist() == sorted(np.sign(beyond[points]).tolist())
     inside, shell = int(regions.inside[0]), int(regions.shell[0])
     assert np.sign(beyond[points]).tolist() == [-1] * inside + [0] * shell + [1] * (refined.total - inside - shell)
+
+
+@with_axis
+@pytest.mark.parametrize("factors", [Factors(18, 8), Factors(30, 3), Factors(12, 12), Factors(12, 5), Factors(19, 12)])
+def test_draws_follow_the_masses_to_the_last_number(case, factors, monkeypatch):
+    """With a coarse unit every number that can be drawn is drawn once, with each second one: counts, no chance."""
+    monkeypatch.setattr(refine, "UNIT", 12)
+    axis = CASES[case]
+    if int(axis.weights.sum()) > 100:
+        axis = Line(of([1, 0, 2, 3, 0, 1, 1, 2]))
+    refined = Refined(axis, factors)
+    numbers = range(12 * refined.total)
+    for true in range(8):
+        shell = int(axis.regions(of([true]), refined.threshold).shell[0])
+        counts = np.zeros(8, np.int64)
+        for second in range(shell):
+            words = Scripted(*numbers, *[second] * len(numbers))
+            counts += np.bincount(refined.draw(np.full(len(numbers), true), words), minlength=8)
+        assert [Fraction(count, shell * len(numbers)) for count in counts.tolist()] == refined.masses(true)
 
 
 def test_a_word_that_would_favour_small_numbers_is_drawn_again():
