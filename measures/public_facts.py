@@ -51,8 +51,8 @@ def expected_error(pair: Comparison) -> Measurement:
         max_i standard error_i / largest contribution_i    of a figure of a table, in units of what one record can add
 
     As the mechanism states it among its public facts: for records the root mean square if they were spread evenly over
-    the declared domain. A number's widest error is the width of its domain, a category's the largest distance. For a
-    table, counts and sums, in the cell with the most noise.
+    the declared domain, or as the stated priors say. A number's widest error is the width of its domain, a category's
+    the largest distance. For a table, counts and sums, in the cell with the most noise.
 
     No value of the data is looked at, so whether a release keeps this limit tells nothing about them. Limits: real
     records are not spread evenly, and the error of skewed columns may be smaller or larger; an error of a table says

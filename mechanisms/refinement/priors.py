@@ -76,7 +76,7 @@ class _Prior(BaseModel):
 class Masses(_Prior):
     """Values and their probabilities."""
 
-    kind: Literal["masses"] = Field(default="masses", description="The name of this kind of prior; it must be given.")
+    kind: Literal["masses"] = Field(description="The name of this kind of prior; it must be given.")
     masses: dict[str, ExactNumber] = Field(
         min_length=1,
         max_length=4096,

@@ -73,7 +73,7 @@ def test_masses_of_numbers_lie_on_the_nearest_point_of_the_grid():
 def test_exact_masses_are_kept_to_the_last_digit(numbers):
     total = sum(numbers)
     given = {name: Fraction(number, total) for name, number in zip(RANK.categories or (), numbers, strict=True)}
-    found = weights(Masses(masses=given), RANK, "x").tolist()
+    found = weights(Masses(kind="masses", masses=given), RANK, "x").tolist()
     assert [Fraction(weight, sum(found)) for weight in found] == list(given.values())
 
 
@@ -181,9 +181,9 @@ REFUSED = {
     "too little": (masses(low="1/2", high="1/3"), RANK, ".masses", "must add up to 1"),
     "too much": (masses(low="1/2", high="2/3"), RANK, ".masses", "must add up to 1"),
     "too fine": (masses(low=f"1/{2**40 + 1}", high=f"{2**40}/{2**40 + 1}"), RANK, ".masses", "common denominator"),
-    "far too fine": (Masses(masses=coprime(2000)), RANK, ".masses", "common denominator"),
+    "far too fine": (Masses(kind="masses", masses=coprime(2000)), RANK, ".masses", "common denominator"),
     "less than nothing": (
-        Masses(masses={"low": Fraction(2), "high": Fraction(-1)}),
+        Masses(kind="masses", masses={"low": Fraction(2), "high": Fraction(-1)}),
         RANK,
         ".masses",
         "must each be at least 0",
