@@ -249,12 +249,16 @@ class RefinementParameters(TypedDict):
 
 @_CLOSED
 class AnswerChosen(TypedDict):
-    """How the values of a column are answered: the lower and the upper factor, and a digest of the prior's weights."""
+    """How the values of a column are answered: the lower and the upper factor, and a digest of the prior's weights.
+
+    declared: the prior, and the distances where they were given, as the spec says them, for whoever corrects estimates.
+    """
 
     epsilon: Exact
     factors: list[Exact]
     points: Whole
     prior: str
+    declared: dict[str, Any]
     grid: str | None
     expected_error: float
     weights: NotRequired[list[Whole]]

@@ -145,6 +145,7 @@ class Question:
     epsilon: Fraction
     refined: Refined
     grid: Grid | None
+    declared: Mapping[str, Any]
 
     def true_points(self, values: NDArray[Any], name: str) -> NDArray[np.int64]:
         """Return the point of every value."""
@@ -168,6 +169,7 @@ class Question:
             "factors": [str(Fraction(factors.down, UNIT)), str(Fraction(factors.up, UNIT))],
             "points": len(axis.weights),
             "prior": digest_of(axis.weights),
+            "declared": dict(self.declared),
             "grid": None if self.grid is None else str(self.grid.eta),
             "expected_error": self._expected_error(),
             **listed,
@@ -192,7 +194,10 @@ def questions(params: Params, declared: Declared) -> dict[str, Question]:
     for name in names:
         column, epsilon = declared[name], loss * params.shares.get(name, Fraction(1, len(names)))
         refined = Refined(_axis(params, column, name), factors(epsilon))
-        found[name] = Question(column, epsilon, refined, grid_for(column, name) if column.numeric else None)
+        given = {"prior": params.priors[name].model_dump(mode="json")}
+        if name in params.distances:
+            given["distances"] = params.distances[name]
+        found[name] = Question(column, epsilon, refined, grid_for(column, name) if column.numeric else None, given)
     return found
 
 
