@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["load_spec", "plan", "release", "verify"]
 
 
-def load_spec(path: str | os.PathLike[str], *, source: str | None = None, publish: str | None = None) -> ReleaseSpec:
+def load_spec(
+    path: str | os.PathLike[str],
+    *,
+    source: str | os.PathLike[str] | None = None,
+    publish: str | os.PathLike[str] | None = None,
+) -> ReleaseSpec:
     """Read a spec file, YAML or JSON, and check it; no row of the data is read.
 
     A spec says everything about one release: where the data are, what each column means, how it is protected, which
@@ -37,7 +42,7 @@ def load_spec(path: str | os.PathLike[str], *, source: str | None = None, publis
     """
     from penstock.flows.spec import load_spec as load
 
-    return load(Path(path), source=source, publish=publish)
+    return load(_path("spec", path), source=source, publish=publish)
 
 
 def plan(spec: ReleaseSpec | str | os.PathLike[str], *, count: bool = False) -> Preview:
@@ -111,9 +116,22 @@ def verify(bundle: str | os.PathLike[str], key: str | os.PathLike[str] | None = 
     from penstock.records.home import Home
     from penstock.tasks.verification.bundle import verify_bundle
 
-    public_key = Path(key) if key is not None else Home.located().public_key_path
-    return list(verify_bundle(place_of(os.fspath(bundle), "bundle"), public_key))
+    address = bundle if isinstance(bundle, str) else str(_path("bundle", bundle))  # an s3:// address is no path
+    public_key = _path("key", key) if key is not None else Home.located().public_key_path
+    return list(verify_bundle(place_of(address, "bundle"), public_key))
 
 
 def _loaded(spec: ReleaseSpec | str | os.PathLike[str]) -> ReleaseSpec:
-    return load_spec(spec) if isinstance(spec, str | os.PathLike) else spec
+    from penstock.flows.spec import ReleaseSpec
+
+    return spec if isinstance(spec, ReleaseSpec) else load_spec(spec)
+
+
+def _path(field: str, given: object) -> Path:
+    from penstock.mechanisms.refusal import SettingRefused
+
+    if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str):
+        raise SettingRefused.at(
+            field, rule="must be a path", got=type(given).__name__, remedy="Give the path of a file."
+        )
+    return Path(given)

@@ -7,11 +7,12 @@ examples are run by a test.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.flows.planning import of_unit
@@ -22,7 +23,7 @@ from penstock.measures.registry import measure as measure_of_records
 from penstock.mechanisms.columns import Column, Columns
 from penstock.mechanisms.contributions import bounded
 from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.randomness import Randomness, system
+from penstock.mechanisms.randomness import Randomness, is_known, system
 from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused
 from penstock.mechanisms.registry import AnyParams, mechanism_of
 from penstock.tasks.files.columns import arrow_columns
@@ -114,7 +115,7 @@ def protect(
     ...     print(refusal.code, refusal.kind, refusal.faults[0].field)
     value-outside-domain data source.columns.income
     """
-    if randomness is not None and not hasattr(randomness, "from_system"):
+    if randomness is not None and not is_known(randomness):
         raise SettingRefused.at(
             "randomness",
             rule="must be the operating system's or that of penstock.seeded",
@@ -157,7 +158,8 @@ def measure(name: str) -> MeasureOfRecords:
     """Return the measure of that name, a function of released records; help() of it gives formula, source and limits.
 
     It takes the original columns and the released ones as arrays by name, row by row beside each other, and what is
-    declared of them. The rows of a trial are in random order, so its data are refused.
+    declared of them. The rows of a trial are in random order, so its frame and its columns are refused; bare arrays
+    that were taken out of it cannot be recognised.
 
     >>> import numpy as np
     >>> import penstock
@@ -172,18 +174,36 @@ def measure(name: str) -> MeasureOfRecords:
     def apply(
         original: Columns, released: Columns, declared: Mapping[str, Column | Mapping[str, Any]], **facts: Any
     ) -> Measurement:
-        if _TRIAL in getattr(released, "attrs", ()):
+        if any(_TRIAL in getattr(part, "attrs", ()) for side in (original, released) for part in _parts(side)):
             raise MeasureUndefined.at(
                 name,
                 rule="needs the released rows beside their originals; those of a trial are in random order",
                 remedy="Read the confidential report of a release, which has every measure.",
             )
-        for columns in (original, released):
-            if isinstance(columns, pa.Table):
-                raise MeasureUndefined.at(name, rule="needs arrays by name, not a pyarrow Table", remedy="Convert it.")
-        return take(original, released, parse_columns(declared), **facts)
+        return take(_by_name(name, original), _by_name(name, released), parse_columns(declared), **facts)
 
     return apply
+
+
+def _parts(columns: object) -> Iterator[object]:
+    """Yield the columns and each of them: a frame and its columns carry the same marks."""
+    yield columns
+    if isinstance(columns, Mapping):
+        yield from columns.values()
+
+
+def _by_name(measured: str, columns: object) -> Columns:
+    """Return columns as arrays by name; refuse what is not that."""
+    import pandas as pd
+
+    if isinstance(columns, pd.DataFrame) and columns.columns.is_unique:
+        columns = dict(columns.items())
+    if not isinstance(columns, Mapping):
+        raise MeasureUndefined.at(measured, rule="needs arrays by name, or a pandas DataFrame", remedy="Convert it.")
+    arrays = {str(name): np.asarray(values) for name, values in columns.items()}
+    if any(values.ndim != 1 for values in arrays.values()):
+        raise MeasureUndefined.at(measured, rule="needs one value for each record", remedy="Convert it.")
+    return arrays
 
 
 def _as_arrow(table: object, wanted: Mapping[str, Column], unit: str | None) -> pa.Table:

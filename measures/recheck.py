@@ -3,11 +3,12 @@
 Nothing here knows how a mechanism works, and no code is shared with one: each check takes the original
 and the released columns, the promise, and what the mechanism stated about its work, and counts.
 
-    records   prob_k, k_anon   records/group_checks.py
-              dp               records/block_checks.py, records/answer_checks.py
-    cells     table            cells/checks.py
-              statistics       cells/statistic_checks.py
-    groups    closeness        groups/checks.py
+    records   prob_k, k_anon        records/group_checks.py
+              dp_microaggregation   records/block_checks.py
+              refinement            records/answer_checks.py
+    cells     table                 cells/checks.py
+              statistics            cells/statistic_checks.py
+    groups    closeness             groups/checks.py
 
 A check that the guarantee names and that cannot be run is a failure.
 """
@@ -29,19 +30,12 @@ from penstock.measures.records.group_checks import METHODS, group_checks, joined
 from penstock.measures.records.output import RecordOutput
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.mechanism import Kind
-from penstock.mechanisms.models import Model
 
 __all__ = ["recheck", "recheck_columns"]
-
-
-def _private_record_checks(output: RecordOutput) -> tuple[Check, ...]:
-    is_answers = output.guarantee.parameters.get("mechanism") == "refinement"
-    return answer_checks(output) if is_answers else block_checks(output)
-
-
-_OF_RECORDS: dict[Model, Callable[[RecordOutput], tuple[Check, ...]]] = {
+_OF_RECORDS: dict[str, Callable[[RecordOutput], tuple[Check, ...]]] = {
     **dict.fromkeys(METHODS, group_checks),
-    "dp": _private_record_checks,
+    "dp_microaggregation": block_checks,
+    "refinement": answer_checks,
 }
 _OF_CELLS: dict[str, Callable[[TableOutput], tuple[Check, ...]]] = {
     "table": table_checks,
@@ -64,15 +58,16 @@ def recheck_columns(output: RecordOutput, found: Mapping[str, Mapping[str, bool]
 
 def _record_checks(output: RecordOutput) -> tuple[Check, ...]:
     model = output.guarantee.model
-    if model not in _OF_RECORDS:
+    checked = output.guarantee.parameters.get("mechanism") if model == "dp" else model
+    if checked not in _OF_RECORDS:
         raise RecheckImpossible.at(
-            "guarantee.model",
+            "guarantee.parameters.mechanism" if model == "dp" else "guarantee.model",
             rule=f"must be one of {', '.join(_OF_RECORDS)} to be re-checked",
-            got=model,
-            remedy="Add checks for this model.",
+            got=checked,
+            remedy="Add checks for it.",
         )
     _require_aligned(output)
-    return _OF_RECORDS[model](output)
+    return _OF_RECORDS[checked](output)
 
 
 def _cell_checks(output: TableOutput) -> tuple[Check, ...]:

@@ -1,8 +1,8 @@
 """Change data: arrays in, arrays and a guarantee out. Pure: no file, no clock, no Prefect.
 
 Begin with `columns` (what is declared), `guarantee` (what is promised) and `mechanism` (what one is to the line);
-then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a folder with its MECHANISM, and its name
-in `registry`.
+then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a folder with its MECHANISM, its name in
+`registry`, the form of what it states in `stated`, and its checks in penstock.measures.recheck.
 
     clamping                     what is said in public where values may be clamped: that they may be, never whether
                                  any was

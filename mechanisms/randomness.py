@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.refusal import SeedRefused
 
-__all__ = ["Randomness", "require_system", "seeded", "system"]
+__all__ = ["Randomness", "is_known", "require_system", "seeded", "system"]
 
 
 class Randomness(Protocol):
@@ -65,6 +65,11 @@ def system() -> Randomness:
 def seeded(seed: int) -> Randomness:
     """Return a reproducible generator for tests and simulation; every release refuses it."""
     return _Seeded(seed)
+
+
+def is_known(randomness: object) -> bool:
+    """Return whether this is one of the two sources above: any other could say of itself what it likes."""
+    return isinstance(randomness, _System | _Seeded)
 
 
 def require_system(randomness: Randomness) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -226,6 +227,8 @@ def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault
     place = [str(part) for part in error["loc"]]
     if place[:1] == ["protect"]:
         del place[2:3]  # the name of the mechanism, by which its settings were chosen
+    if place[2:3] == ["priors"]:
+        del place[4:5]  # the kind of the prior
     is_number = False
     if kind != "extra_forbidden":  # otherwise the last part is the key that somebody wrote
         # Unions add their branch to the place; readers do not need it.
@@ -238,8 +241,11 @@ def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault
             yield replace(fault, field=f"{field}.{fault.field}" if place else fault.field)
         return
     if kind.startswith("union_tag_"):
-        rule = f"must be one of {', '.join(MECHANISMS)}"
-        yield Fault(f"{field}.mechanism", rule, "Name the mechanism.", repr(context["tag"]) if "tag" in context else "")
+        got = repr(context["tag"]) if "tag" in context else ""
+        if place[:1] == ["protect"] and len(place) > 2:  # a part of the settings that comes in several kinds
+            yield Fault(f"{field}.kind", "must be one of those that docs/spec.md lists", "Name the kind.", got)
+            return
+        yield Fault(f"{field}.mechanism", f"must be one of {', '.join(MECHANISMS)}", "Name the mechanism.", got)
         return
     if kind == "extra_forbidden":
         others = [key for key in known_keys if key != place[-1]]  # it may belong to another section
@@ -253,7 +259,7 @@ def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault
     if is_number:
         yield Fault(field, "must be a finite number", "Write a number.", repr(value))
         return
-    got = f"{len(value):,}" if kind == "too_long" else repr(value)
+    got = f"{len(value):,}" if kind == "too_long" else str(value) if isinstance(value, Fraction) else repr(value)
     remedy = "Correct it; `penstock schema` describes what is allowed."
     if place[-1:] == ["k"] and value == 0:  # the placeholder in a draft of `penstock init`
         remedy = "Replace the placeholder with the size of the smallest group."
@@ -272,6 +278,8 @@ def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
         return f"must be above {context['gt']}"
     if kind == "int_type":
         return "must be a whole number"
+    if kind in ("tuple_type", "list_type"):
+        return "must be a list"
     if kind in ("dict_type", "model_type", "model_attributes_type"):
         return "must hold keys and values"
     return as_rule(message)

@@ -49,13 +49,24 @@ def parse_protection(declared: Mapping[str, Any], params: object, *, unit: str) 
 
     declared, params: as in a spec, or objects of their classes.
     """
-    asked = _parsed(_Asked, {"source": {"unit": unit, "columns": dict(declared)}, "protect": [params]})
+    asked = _parsed(_Asked, {"source": {"unit": unit, "columns": _columns(declared)}, "protect": [params]})
     return asked.source.columns, asked.protect[0]
 
 
 def parse_columns(declared: Mapping[str, Any]) -> dict[str, Column]:
     """Return the columns, or raise a refusal that lists every fault. declared: as in a spec, or objects of Column."""
-    return _parsed(_Declared, {"source": {"unit": "row", "columns": dict(declared)}}).source.columns
+    return _parsed(_Declared, {"source": {"unit": "row", "columns": _columns(declared)}}).source.columns
+
+
+def _columns(declared: object) -> dict[str, Any]:
+    if not isinstance(declared, Mapping):
+        raise SpecRefused.at(
+            "source.columns",
+            rule="must hold keys and values",
+            got=type(declared).__name__,
+            remedy="Declare each column.",
+        )
+    return dict(declared)
 
 
 def _parsed(kind: type[_Part], raw: dict[str, Any]) -> _Part:

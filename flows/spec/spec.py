@@ -141,8 +141,8 @@ def _parsed(raw: object) -> ReleaseSpec:
         raise SpecRefused(*every_fault(error, raw, known_keys())) from None
 
 
-def load_spec(path: Path, *, source: str | None = None, publish: str | None = None) -> ReleaseSpec:
-    """Read a spec file; paths in it are relative to the file, and `source`/`publish` replace them."""
+def load_spec(path: Path, *, source: object = None, publish: object = None) -> ReleaseSpec:
+    """Read a spec file; paths in it are relative to the file, and `source`/`publish`, texts or paths, replace them."""
     return resolve_spec(read_keys(path), path.parent, source=source, publish=publish)
 
 
@@ -155,18 +155,18 @@ def read_keys(path: Path) -> dict[str, Any]:
     return raw
 
 
-def resolve_spec(
-    raw: dict[str, Any], folder: Path, *, source: str | None = None, publish: str | None = None
-) -> ReleaseSpec:
+def resolve_spec(raw: dict[str, Any], folder: Path, *, source: object = None, publish: object = None) -> ReleaseSpec:
     """Return the spec with these keys; paths in it are relative to the folder."""
     require_values("spec", raw, SpecRefused)
     faults: list[Fault] = []
     for section, key, given in (("source", "path", source), ("validate", "suite", None), ("publish", "path", publish)):
         part = raw.get(section)
-        if not isinstance(part, dict) or not isinstance(given or part.get(key), str):
+        if not isinstance(part, dict):
             continue
-        base = Path.cwd() if given else folder
-        part[key] = _resolve(given or part[key], base, f"{section}.{key}", faults, local=key == "suite")
+        if given is not None:
+            part[key] = _resolve(_path_text(section, given), Path.cwd(), f"{section}.{key}", faults, local=False)
+        elif isinstance(part.get(key), str):
+            part[key] = _resolve(part[key], folder, f"{section}.{key}", faults, local=key == "suite")
     faults += _read_taxonomies(raw, folder)
     try:
         spec = _parsed(raw)
@@ -175,6 +175,16 @@ def resolve_spec(
         raise SpecRefused(*faults, *(fault for fault in refusal.faults if fault.field not in told)) from None
     SpecRefused.raise_for(faults)
     return spec
+
+
+def _path_text(field: str, given: object) -> str:
+    """Return a path that was given beside the spec as text. In doubt refuse: another file would be released."""
+    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(text, str) or not text:
+        raise SpecRefused.at(
+            field, rule="must be a path or an address", got=type(given).__name__, remedy="Give a path, or leave it out."
+        )
+    return text
 
 
 def json_schema() -> dict[str, Any]:

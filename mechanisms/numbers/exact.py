@@ -36,7 +36,7 @@ def _exact(value: object) -> Fraction:
         raise PydanticCustomError("exact_number", 'must be an exact number in quotes, such as "1/2" or "0.5"')
     number = exact_number(str(value))
     if number is None:
-        raise PydanticCustomError("exact_number", 'must be an exact number, written as "1/2", "0.5" or 2')
+        raise PydanticCustomError("exact_number", 'must be an exact number of 0 or more, written as "1/2", "0.5" or 2')
     return number
 
 

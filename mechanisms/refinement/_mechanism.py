@@ -194,7 +194,7 @@ def questions(params: Params, declared: Declared) -> dict[str, Question]:
     for name in names:
         column, epsilon = declared[name], loss * params.shares.get(name, Fraction(1, len(names)))
         refined = Refined(_axis(params, column, name), factors(epsilon))
-        given = {"prior": params.priors[name].model_dump(mode="json")}
+        given: dict[str, Any] = {"prior": params.priors[name].model_dump(mode="json")}
         if name in params.distances:
             given["distances"] = params.distances[name]
         found[name] = Question(column, epsilon, refined, grid_for(column, name) if column.numeric else None, given)

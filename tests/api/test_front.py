@@ -47,6 +47,32 @@ def test_the_examples_of_the_line_hold(name: str, workshop: Path) -> None:
     assert examples(getattr(_front, name), _front).failed == 0
 
 
+@pytest.mark.parametrize("part", ["source", "publish"])
+def test_a_path_given_beside_the_spec_is_used_whatever_its_type(part: str, workshop: Path) -> None:
+    """Once a Path was ignored, and the file that the spec names was released instead."""
+    given = workshop / "elsewhere.parquet"
+    for each in (given, str(given), "elsewhere.parquet"):
+        spec = penstock.load_spec("specs/survey.yaml", **{part: each})
+        assert getattr(spec, part).path == str(given)
+    for wrong in (5, b"elsewhere.parquet", "", ["elsewhere.parquet"]):
+        with pytest.raises(penstock.Refusal) as refused:
+            penstock.load_spec("specs/survey.yaml", **{part: wrong})
+        assert (refused.value.code, refused.value.faults[0].field) == ("spec-refused", part)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, b"spec.yaml", {}])
+def test_what_is_no_path_and_no_spec_is_refused(wrong: object) -> None:
+    calls = {
+        "spec": (penstock.load_spec, penstock.plan, penstock.release),
+        "bundle": (penstock.verify,),
+    }
+    for field, functions in calls.items():
+        for function in functions:
+            with pytest.raises(penstock.Refusal) as refused:
+                function(wrong)  # type: ignore[operator]
+            assert (refused.value.code, refused.value.faults[0].field) == ("setting-refused", field)
+
+
 def test_the_example_of_protect_holds() -> None:
     assert examples(_trial.protect, _trial).failed == examples(_trial.measure, _trial).failed == 0
 

@@ -172,9 +172,13 @@ def test_at_most_so_many_records_of_each_unit_are_used() -> None:
 def test_shuffled_rows_of_a_trial_are_not_measured_as_records_beside_their_originals(table: Any) -> None:
     """Linkage of unrelated rows would look far too safe."""
     trial = penstock.protect(table, COLUMNS, SWAP)
-    with pytest.raises(penstock.Refusal) as refused:
-        penstock.measure("record_linkage")(people(), trial.data, COLUMNS)
-    assert (refused.value.code, refused.value.faults[0].field) == ("measure-undefined", "record_linkage")
+    given = [(people(), trial.data), (trial.data, people())]
+    if isinstance(table, pd.DataFrame):
+        given.append((people(), dict(trial.data)))
+    for sides in given:
+        with pytest.raises(penstock.Refusal) as refused:
+            penstock.measure("record_linkage")(*sides, COLUMNS)
+        assert (refused.value.code, refused.value.faults[0].field) == ("measure-undefined", "record_linkage")
 
 
 def test_columns_are_measured_beside_their_originals_and_declared_as_for_a_trial() -> None:
@@ -185,6 +189,40 @@ def test_columns_are_measured_beside_their_originals_and_declared_as_for_a_trial
     found = penstock.measure("sse")(before, {"income": np.arange(100)[::-1]}, {"income": COLUMNS["income"]})
     assert found.value > 0
     assert penstock.measure("sse").__doc__
+
+
+def test_frames_are_measured_as_arrays_are() -> None:
+    before, after = people()[["income"]], people(income=np.arange(100)[::-1])[["income"]]
+    declared = {"income": COLUMNS["income"]}
+    for name in ("sse", "mean_change", "variance_change", "il1s"):
+        as_arrays = [{"income": side["income"].to_numpy()} for side in (before, after)]
+        taken = penstock.measure(name)
+        assert taken(before, after, declared) == taken(*as_arrays, declared)
+
+
+@pytest.mark.parametrize("wrong", [None, [1, 2], {"income": np.zeros((2, 2))}, people()[["income", "income"]]])
+def test_what_has_no_columns_by_name_is_not_measured(wrong: Any) -> None:
+    with pytest.raises(penstock.Refusal) as refused:
+        penstock.measure("sse")(wrong, wrong, {"income": COLUMNS["income"]})
+    assert refused.value.code == "measure-undefined"
+
+
+@pytest.mark.parametrize("wrong", [None, 5, ["income"], "income"])
+def test_declared_columns_hold_keys_and_values(wrong: Any) -> None:
+    with pytest.raises(penstock.Refusal) as refused:
+        penstock.protect(people(), wrong, SWAP)
+    assert (refused.value.code, refused.value.faults[0].field) == ("spec-refused", "source.columns")
+
+
+def test_a_source_of_chance_that_calls_itself_the_systems_is_refused() -> None:
+    """Its draws may come from a seed that somebody knows; the trial would not say so."""
+
+    class Pretending:
+        from_system = True
+
+    with pytest.raises(penstock.Refusal) as refused:
+        penstock.protect(people(), COLUMNS, SWAP, Pretending())
+    assert refused.value.faults[0].field == "randomness"
 
 
 def test_a_bare_seed_is_refused() -> None:

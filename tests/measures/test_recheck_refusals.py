@@ -16,10 +16,8 @@ from tests.measures.masked_records import DECLARED, Swapped, source
 @pytest.mark.parametrize(
     ("guarantee", "rule"),
     [
-        (
-            promise("idp", epsilon="1"),
-            "guarantee.model refused: must be one of k_anon, prob_k, dp to be re-checked, got 'idp'",
-        ),
+        (promise("idp", epsilon="1"), "guarantee.model refused: must be one of k_anon, prob_k, .* got 'idp'"),
+        (promise("dp", epsilon="1"), "guarantee.parameters.mechanism refused: must be one of .* got None"),
         (promise("prob_k", method="mdav_id", k=3), "one of mdav_swap, ir_swap, got 'mdav_id'"),
         (promise("k_anon", k=3), "one of mdav_id, got None"),
         (promise("prob_k", method="ir_swap", k=3), "whole number of at least 2, got None"),

@@ -107,6 +107,7 @@ def test_every_mechanism_says_how_it_is_judged() -> None:
         "closeness": "groups",
         "table": "cells",
         "statistics": "cells",
+        "refinement": "records",
     }
     for mechanism in MECHANISMS.values():
         assert (mechanism.kind == "cells") is (mechanism.layout is not None)

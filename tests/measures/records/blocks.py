@@ -36,7 +36,13 @@ class Blocks:
         together = [tuple(FACTS)] if mode == "records" else [(name,) for name in FACTS]
         parts = [{"k": K, "blocks": 3, "columns": {name: dict(FACTS[name]) for name in part}} for part in together]
         self.chosen = {"records": N, "parts": parts}
-        parameters = {"epsilon": epsilon, "mode": mode, "k": k, "rows_per_unit": rows_per_unit}
+        parameters = {
+            "mechanism": "dp_microaggregation",
+            "epsilon": epsilon,
+            "mode": mode,
+            "k": k,
+            "rows_per_unit": rows_per_unit,
+        }
         self.guarantee = promise("dp", CHECKS, **parameters).model_copy(update={"unit": "individual"})
 
     def facts(self, name):
