@@ -27,7 +27,7 @@ _SIZE_IS_SECRET = ("add_remove", "presence", "bootstrap_add_remove")
 
 
 class Preview(TypedDict):
-    """What is known of a release before it runs; every list holds sentences.
+    """A release as it is known before it runs; every list holds sentences.
 
     guarantee: the promise, as the manifest will state it. records: how many there are, if they were counted.
     settled: what the mechanism chooses from public facts, as the manifest will state it; None if it leaves nothing open

@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays until the end, so no garbage collection looks through it again."""
+    """Keep what was imported and collected out of garbage collections: it stays until the end."""
     gc.collect()
     gc.freeze()
 

@@ -1,4 +1,4 @@
-"""What to expect of refined answers, known from public facts alone."""
+"""Sentences on what to expect of refined answers, from public facts alone."""
 
 from __future__ import annotations
 

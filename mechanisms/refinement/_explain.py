@@ -1,4 +1,4 @@
-"""What a data user needs to know about refined answers."""
+"""Advice for users of refined answers."""
 
 from __future__ import annotations
 

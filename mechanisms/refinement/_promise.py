@@ -1,4 +1,4 @@
-"""What refined answers promise, in words."""
+"""The promise of refined answers, in words."""
 
 from __future__ import annotations
 

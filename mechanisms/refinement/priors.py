@@ -149,7 +149,7 @@ def _common_denominator(masses: Collection[Fraction], field: str) -> int:
     common = 1
     for mass in masses:
         common = math.lcm(common, mass.denominator)
-        if common > MOST_WEIGHT:  # before it has so many digits that adding up takes for ever
+        if common > MOST_WEIGHT:  # before its digits make adding up take for ever
             raise _refused(f"{field}.masses", "must have a common denominator of at most 2^40", "Round them.")
     if sum(masses) != 1:
         raise _refused(f"{field}.masses", "must add up to 1", "Correct them.", str(sum(masses)))
