@@ -227,8 +227,8 @@ def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault
     place = [str(part) for part in error["loc"]]
     if place[:1] == ["protect"]:
         del place[2:3]  # the name of the mechanism, by which its settings were chosen
-    if place[2:3] == ["priors"]:
-        del place[4:5]  # the kind of the prior
+        if place[2:3] == ["priors"]:
+            del place[4:5]  # the kind of the prior
     is_number = False
     if kind != "extra_forbidden":  # otherwise the last part is the key that somebody wrote
         # Unions add their branch to the place; readers do not need it.
@@ -243,7 +243,8 @@ def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault
     if kind.startswith("union_tag_"):
         got = repr(context["tag"]) if "tag" in context else ""
         if place[:1] == ["protect"] and len(place) > 2:  # a part of the settings that comes in several kinds
-            yield Fault(f"{field}.kind", "must be one of those that docs/spec.md lists", "Name the kind.", got)
+            kinds = str(context.get("expected_tags", "")).replace("'", "")
+            yield Fault(f"{field}.kind", f"must be one of {kinds}" if kinds else "must be given", "Name the kind.", got)
             return
         yield Fault(f"{field}.mechanism", f"must be one of {', '.join(MECHANISMS)}", "Name the mechanism.", got)
         return

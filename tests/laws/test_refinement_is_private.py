@@ -71,7 +71,7 @@ def loss(pairs):
 
 
 def replaced(chosen, records=1):
-    """Every file with every one in which so many records differ at most."""
+    """Pair every file with every other that differs in at most this many records."""
     by_record, _ = answers_to(chosen)
     outputs = {file: output_of([by_record[row] for row in file]) for file in FILES}
     for one, other in itertools.combinations(FILES, 2):

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 def deployments_of(serving: Serving) -> Any:
-    """What the server knows of each deployment, but for what a settings file adds and for when it was told."""
+    """Return what the server knows of each deployment, without what a settings file adds and without times."""
     added = {"tags", "schedules", "updated", "updated_by", "last_polled", "status", "version_id", "version_info"}
     found = serving.api("/deployments/filter", {})
     return {each["name"]: {key: value for key, value in each.items() if key not in added} for each in found}

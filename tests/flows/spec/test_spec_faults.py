@@ -283,3 +283,39 @@ NESTED = ["columns", "unit", "role", "mechanism", "k", "shares", "measure"]
 def test_nonsense_is_refused_and_never_raises_anything_else(raw: object) -> None:
     with pytest.raises(SpecRefused):
         parse_spec(raw)
+
+
+PRIVATE: dict[str, Any] = {
+    **GOOD,
+    "source": {
+        **GOOD["source"],
+        "columns": {"priors": {"role": "confidential", "type": "integer", "domain": [0, 9]}},
+    },
+    "budget": {"dataset": "d", "epsilon": "2"},
+    "gates": [{"measure": "privacy_loss", "max": 1}],
+}
+
+
+@pytest.mark.parametrize(
+    ("prior", "field", "rule"),
+    [
+        ({"kind": "gaussian"}, "kind", "must be one of masses, uniform, histogram, distribution"),
+        ({}, "kind", "must be given"),
+        ({"kind": "uniform", "x": 1}, "x", "must be a known key"),
+        ({"kind": "histogram", "bounds": 5, "masses": []}, "bounds", "must be a list"),
+    ],
+)
+def test_a_fault_of_a_prior_is_told_at_the_keys_that_somebody_wrote(prior: object, field: str, rule: str) -> None:
+    protect = {"mechanism": "refinement", "epsilon": "1", "adjacency": "replace", "priors": {"priors": prior}}
+    with pytest.raises(SpecRefused) as refused:
+        parse_spec({**PRIVATE, "protect": [protect]})
+    [fault] = refused.value.faults
+    assert (fault.field, fault.rule) == (f"protect.0.priors.priors.{field}", rule)
+
+
+def test_a_column_called_priors_keeps_its_place_in_a_fault() -> None:
+    raw = copy.deepcopy({**PRIVATE, "protect": GOOD["protect"]})
+    raw["source"]["columns"]["priors"]["domain"] = [0, "x"]
+    with pytest.raises(SpecRefused) as refused:
+        parse_spec(raw)
+    assert "source.columns.priors.domain.1" in {fault.field for fault in refused.value.faults}

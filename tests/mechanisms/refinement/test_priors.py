@@ -44,7 +44,7 @@ def masses(**given):
 
 
 def shares(chosen, column):
-    """What the weights say, as floats that add up to 1."""
+    """Return the weights as floats that add up to 1."""
     found = weights(chosen, column, "x")
     assert found.dtype == np.int64
     assert found.min() >= 0

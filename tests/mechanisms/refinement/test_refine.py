@@ -74,7 +74,7 @@ def test_the_comparison_notices_factors_of_another_epsilon():
 
 
 def ratios(refined: Refined) -> list[Fraction]:
-    """Of every answer that is possible: the probabilities under every two truths, divided."""
+    """Return, for every possible answer, the ratio of its probabilities under every two truths."""
     masses = [refined.masses(true) for true in range(len(refined.axis.weights))]
     return [one[y] / other[y] for one in masses for other in masses for y in range(len(one)) if other[y]]
 

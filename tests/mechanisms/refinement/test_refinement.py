@@ -93,7 +93,7 @@ def test_answers_come_in_the_form_of_the_source():
 
 
 def test_codes_that_fit_into_a_byte_have_answers_that_do_not():
-    """Of 300 categories the records have the first few; an answer can be any of them."""
+    """The records have only the first few of 300 categories; an answer can be any of them."""
     many = Column(role="confidential", type="ordinal", categories=tuple(f"c{place}" for place in range(300)))
     codes = np.arange(100, dtype=np.int8).repeat(20)
     released = protect({"x": codes}, {"x": many}, params(["x"]), seeded(1)).columns["x"]
