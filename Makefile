@@ -8,7 +8,7 @@ PREFIX ?= /opt/penstock
 # Hundreds of processes start in a run of the tests; none of them compiles again what another has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test tests test-slow soak browser lint bench docs production lock clean
+.PHONY: demo test tests test-slow soak browser lint bench docs production lock pip-install clean
 
 demo: $(INSTALLED)
 	$(BIN)/penstock demo
@@ -59,16 +59,19 @@ docs: $(INSTALLED)
 
 # Every package is pinned with its digest, so a build today and in a year are the same. requirements.lock is what runs in
 # production; requirements-test.lock is what tests and builds need on top of it.
+LOCKED := --quiet --no-deps --require-hashes
 $(INSTALLED): requirements.lock requirements-test.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	@$(MAKE) --no-print-directory --jobs 2 install-requirements install-requirements-test
+	sed -n '/^uv==/,/^    #/p' requirements-test.lock > .venv/uv.lock
+	$(BIN)/python -m pip install $(LOCKED) -r .venv/uv.lock
+	$(BIN)/uv pip install --python $(BIN)/python $(LOCKED) -r requirements.lock -r requirements-test.lock || $(MAKE) --no-print-directory pip-install
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	$(BIN)/python -m penstock.tasks.warm_up
 	touch $@
 
-# Both at once, each on a processor: no package is in both locks.
-install-%:
-	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r $*.lock
+# uv does not read the settings of pip. Where an index is named in those only, pip fetches the packages.
+pip-install:
+	$(BIN)/python -m pip install --no-compile $(LOCKED) -r requirements.lock -r requirements-test.lock
 
 # An install without tests, builds and pip, as docs/operations.md describes it.
 production:
@@ -77,7 +80,6 @@ production:
 # Resolve anew after changing pyproject.toml; versions that still fit stay.
 LOCK = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header pyproject.toml
 lock:
-	$(BIN)/python -m pip install --quiet uv
 	$(LOCK) --extra dask -o requirements.lock
 	$(LOCK) --extra test -c requirements.lock -o requirements-test.lock \
 		$$(sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements.lock)

@@ -60,7 +60,7 @@ def test_production_has_every_package_that_it_needs_and_none_of_the_tests() -> N
 
 def test_the_two_locks_never_disagree_because_no_package_is_in_both() -> None:
     assert not names(PRODUCTION) & names(TEST)
-    assert names(TEST) & NEVER_IN_PRODUCTION == NEVER_IN_PRODUCTION - {"pip", "uv", "wheel"}
+    assert names(TEST) & NEVER_IN_PRODUCTION == NEVER_IN_PRODUCTION - {"pip", "wheel"}
 
 
 def test_every_package_is_pinned_with_its_digest_and_none_names_where_it_comes_from() -> None:
