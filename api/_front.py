@@ -89,6 +89,7 @@ def release(
     from penstock.flows.preview import examine
     from penstock.records.home import Home
 
+    _require_name(started_by)
     chosen = _loaded(spec)
     examine(chosen)  # a spec is refused before anything is asked of a server
     set_up_prefect(Home.open().root)
@@ -125,6 +126,15 @@ def _loaded(spec: ReleaseSpec | str | os.PathLike[str]) -> ReleaseSpec:
     from penstock.flows.spec import ReleaseSpec
 
     return spec if isinstance(spec, ReleaseSpec) else load_spec(spec)
+
+
+def _require_name(started_by: object) -> None:
+    from penstock.mechanisms.refusal import SettingRefused
+
+    if started_by is not None and not isinstance(started_by, str):
+        raise SettingRefused.at(
+            "started_by", rule="must be a name", got=type(started_by).__name__, remedy="Give a text, or leave it out."
+        )
 
 
 def _path(field: str, given: object) -> Path:

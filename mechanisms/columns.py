@@ -132,6 +132,7 @@ class Column(BaseModel):
             listed = raw.get(field)
             if isinstance(listed, Mapping | Sequence) and len(listed) > MOST_CATEGORIES:
                 faults.append(Fault(field, f"must list at most {MOST_CATEGORIES:,}", "Group them.", f"{len(listed):,}"))
+        faults = faults or list(_mixed_faults(raw.get("categories")))
         if faults:
             raise PydanticCustomError("faults", "cannot be listed", {"faults": faults})
         return raw
@@ -284,6 +285,17 @@ def reach_faults(field: str, domain: tuple[float, float]) -> Iterator[Fault]:
     elif 0 < high - low < _NARROWEST:
         rule, remedy = "must have bounds at least 1e-150 apart", "Use another unit of measurement."
         yield Fault(field, rule, remedy, _shown(domain))
+
+
+def _mixed_faults(categories: object) -> Iterator[Fault]:
+    """Yield one fault of a list that holds anything but texts, or anything but whole numbers."""
+    kinds = {type(each) for each in categories} if isinstance(categories, list | tuple) else set()
+    if len(kinds) > 1 or not kinds <= {str, int}:
+        as_read = next(repr(each) for each in categories if type(each) not in (str, int) or len(kinds) > 1)
+        remedy = "Put each in quotes."
+        if bool in kinds:
+            remedy = 'Put each in quotes, such as "yes": YAML reads yes, no, on and off as true or false.'
+        yield Fault("categories", "must be texts only, or whole numbers only", remedy, as_read[:80])
 
 
 def _shown(domain: tuple[float, float]) -> str:

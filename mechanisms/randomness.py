@@ -64,6 +64,10 @@ def system() -> Randomness:
 
 def seeded(seed: int) -> Randomness:
     """Return a reproducible generator for tests and simulation; every release refuses it."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:  # numpy would draw a seed for None
+        raise SeedRefused.at(
+            "seed", rule="must be a whole number from 0 on", got=seed, remedy="Give one, or use system()."
+        )
     return _Seeded(seed)
 
 

@@ -7,7 +7,8 @@ is looked for among the valid parts of a faulty spec too, so that no fault hides
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, TypeVar
@@ -34,13 +35,26 @@ MOST_PROTECTIONS = 10  # all but one are refused, each with its faults
 Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
 
 _Part = TypeVar("_Part")
+# The keys that may stand at a place, as pydantic tells places.
+KeysAt = Callable[[Sequence[int | str]], Sequence[str]]
 
+# How a text must be written; nobody should have to read a pattern.
+_WRITTEN = {
+    r"^[a-z0-9][a-z0-9._-]{0,79}$": "must be lower case letters, digits, . _ and -, at most 80, not beginning "
+    "with a sign",
+    r"^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,78}[A-Za-z0-9])?$": "must be letters and digits, with spaces and . _ - inside, at "
+    "most 80",
+    r"^https?://[^\s<>\"{}|\\^`]+$": "must be an address that begins with https:// or http://",
+    r"^[a-z]{2}$": "must be two lower case letters, such as en",
+    r"^[1-9][0-9]{0,5} ?(MB|GB|TB)$": "must be a whole number of MB, GB or TB, such as 4 GB",
+    r"^[a-z][a-z0-9_]{0,49}$": "must be lower case letters, digits and _, at most 50, beginning with a letter",
+}
 # Nobody reads more, and each takes time to put into words.
 _MOST_TOLD = 100
 
 
-def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) -> list[Fault]:
-    """Return all faults of a refused spec; the fault of an unknown key names the nearest known one."""
+def every_fault(error: ValidationError, raw: object, keys_at: KeysAt, known_keys: AbstractSet[str]) -> list[Fault]:
+    """Return all faults of a refused spec; the fault of an unknown key names the nearest one that may stand there."""
     details = error.errors(include_url=False)
     found: list[Fault] = []
     for detail in details[:_MOST_TOLD]:
@@ -51,7 +65,7 @@ def every_fault(error: ValidationError, raw: object, known_keys: Sequence[str]) 
         if detail["type"] == "literal_error" and str(detail["loc"][-1]).startswith("literal["):
             found[-1] = replace(found[-1], rule=f"{found[-1].rule} or {detail['ctx']['expected']}")
             continue
-        found += _faults_of(detail, known_keys)
+        found += _faults_of(detail, keys_at, known_keys)
     if len(details) > _MOST_TOLD:
         rule = f"must be free of faults, and has {len(details) - _MOST_TOLD:,} more"
         return [*dict.fromkeys(found), Fault("spec", rule, "Correct these first.")]
@@ -221,7 +235,7 @@ def _faults_between(raw: object) -> list[Fault]:
     return disagreements(source.get("unit"), columns, params, gates, part, formats, suite, spreadsheet)
 
 
-def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault]:
+def _faults_of(error: ErrorDetails, keys_at: KeysAt, known_keys: AbstractSet[str]) -> Iterator[Fault]:
     """Yield field, rule, value and remedy of one pydantic error."""
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     place = [str(part) for part in error["loc"]]
@@ -249,9 +263,11 @@ def _faults_of(error: ErrorDetails, known_keys: Sequence[str]) -> Iterator[Fault
         yield Fault(f"{field}.mechanism", f"must be one of {', '.join(MECHANISMS)}", "Name the mechanism.", got)
         return
     if kind == "extra_forbidden":
-        others = [key for key in known_keys if key != place[-1]]  # it may belong to another section
-        near = difflib.get_close_matches(place[-1], others, 1)
-        remedy = f"Did you mean {near[0]}? Otherwise remove it." if near else "Remove it."
+        near = difflib.get_close_matches(place[-1], keys_at(error["loc"][:-1]), 1)
+        remedy = (
+            "It belongs elsewhere in a spec: move it there, or remove it." if place[-1] in known_keys else "Remove it."
+        )
+        remedy = f"Did you mean {near[0]}? Otherwise remove it." if near else remedy
         yield Fault(field, "must be a known key", remedy)
         return
     if kind == "missing":
@@ -279,6 +295,8 @@ def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:
         return f"must be above {context['gt']}"
     if kind == "int_type":
         return "must be a whole number"
+    if kind == "string_pattern_mismatch":
+        return _WRITTEN.get(context["pattern"], as_rule(message))
     if kind in ("tuple_type", "list_type"):
         return "must be a list"
     if kind in ("dict_type", "model_type", "model_attributes_type"):

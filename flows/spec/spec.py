@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -38,6 +39,7 @@ __all__ = [
     "Source",
     "Validate",
     "json_schema",
+    "keys_at",
     "known_keys",
     "load_spec",
     "parse_spec",
@@ -97,6 +99,7 @@ class ReleaseSpec(Section):
             self.validation.suite,
             self.publish.spreadsheet,
         )
+        faults += _place_faults(self.source.path, self.publish.path)
         if self.run.engine != "local" or self.run.bytes is not None:
             asked = "engine" if self.run.engine != "local" else "memory"
             faults += run_faults(
@@ -127,6 +130,15 @@ class ReleaseSpec(Section):
         return {name: column for name, column in self.columns.items() if column.role != "identifier"}
 
 
+def _place_faults(source: str, publish: str) -> list[Fault]:
+    """Return a fault where bundles would appear inside the source: the next run would read them as data."""
+    inside, outside = publish.rstrip("/") + "/", source.rstrip("/") + "/"
+    if not inside.startswith(outside):
+        return []
+    rule = "must not be the source or lie inside it: a published file would be read as data"
+    return [Fault("publish.path", rule, "Publish to a folder of its own.", repr(publish))]
+
+
 def parse_spec(raw: object) -> ReleaseSpec:
     """Return the spec, or raise a refusal that lists every fault."""
     require_values("spec", raw, SpecRefused)
@@ -138,7 +150,7 @@ def _parsed(raw: object) -> ReleaseSpec:
     try:
         return ReleaseSpec.model_validate(raw)
     except ValidationError as error:
-        raise SpecRefused(*every_fault(error, raw, known_keys())) from None
+        raise SpecRefused(*every_fault(error, raw, keys_at, known_keys())) from None
 
 
 def load_spec(path: Path, *, source: object = None, publish: object = None) -> ReleaseSpec:
@@ -204,10 +216,42 @@ def json_schema() -> dict[str, Any]:
 
 
 @cache
-def known_keys() -> tuple[str, ...]:
+def known_keys() -> frozenset[str]:
     """Return every key of every section."""
-    schema = json_schema()
-    return tuple(sorted({key for model in (schema, *schema["$defs"].values()) for key in model["properties"]}))
+    schema = _schema()
+    return frozenset(key for model in (schema, *schema["$defs"].values()) for key in model["properties"])
+
+
+def keys_at(place: Sequence[int | str]) -> tuple[str, ...]:
+    """Return the keys that the section at this place may have; the name of a mechanism follows the number of its
+    settings, as pydantic tells places."""
+    section = _schema()
+    for part in place:
+        section = _referred(section)
+        if isinstance(part, int):
+            section = section.get("items", {})
+        elif part in section.get("properties", {}):
+            section = section["properties"][part]
+        elif "discriminator" in section:
+            section = {"$ref": section["discriminator"]["mapping"].get(part, "")}
+        else:
+            section = section.get("additionalProperties") or {}
+    return tuple(_referred(section).get("properties", {}))
+
+
+def _referred(section: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a part of the schema refers to; a section that may be left out refers to itself or to nothing."""
+    for choice in (section, *section.get("anyOf", ())):
+        name = str(choice.get("$ref", "")).rpartition("/")[2]
+        if name in _schema()["$defs"]:
+            found: Mapping[str, Any] = _schema()["$defs"][name]
+            return found
+    return section
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return json_schema()
 
 
 def _resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:

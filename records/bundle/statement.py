@@ -37,6 +37,7 @@ __all__ = [
     "MISSING",
     "REMEDY",
     "BundleAltered",
+    "BundleMissing",
     "BundleRefused",
     "content_digest",
     "fault",
@@ -62,6 +63,14 @@ class BundleRefused(Refusal):
 
     code = "bundle-refused"
     remedy = "Remove what is not a plain file, or report this defect."
+
+
+class BundleMissing(Refusal):
+    """There is no folder at the path of the bundle."""
+
+    code = "bundle-missing"
+    kind = "integrity"
+    remedy = "Correct the path: it is that of one release, PUBLISHED/NAME/RELEASE."
 
 
 class BundleAltered(Refusal):

@@ -2,6 +2,7 @@
 
 expectations      what the declared columns imply, what the user adds, and what became of it
 _engine           the part that speaks Great Expectations (GX)
+_late_imports     modules that a library imports and hardly ever uses are loaded when they are used
 _patterns         patterns of a suite, matched by RE2: its time is proportional to the text, whatever the pattern
                   and the text are
 _row_conditions   row conditions: which rows an expectation of a suite is about

@@ -22,6 +22,7 @@ from typing import Any
 
 import pandas as pd
 
+from penstock.tasks.validation._late_imports import loaded_when_used
 from penstock.tasks.validation._patterns import MATCHED_BY_PATTERN, values_against_patterns
 from penstock.tasks.validation._row_conditions import Condition
 
@@ -29,8 +30,12 @@ from penstock.tasks.validation._row_conditions import Condition
 os.environ["GX_ANALYTICS_ENABLED"] = "False"
 os.environ["DO_NOT_TRACK"] = "1"
 
+# One expectation, which cannot run here, and two metrics that none of ours has use these; loading them takes as long as
+# all the rest of GX.
+_SELDOM_USED = ("altair", "scipy.stats")
+
 _show_warning = warnings.showwarning
-with warnings.catch_warnings():
+with warnings.catch_warnings(), loaded_when_used(*_SELDOM_USED):
     warnings.simplefilter("ignore")
     import great_expectations as gx
     from great_expectations.compatibility.pydantic import ValidationError

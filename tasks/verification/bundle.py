@@ -19,7 +19,7 @@ from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.decision import APPROVE, DecisionRefused, verify_decision
 from penstock.records.bundle import bundle
 from penstock.records.bundle.places import at_hand
-from penstock.records.bundle.statement import fault
+from penstock.records.bundle.statement import BundleMissing, fault
 from penstock.records.files.addresses import Place
 from penstock.records.signing import signing
 from penstock.records.signing.curve import is_sound_key
@@ -73,6 +73,8 @@ def verify_bundle(place: Place, public_key: Path) -> list[Finding]:
         raise KeyMissing.at(
             "--key", rule="must be the publisher's public key file", got=str(public_key), remedy="Ask the publisher."
         )
+    if isinstance(place, Path) and not place.is_dir():
+        raise BundleMissing.at("bundle", rule="must be a folder", got=str(place), remedy="Check the path.")
     with at_hand(place) as folder:
         return _findings(folder, signing.public_key(public_key))
 

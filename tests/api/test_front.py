@@ -73,6 +73,12 @@ def test_what_is_no_path_and_no_spec_is_refused(wrong: object) -> None:
             assert (refused.value.code, refused.value.faults[0].field) == ("setting-refused", field)
 
 
+def test_who_asks_for_a_release_is_a_name() -> None:
+    with pytest.raises(penstock.Refusal) as refused:
+        penstock.release("spec.yaml", started_by=5)  # type: ignore[arg-type]
+    assert (refused.value.code, refused.value.faults[0].field) == ("setting-refused", "started_by")
+
+
 def test_the_example_of_protect_holds() -> None:
     assert examples(_trial.protect, _trial).failed == examples(_trial.measure, _trial).failed == 0
 

@@ -5,6 +5,8 @@ Distribution tests fail for a correct generator with probability 1e-9 at most; e
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -124,6 +126,13 @@ def test_a_release_refuses_a_seed_and_every_stream_of_it() -> None:
         with pytest.raises(SeedRefused, match="must come from the operating system for a release") as refused:
             require_system(source)
         assert refused.value.kind == "spec"
+
+
+@pytest.mark.parametrize("seed", [None, -1, True, 1.5, "1"])
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(SeedRefused) as refused:
+        seeded(seed)
+    assert refused.value.faults[0].field == "seed"
 
 
 def test_a_release_accepts_the_system_and_its_streams() -> None:

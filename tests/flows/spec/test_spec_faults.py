@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.flows.spec import parse_spec
+from penstock.flows.spec import json_schema, parse_spec
+from penstock.flows.spec._faults import _WRITTEN
 from penstock.measures.registry import measure_names, public_measures
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.mechanisms.registry import MECHANISMS
@@ -254,15 +256,54 @@ def test_an_unknown_key_gets_the_nearest_known_one() -> None:
     assert fault.remedy == "Did you mean formats? Otherwise remove it."
 
 
+def test_an_unknown_key_is_never_taken_for_one_that_may_not_stand_there() -> None:
+    (fault,) = faults_of(changed("publish/columms", ["csv"]))
+    assert fault.remedy == "Remove it."
+    (fault,) = faults_of(changed("publish/columns", ["csv"]))
+    assert fault.remedy == "It belongs elsewhere in a spec: move it there, or remove it."
+    (fault,) = faults_of(changed("protect/0/epsilonn", "1", DP))
+    assert fault.remedy == "Did you mean epsilon? Otherwise remove it."
+    for key, remedy in (
+        ("epsilonn", "Remove it."),
+        ("epsilon", "It belongs elsewhere in a spec: move it there, or remove it."),
+    ):
+        (fault,) = faults_of(changed(f"protect/0/{key}", "1", GOOD))  # probabilistic k-anonymity has none
+        assert (fault.rule, fault.remedy) == ("must be a known key", remedy)
+    (fault,) = faults_of(changed("source/columns/age/doman", [0, 1]))
+    assert fault.remedy == "Did you mean domain? Otherwise remove it."
+
+
+@pytest.mark.parametrize(
+    ("given", "got"), [([True, False], "True"), (["a", 1], "'a'"), ([1.5], "1.5"), ([None], "None")]
+)
+def test_categories_of_several_kinds_have_one_fault(given: list[Any], got: str) -> None:
+    (fault,) = faults_of(changed("source/columns/region/categories", given))
+    assert (fault.field, fault.got) == ("source.columns.region.categories", got)
+    assert ("YAML reads yes" in fault.remedy) == any(each is True for each in given)
+
+
+def test_how_a_text_must_be_written_is_said_in_words() -> None:
+    found: list[str] = []
+    json.loads(json.dumps(json_schema()), object_hook=lambda part: found.append(part.get("pattern", "")) or part)
+    assert {pattern for pattern in found if isinstance(pattern, str)} - {""} <= set(_WRITTEN)
+    (fault,) = faults_of(changed("name", "Hello World"))
+    assert fault.rule.startswith("must be lower case letters, digits")
+    assert fault.got == "'Hello World'"
+
+
+@pytest.mark.parametrize("publish", ["/data/in", "/data/in/", "/data/in/out"])
+def test_bundles_do_not_appear_inside_the_source(publish: str) -> None:
+    raw = changed("source/path", "/data/in")
+    raw["publish"]["path"] = publish
+    assert fields_refused(raw) == {"publish.path"}
+    raw["publish"]["path"] = "/data/in-public"
+    parse_spec(raw)
+
+
 @pytest.mark.parametrize("key", ["int", "tuple[x", "literal[x", "constrained-int"])
 def test_an_unknown_key_may_have_any_name(key: str) -> None:
     assert fields_refused(changed(key, 1)) == {key}
     assert fields_refused(changed(f"protect/0/{key}", 1)) == {f"protect.0.{key}"}
-
-
-def test_a_key_of_another_section_is_not_offered_again() -> None:
-    (fault,) = faults_of(changed("protect/0/epsilon", "1"))
-    assert (fault.rule, fault.remedy) == ("must be a known key", "Remove it.")
 
 
 @pytest.mark.parametrize("raw", [None, [], "text", 3])

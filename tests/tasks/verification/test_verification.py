@@ -19,6 +19,7 @@ from penstock.mechanisms.models import MODELS
 from penstock.mechanisms.probabilistic_k_anonymity import Params, protect
 from penstock.mechanisms.randomness import seeded
 from penstock.records.bundle.bundle import BundleAltered
+from penstock.records.bundle.statement import BundleMissing
 from penstock.records.signing import signing
 from penstock.records.signing.keyfile import KeyDamaged
 from penstock.tasks.files.columns import GUARANTEE_KEY
@@ -29,6 +30,13 @@ from tests.tasks.published_bundle import ROWS, K, Published, broken, finding
 @pytest.fixture
 def published(tmp_path: Path) -> Published:
     return Published(tmp_path, "mdav_id")
+
+
+def test_a_path_without_a_folder_is_told_as_the_path(published: Published, tmp_path: Path) -> None:
+    with pytest.raises(BundleMissing) as refused:
+        verify_bundle(tmp_path / "mistyped", published.public)
+    assert refused.value.faults[0].field == "bundle"
+    assert "mistyped" in refused.value.faults[0].got
 
 
 def test_a_sound_bundle_says_what_was_checked_and_what_cannot_be(published: Published) -> None:
@@ -252,10 +260,11 @@ def test_what_is_no_key_is_refused(published: Published) -> None:
 
 
 def test_a_folder_that_is_no_bundle_is_refused(published: Published, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
     with pytest.raises(BundleAltered, match=r"manifest\.json refused: must exist"):
-        verify_bundle(tmp_path / "nowhere", published.public)
+        verify_bundle(tmp_path / "empty", published.public)
     shutil.rmtree(published.folder)
-    with pytest.raises(BundleAltered):
+    with pytest.raises(BundleMissing):
         published.verify()
 
 
