@@ -77,6 +77,15 @@ def private_door(command: subprocess.Popen[bytes]) -> tuple[str, str, str]:
     raise SystemExit("no server")
 
 
+def compare(doors: dict[str, tuple[str, str, str | None]]) -> None:
+    """Print the rates of both doors, over one connection and over several."""
+    for callers in (1, AT_ONCE):
+        rates = {name: rate(door, callers) for name, door in doors.items()}
+        ratio = rates["gateway"] / rates["Prefect"]
+        told = ", ".join(f"{name} {each:.0f}/s" for name, each in rates.items())
+        print(f"{callers} at once: {told}, ratio {ratio:.2f}")
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         if not WHOLE:
@@ -92,15 +101,8 @@ def main() -> None:
         with subprocess.Popen(serve, env=environment, stdout=subprocess.PIPE) as command:
             try:
                 ready = command.stdout.readline() if command.stdout is not None else b""
-                doors = {
-                    "Prefect": private_door(command),
-                    "gateway": (f"{json.loads(ready)['address']}/api", f"bench:{token}", None),
-                }
-                for callers in (1, AT_ONCE):
-                    rates = {name: rate(door, callers) for name, door in doors.items()}
-                    ratio = rates["gateway"] / rates["Prefect"]
-                    told = ", ".join(f"{name} {each:.0f}/s" for name, each in rates.items())
-                    print(f"{callers} at once: {told}, ratio {ratio:.2f}")
+                gateway = (f"{json.loads(ready)['address']}/api", f"bench:{token}", None)
+                compare({"Prefect": private_door(command), "gateway": gateway})
             finally:
                 command.send_signal(signal.SIGTERM)
                 command.wait()

@@ -289,7 +289,9 @@ def reach_faults(field: str, domain: tuple[float, float]) -> Iterator[Fault]:
 
 def _mixed_faults(categories: object) -> Iterator[Fault]:
     """Yield one fault of a list that holds anything but texts, or anything but whole numbers."""
-    kinds = {type(each) for each in categories} if isinstance(categories, list | tuple) else set()
+    if not isinstance(categories, list | tuple):
+        return
+    kinds = {type(each) for each in categories}
     if len(kinds) > 1 or not kinds <= {str, int}:
         as_read = next(repr(each) for each in categories if type(each) not in (str, int) or len(kinds) > 1)
         remedy = "Put each in quotes."

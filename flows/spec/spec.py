@@ -225,7 +225,7 @@ def known_keys() -> frozenset[str]:
 def keys_at(place: Sequence[int | str]) -> tuple[str, ...]:
     """Return the keys that the section at this place may have; the name of a mechanism follows the number of its
     settings, as pydantic tells places."""
-    section = _schema()
+    section: Mapping[str, Any] = _schema()
     for part in place:
         section = _referred(section)
         if isinstance(part, int):

@@ -12,6 +12,7 @@ import pytest
 
 from penstock.cli._demo import SPEC
 from tests.support.workplace import Workplace
+from tests.tasks.published_bundle import Published
 
 # Takes a list of arguments, and prints which of the named modules were loaded when the command ended.
 WATCHED = """
@@ -65,15 +66,8 @@ def test_a_plan_with_its_source_and_a_verification_load_no_engine_and_no_databas
     """pyarrow loads pandas by itself."""
     place = Workplace(tmp_path)
     assert loaded(tmp_path, "plan", place.write_spec(), named=(*ENGINES, *RECORDS)) == []
-    receipt = subprocess.run(
-        [sys.executable, "-m", "penstock", "run", str(place.spec_file), "--json"],
-        env={**os.environ, "PENSTOCK_HOME": str(place.home)},
-        capture_output=True,
-        check=True,
-    )
-    bundle = json.loads(receipt.stdout)["path"]
-    key = place.home / "keys" / "signing.pub"
-    assert loaded(tmp_path, "verify", bundle, "--key", key, named=(*ENGINES, *RECORDS)) == []
+    published = Published(tmp_path, "mdav_id")
+    assert loaded(tmp_path, "verify", published.folder, "--key", published.public, named=(*ENGINES, *RECORDS)) == []
 
 
 def test_the_test_notices_what_is_loaded(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from penstock.records.ledger.looks import looks_of
 from penstock.tasks.gate import pass_gates
 from penstock.tasks.report import looks_before
 from tests.support.cluster import write_parts
+from tests.support.order import telling
 from tests.support.private_release import Line, begun
 from tests.support.workplace import Workplace, make_table, open_dp_account
 
@@ -91,7 +92,7 @@ def test_bisection_on_the_domain_of_a_column_is_stopped(workplace: Workplace) ->
     assert high - low > 1e-4
 
 
-@pytest.mark.parametrize("memory", [None, "100 MB"])
+@pytest.mark.parametrize("memory", telling([None, "100 MB"], None))
 def test_copies_saved_again_under_fresh_names_begin_no_new_count(workplace: Workplace, memory: str | None) -> None:
     """In parts too: the values of all of them are known, whichever is refused."""
     make_table(workplace)
@@ -114,8 +115,8 @@ def test_copies_saved_again_under_fresh_names_begin_no_new_count(workplace: Work
     assert high - low > 1e-4
 
 
-@pytest.mark.parametrize("broken", [["income"], ["age"], ["income", "age"]], ids=str)
-def test_parts_are_refused_for_what_the_whole_would_be(workplace: Workplace, broken: list[str]) -> None:
+@pytest.mark.parametrize("broken", telling(["income", "age", "income and age"], "income and age"))
+def test_parts_are_refused_for_what_the_whole_would_be(workplace: Workplace, broken: str) -> None:
     """Missing incomes in the last part, ages outside of their domain in the first."""
     columns = workplace.raw["source"]["columns"]
     survey = workplace.write_survey(400).to_pandas()
@@ -204,8 +205,8 @@ def spends_a_hundredth(workplace: Workplace) -> None:
     open_dp_account(1, adjacency="add_remove")
 
 
-@pytest.mark.parametrize("end", [_publishes, _draws_and_is_withdrawn])
-@pytest.mark.parametrize("declare", [_declares_a_domain, _asks_for_records])
+@pytest.mark.parametrize("end", telling([_publishes, _draws_and_is_withdrawn], _publishes))
+@pytest.mark.parametrize("declare", telling([_declares_a_domain, _asks_for_records], _declares_a_domain))
 def test_draws_that_spend_little_do_not_walk_a_declaration_down(
     workplace: Workplace, declare: Callable[[Workplace, float], None], end: Callable[[Line], None]
 ) -> None:

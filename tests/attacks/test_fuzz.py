@@ -18,7 +18,7 @@ import pytest
 from tests.attacks import fuzz_cases
 
 ROOT = Path(__file__).parents[2]
-FEW, MANY, RELEASES = 30, 600, 40
+FEW, MANY, RELEASES = 12, 600, 40
 
 
 def run_cases(folder: Path, first: int, count: int, *more: str) -> dict[str, Any]:

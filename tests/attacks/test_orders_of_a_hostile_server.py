@@ -81,7 +81,9 @@ def test_an_honest_run_is_published_from_a_folder_of_our_own(served: Served) -> 
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "order", telling(ORDERS, "command of a flow run", "pull step", "foreign entrypoint", "run in a changed pool")
+)
 def test_an_order_for_something_else_is_refused(served: Served, owner: HostileOwner, order: str) -> None:
     give, fields = ORDERS[order]
     given: Any = give(owner)
@@ -164,6 +166,7 @@ def test_a_run_that_waits_for_its_reviewer_goes_on_in_another_process(served: Se
     assert actions(run)[-1] == "PUBLISHED"
 
 
+@pytest.mark.slow
 def test_a_changed_pool_keeps_another_worker_from_starting(served: Served, owner: HostileOwner, tmp_path: Path) -> None:
     environment = {**served.serving.environment(), MARK: str(tmp_path), "PENSTOCK_HOME": str(tmp_path / "other")}
     with owner.pool_changed():

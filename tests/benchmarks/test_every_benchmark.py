@@ -1,4 +1,8 @@
-"""Every benchmark runs to its end on little data. How long it takes is not looked at here."""
+"""Every benchmark runs to its end on little data. How long it takes is not looked at here.
+
+Half a minute of that of the gateway is the start of a service. In `make test` it asks the one that test_serve.py has
+started.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 MEASURED = re.findall(r"-m benchmarks\.(\w+)", (ROOT / "Makefile").read_text(encoding="utf-8"))
@@ -22,7 +28,7 @@ def test_make_bench_runs_every_benchmark() -> None:
 # Imports once what all of them need, then forks a process for each.
 TOGETHER = """
 import os, runpy, sys, traceback
-import great_expectations, pandas, pyarrow.parquet
+import pandas, pyarrow.parquet
 import penstock.flows.release, penstock.measures.kernels, penstock.tasks.validation._engine
 import penstock.mechanisms.microaggregation._rounds, penstock.mechanisms.noise.kernels
 for name in sys.argv[1:]:
@@ -45,12 +51,17 @@ for name in sys.argv[1:]:
 """
 
 
-def test_a_small_run_of_each_reaches_its_end(tmp_path: Path) -> None:
+APART = ("gateway",)
+HERE = tuple(name for name in MEASURED if name not in APART)
+
+
+@pytest.mark.parametrize("names", [HERE, pytest.param(APART, marks=pytest.mark.slow)], ids=len)
+def test_a_small_run_of_each_reaches_its_end(names: tuple[str, ...], tmp_path: Path) -> None:
     pictures = {path: path.read_bytes() for path in (ROOT / "docs" / "pictures").iterdir()}
     settings = {**os.environ, "BENCH_SHARE": "0.0005", "PRINTED": str(tmp_path)}
-    command = [sys.executable, "-c", TOGETHER, *MEASURED]
+    command = [sys.executable, "-c", TOGETHER, *names]
     done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    for name in MEASURED:
+    for name in names:
         assert re.search(r"\d", (tmp_path / name).read_text(encoding="utf-8")), f"{name} prints figures"
     assert {path: path.read_bytes() for path in (ROOT / "docs" / "pictures").iterdir()} == pictures

@@ -16,6 +16,7 @@ from penstock.flows.prefect_setup import ServerNotReady
 from penstock.flows.server_optional import server_in_our_words, server_optional
 from penstock.mechanisms.refusal import SpecRefused
 from tests.support.broken_server import BROKEN, SECRET, broken_server
+from tests.support.order import telling
 from tests.support.workplace import Workplace
 
 DYING = "dies_when_the_run_has_begun"
@@ -89,7 +90,7 @@ def test_a_refusal_passes_and_so_does_whatever_ends_the_process() -> None:
         raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("how", ["fails", DYING])
+@pytest.mark.parametrize("how", telling(["fails", DYING], DYING))
 def test_a_command_prints_our_lines_only(tmp_path: Path, how: str) -> None:
     place = Workplace(tmp_path)
     settings = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT", "PENSTOCK"))}

@@ -20,7 +20,7 @@ from penstock.mechanisms.dp_microaggregation.orders import (
     Snake,
     corner_sequence,
 )
-from tests.support.order import examples
+from tests.support.order import examples, telling
 
 
 def number(steps):
@@ -101,7 +101,7 @@ def exhaustive(name, n, k):
 
 
 @pytest.mark.parametrize("name", ORDERS)
-@pytest.mark.parametrize(("n", "k"), [(3, 1), (4, 2), (3, 2)])
+@pytest.mark.parametrize(("n", "k"), telling([(3, 1), (4, 2), (3, 2)], (3, 1), (3, 2)))
 def test_no_neighbour_of_any_small_data_set_exceeds_what_the_order_states(name, n, k):
     largest, stated = exhaustive(name, n, k)
     assert all(reached <= bound for reached, bound in zip(largest, stated, strict=True)), (largest, stated)

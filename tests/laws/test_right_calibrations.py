@@ -27,6 +27,7 @@ from tests.laws.neighbour_pairs import (
     RANKED_ROWS,
     SMALLEST_ROWS,
 )
+from tests.support.order import telling
 
 UNIT = Column(role="confidential", type="continuous", domain=(0, 1))
 
@@ -85,7 +86,9 @@ SAMPLERS = {
 }
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize(
+    "name", telling(SAMPLERS, "own row", "smallest rows", "corner chain", "every attribute", "rows of marginals")
+)
 def test_our_release_passes_where_the_thesis_is_caught(name):
     case, sampler = SAMPLERS[name]
     assert case.audited(sampler) <= case.epsilon

@@ -8,12 +8,15 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from penstock.cli import _termination as termination
 from penstock.cli import main as cli
 from penstock.flows.prefect_setup import be_quiet
 from penstock.records.home import Home
+from tests.support.living_processes import LONGEST_WAIT
 
 if __name__ == "__main__":
     spec, sign, *asleep = sys.argv[1:]
@@ -31,5 +34,7 @@ if __name__ == "__main__":
             library.pthread_mutex_lock(lock)
 
     ingest.read_source = hang  # type: ignore[assignment]
+    if asleep:  # it ends by itself, however busy the machine is, and is not cut off
+        termination.end_in_time = partial(termination.end_in_time, LONGEST_WAIT)
     sys.argv = ["penstock", "run", spec]
     cli.main()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-__all__ = ["FIRST", "examples", "longest_first", "register_profiles", "telling"]
+__all__ = ["FIRST", "examples", "is_of_another_database", "longest_first", "register_profiles", "telling"]
 
 FIRST = (
     "test_forms.py",
@@ -48,6 +48,9 @@ FIRST = (
 # Afterwards, folder by folder.
 FOLDERS = ("faults", "attacks", "api", "flows", "records", "laws", "golden", "tasks")
 
+# Rooms whose code speaks to the database itself.
+_DATABASES = ("store", "log", "ledger")
+
 BRIEF, THOROUGH = "brief", "thorough"
 _FEW = 25
 # No test is about speed, and a busy machine is no defect.
@@ -59,6 +62,12 @@ def longest_first(path: Path) -> tuple[int, int]:
     by_file = FIRST.index(path.name) if path.name in FIRST else len(FIRST)
     folder = next((FOLDERS.index(part) for part in path.parts if part in FOLDERS), len(FOLDERS))
     return by_file, folder
+
+
+def is_of_another_database(path: Path, case: str) -> bool:
+    """Return whether a case repeats on PostgreSQL what another one shows on SQLite, in a room that leaves the database
+    to those below it: it waits for `make test-slow`."""
+    return "postgresql" in case.split("-") and not any(room in path.parts for room in _DATABASES)
 
 
 def register_profiles() -> None:

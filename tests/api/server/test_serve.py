@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import gateway
 from penstock.records import Home
 from penstock.records.ledger.lock import take_turn
 from penstock.server.deployment_settings import DEPLOYMENTS
@@ -124,6 +125,13 @@ def test_when_it_is_ready_deployments_are_registered_and_nothing_starts_by_itsel
     assert agency.serving.behind("/admin/settings")["server"]["analytics_enabled"] is False
 
 
+def test_the_benchmark_of_the_gateway_reaches_its_end(agency: Agency, capsys: pytest.CaptureFixture[str]) -> None:
+    gateway.REQUESTS = 16
+    ours = (f"{agency.ready['address']}/api", str(agency.serving.credentials), None)
+    gateway.compare({"Prefect": gateway.private_door(agency.serving.process), "gateway": ours})
+    assert capsys.readouterr().out.count("ratio") == 2
+
+
 def test_a_release_that_a_platform_starts_by_reference_is_published_and_told(agency: Agency) -> None:
     started = subprocess.run(
         [sys.executable, str(START_RELEASE), "spec.yaml"],
@@ -198,6 +206,7 @@ def test_reports_are_shown_to_those_who_may_read_them(agency: Agency) -> None:
     assert ("REPORT_READ", "carl") in {(event.action.value, event.actor) for event in events(run)}
 
 
+@pytest.mark.slow
 def test_a_damaged_bundle_is_found_by_the_nightly_check_and_told(agency: Agency) -> None:
     flow_run = agency.serving.trigger("verify-log/verify-log")
     agency.serving.until(flow_run, "COMPLETED")

@@ -162,6 +162,7 @@ def test_a_store_that_cannot_be_asked_is_a_failure_and_no_fault_of_the_data(
             refused(bucket.address("income"), refusal, rule)
 
 
+@pytest.mark.slow  # both wait for somebody to answer
 @pytest.mark.usefixtures("hurried")
 def test_a_store_that_stops_answering_while_it_is_read_is_a_failure(
     tmp_path: Path, bucket: Bucket, monkeypatch: pytest.MonkeyPatch

@@ -18,6 +18,7 @@ def test_a_foreign_error_leaves_no_text_behind() -> None:
     assert "a value of the data" not in str(caught.value)
 
 
+@pytest.mark.slow  # it waits for somebody to answer
 def test_a_cluster_that_is_not_there_is_refused() -> None:
     with pytest.raises(ClusterRefused, match="at least one worker"):
         spread("count", len, [[1]], "tcp://127.0.0.1:9")
