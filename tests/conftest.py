@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if hasattr(getattr(item, "obj", None), "hypothesis"):
             item.add_marker("law")
-        if is_of_another_database(item.path, getattr(getattr(item, "callspec", None), "id", "")):
+        if is_of_another_database(item.path, item.name, getattr(getattr(item, "callspec", None), "id", "")):
             item.add_marker("slow")
 
 

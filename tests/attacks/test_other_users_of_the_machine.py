@@ -31,6 +31,8 @@ from tests.support.other_user import REPLAY, as_nobody, require_other_user
 from tests.support.serving import Serving, ask, authorization
 from tests.support.workplace import Workplace
 
+pytestmark = pytest.mark.slow  # the gateway's rules one by one: tests/api/server/gateway/
+
 PASSWORD = "words that only I know"
 RUN = "00000000-0000-4000-8000-000000000000"
 

@@ -52,7 +52,7 @@ FOLDERS = ("faults", "attacks", "api", "flows", "records", "laws", "golden", "ta
 _DATABASES = ("store", "log", "ledger")
 
 BRIEF, THOROUGH = "brief", "thorough"
-_FEW = 25
+_FEW = 15
 # No test is about speed, and a busy machine is no defect.
 _UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -64,10 +64,11 @@ def longest_first(path: Path) -> tuple[int, int]:
     return by_file, folder
 
 
-def is_of_another_database(path: Path, case: str) -> bool:
+def is_of_another_database(path: Path, name: str, case: str) -> bool:
     """Return whether a case repeats on PostgreSQL what another one shows on SQLite, in a room that leaves the database
-    to those below it: it waits for `make test-slow`."""
-    return "postgresql" in case.split("-") and not any(room in path.parts for room in _DATABASES)
+    to those below it, or with a process killed at each moment: it waits for `make test-slow`."""
+    costly = "_kill_" in name or not any(room in path.parts for room in _DATABASES)
+    return "postgresql" in case.split("-") and costly
 
 
 def register_profiles() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -76,6 +77,7 @@ def room_of(name: str) -> str:
 NAMES = {name_of(path): path for path in MODULES}
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Return every module that a module imports, ours by the name of the module itself."""
     found = set()

@@ -41,6 +41,7 @@ def wait_until(sign: Path, command: subprocess.Popen[bytes]) -> None:
     pytest.fail("the release never read its source")
 
 
+@pytest.mark.slow  # test_wheel.py runs the demo too
 def test_the_demo_releases_and_prints_our_lines_only(tmp_path: Path) -> None:
     ended = subprocess.run(
         command("demo", "--folder", "place"),
