@@ -7,6 +7,8 @@ spec               the spec: one typed file that says everything about one relea
 _argus_hierarchy   A hierarchy file of τ-ARGUS (.hrc), as a taxonomy
 _arx_hierarchy     A generalisation hierarchy as ARX writes it, as a taxonomy
 _faults            what is wrong with a spec: field, rule, value and remedy of every fault, told at once
+_known_keys        which keys a section may have, and which stand somewhere else: for the fault of a key that nobody
+                   knows
 _path_variables    `${VAR}` in a path of a spec, replaced by the variable of the environment, unless its name is
                    that of a secret
 _run_faults        what a release in parts, on a cluster or under a memory limit, cannot do; refused before any

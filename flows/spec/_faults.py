@@ -7,8 +7,7 @@ is looked for among the valid parts of a faulty spec too, so that no fault hides
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, TypeVar
@@ -16,6 +15,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from penstock.flows.spec._known_keys import KnownKeys
 from penstock.measures.gates import MOST_GATES, Gate
 from penstock.measures.kinds import KINDS
 from penstock.measures.possible import impossible
@@ -35,8 +35,6 @@ MOST_PROTECTIONS = 10  # all but one are refused, each with its faults
 Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
 
 _Part = TypeVar("_Part")
-# The keys that may stand at a place, as pydantic tells places.
-KeysAt = Callable[[Sequence[int | str]], Sequence[str]]
 
 # How a text must be written; nobody should have to read a pattern.
 _WRITTEN = {
@@ -53,7 +51,7 @@ _WRITTEN = {
 _MOST_TOLD = 100
 
 
-def every_fault(error: ValidationError, raw: object, keys_at: KeysAt, known_keys: AbstractSet[str]) -> list[Fault]:
+def every_fault(error: ValidationError, raw: object, known: KnownKeys) -> list[Fault]:
     """Return all faults of a refused spec; the fault of an unknown key names the nearest one that may stand there."""
     details = error.errors(include_url=False)
     found: list[Fault] = []
@@ -65,7 +63,7 @@ def every_fault(error: ValidationError, raw: object, keys_at: KeysAt, known_keys
         if detail["type"] == "literal_error" and str(detail["loc"][-1]).startswith("literal["):
             found[-1] = replace(found[-1], rule=f"{found[-1].rule} or {detail['ctx']['expected']}")
             continue
-        found += _faults_of(detail, keys_at, known_keys)
+        found += _faults_of(detail, known)
     if len(details) > _MOST_TOLD:
         rule = f"must be free of faults, and has {len(details) - _MOST_TOLD:,} more"
         return [*dict.fromkeys(found), Fault("spec", rule, "Correct these first.")]
@@ -235,7 +233,7 @@ def _faults_between(raw: object) -> list[Fault]:
     return disagreements(source.get("unit"), columns, params, gates, part, formats, suite, spreadsheet)
 
 
-def _faults_of(error: ErrorDetails, keys_at: KeysAt, known_keys: AbstractSet[str]) -> Iterator[Fault]:
+def _faults_of(error: ErrorDetails, known: KnownKeys) -> Iterator[Fault]:
     """Yield field, rule, value and remedy of one pydantic error."""
     kind, value, context = error["type"], error["input"], error.get("ctx", {})
     place = [str(part) for part in error["loc"]]
@@ -263,9 +261,11 @@ def _faults_of(error: ErrorDetails, keys_at: KeysAt, known_keys: AbstractSet[str
         yield Fault(f"{field}.mechanism", f"must be one of {', '.join(MECHANISMS)}", "Name the mechanism.", got)
         return
     if kind == "extra_forbidden":
-        near = difflib.get_close_matches(place[-1], keys_at(error["loc"][:-1]), 1)
+        near = difflib.get_close_matches(place[-1], known.at(error["loc"][:-1]), 1)
         remedy = (
-            "It belongs elsewhere in a spec: move it there, or remove it." if place[-1] in known_keys else "Remove it."
+            "It belongs elsewhere in a spec: move it there, or remove it."
+            if place[-1] in known.everywhere
+            else "Remove it."
         )
         remedy = f"Did you mean {near[0]}? Otherwise remove it." if near else remedy
         yield Fault(field, "must be a known key", remedy)

@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from penstock.flows.spec._faults import Protection, disagreements, every_fault
 from penstock.flows.spec._sections import Section
-from penstock.flows.spec.spec import keys_at, known_keys
+from penstock.flows.spec.spec import KEYS
 from penstock.mechanisms.columns import MOST_COLUMNS, Column
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.mechanisms.registry import AnyParams
@@ -73,4 +73,4 @@ def _parsed(kind: type[_Part], raw: dict[str, Any]) -> _Part:
     try:
         return kind.model_validate(raw)
     except ValidationError as error:
-        raise SpecRefused(*every_fault(error, raw, keys_at, known_keys())) from None
+        raise SpecRefused(*every_fault(error, raw, KEYS)) from None

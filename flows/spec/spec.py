@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +15,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator, mo
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from penstock.flows.spec._faults import MOST_PROTECTIONS, Protection, disagreements, every_fault
+from penstock.flows.spec._known_keys import KnownKeys
 from penstock.flows.spec._path_variables import expanded
 from penstock.flows.spec._run_faults import run_faults
 from penstock.flows.spec._sections import Approve, Budget, Describe, Publish, Run, Section, Source, Validate
@@ -30,6 +29,7 @@ from penstock.records.files.outside_text import OutsideFile
 from penstock.records.files.outside_values import require_values
 
 __all__ = [
+    "KEYS",
     "Approve",
     "Budget",
     "Describe",
@@ -39,8 +39,6 @@ __all__ = [
     "Source",
     "Validate",
     "json_schema",
-    "keys_at",
-    "known_keys",
     "load_spec",
     "parse_spec",
     "read_keys",
@@ -150,7 +148,7 @@ def _parsed(raw: object) -> ReleaseSpec:
     try:
         return ReleaseSpec.model_validate(raw)
     except ValidationError as error:
-        raise SpecRefused(*every_fault(error, raw, keys_at, known_keys())) from None
+        raise SpecRefused(*every_fault(error, raw, KEYS)) from None
 
 
 def load_spec(path: Path, *, source: object = None, publish: object = None) -> ReleaseSpec:
@@ -215,43 +213,7 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Penstock release spec", **schema}
 
 
-@cache
-def known_keys() -> frozenset[str]:
-    """Return every key of every section."""
-    schema = _schema()
-    return frozenset(key for model in (schema, *schema["$defs"].values()) for key in model["properties"])
-
-
-def keys_at(place: Sequence[int | str]) -> tuple[str, ...]:
-    """Return the keys that the section at this place may have; the name of a mechanism follows the number of its
-    settings, as pydantic tells places."""
-    section: Mapping[str, Any] = _schema()
-    for part in place:
-        section = _referred(section)
-        if isinstance(part, int):
-            section = section.get("items", {})
-        elif part in section.get("properties", {}):
-            section = section["properties"][part]
-        elif "discriminator" in section:
-            section = {"$ref": section["discriminator"]["mapping"].get(part, "")}
-        else:
-            section = section.get("additionalProperties") or {}
-    return tuple(_referred(section).get("properties", {}))
-
-
-def _referred(section: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a part of the schema refers to; a section that may be left out refers to itself or to nothing."""
-    for choice in (section, *section.get("anyOf", ())):
-        name = str(choice.get("$ref", "")).rpartition("/")[2]
-        if name in _schema()["$defs"]:
-            found: Mapping[str, Any] = _schema()["$defs"][name]
-            return found
-    return section
-
-
-@cache
-def _schema() -> dict[str, Any]:
-    return json_schema()
+KEYS = KnownKeys(json_schema)
 
 
 def _resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:
