@@ -262,11 +262,8 @@ def _faults_of(error: ErrorDetails, known: KnownKeys) -> Iterator[Fault]:
         return
     if kind == "extra_forbidden":
         near = difflib.get_close_matches(place[-1], known.at(error["loc"][:-1]), 1)
-        remedy = (
-            "It belongs elsewhere in a spec: move it there, or remove it."
-            if place[-1] in known.everywhere
-            else "Remove it."
-        )
+        elsewhere = place[-1] in known.everywhere
+        remedy = "It belongs elsewhere in a spec: move it there, or remove it." if elsewhere else "Remove it."
         remedy = f"Did you mean {near[0]}? Otherwise remove it." if near else remedy
         yield Fault(field, "must be a known key", remedy)
         return
