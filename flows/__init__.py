@@ -8,6 +8,7 @@ overdue                runs whose reviewers did not decide in time end refused
 planning               the plan: what a spec promises, what it costs, what to expect
 prefect_setup          how Prefect is set up for a command, and the server that PREFECT_API_URL names
 preview                what `penstock plan` shows before anything runs: the promise, what to expect, the cost
+query_text             A question as one line of text: a small typed language, never code and never SQL
 release                the release line: one spec in, one protected bundle out, or one refusal on record
 release_by_reference   the release as a deployment: by reference to a spec file that the agency keeps in one
                        folder
