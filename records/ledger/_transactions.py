@@ -8,6 +8,15 @@ The ledger's source of truth is the audit log. Two small tables only serve to fi
 
 By (2) the tails cannot be changed or put back without the head, by (1) no event between can be left
 out; so a reservation sees every earlier one or refuses.
+
+Once there are questions, more is sealed, so that nobody has to scan the log, or add up all questions, to ask another:
+beside the tail of a sitting its closing balance, beside every other tail that is written or read for a question
+
+    h_i = keyed(K, "history", h_(i-1), digest of its i-th event)                           (3)
+
+By (3) the events of a subject are those of the history that the head ends, even where the log was not scanned: others
+of the same key, which are as genuine and as well linked, have other digests. A ledger without questions is sealed as
+ever.
 """
 
 from __future__ import annotations
@@ -16,14 +25,15 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, Integer, Table, Text, delete, insert, select
+from sqlalchemy import Column, Integer, Table, Text, delete, insert, select, update
 
 from penstock.records.files.digest import NotCanonical, canonical, keyed
+from penstock.records.ledger._balances import Balance, balance_of, history_of, longer, text_of_history
 from penstock.records.ledger.accounts import Book, Cost, LedgerAltered, read_book, source_subject
 from penstock.records.log.log import Action, Event, LogReader, LogWriter
 from penstock.records.store.database import SCHEMA
 
-__all__ = ["LedgerReader", "LedgerWriter"]
+__all__ = ["LedgerReader", "LedgerWriter", "is_sitting", "sitting_subject"]
 
 _ENTRIES = Table(
     "ledger_entries",
@@ -36,7 +46,9 @@ _TAILS = Table(
     SCHEMA,
     Column("subject", Text, primary_key=True),
     Column("seq", Integer, nullable=False),
+    Column("balance", Text),
 )
+_QUESTIONS = "questions "
 
 
 class LedgerReader:
@@ -45,10 +57,14 @@ class LedgerReader:
     def __init__(self, reader: LogReader) -> None:
         self._reader = reader
         self._read: dict[int, Event] = {}
-        reader.require_seen()
-        self.tails = {row.subject: row.seq for row in reader.connection.execute(select(_TAILS))}
+        self.visited: set[str] = set()  # the subjects whose events were asked for
+        if not reader.is_walked:
+            reader.require_seen()
+        rows = reader.connection.execute(select(_TAILS)).all()
+        self.tails: dict[str, int] = {row.subject: row.seq for row in rows}
+        self.sealed: dict[str, str] = {row.subject: row.balance for row in rows if row.balance is not None}
         try:
-            holds = reader.head().ledger == _seal_of_tails(reader.key, self.tails)
+            holds = reader.head().ledger == _seal_of_tails(reader.key, self.tails, self.sealed)
         except NotCanonical:  # SQLite keeps any type in any column
             holds = False
         if not holds:
@@ -56,12 +72,15 @@ class LedgerReader:
 
     def events(self, subject: str) -> list[Event]:
         """Return the events of one subject; refuse if any of them is missing or was altered."""
+        self.visited.add(subject)
         query = select(_ENTRIES.c.seq).where(_ENTRIES.c.subject == subject).order_by(_ENTRIES.c.seq)
         numbers = self._reader.connection.execute(query).scalars().all()
         # Most events belong to two subjects, and checking one costs more than finding it.
         # SQLite keeps any type in any column; what is not a number is not an event.
         unread = [number for number in numbers if isinstance(number, int) and number not in self._read]
-        self._read.update({event.seq: event for event in self._reader.numbered(unread)})
+        history = history_of(self.sealed.get(subject)) if self._reader.is_walked else None
+        fetched = self._reader.numbered(unread) if history is None else self._reader.genuine(unread)
+        self._read.update({event.seq: event for event in fetched})
         events = [self._read[number] for number in numbers if number in self._read]
         before = 0
         for event in events:
@@ -74,24 +93,50 @@ class LedgerReader:
             raise LedgerAltered.where(
                 "ledger_entries", "must hold the last event of each data set; one is missing or was never written"
             )
+        if history is not None and history != self._folded(events):
+            raise LedgerAltered.where(
+                "ledger_entries", "must hold the events of this log; one is of another history under the same key"
+            )
         return events
+
+    def balance(self, sitting: str) -> Balance | None:
+        """Return the closing balance of a sitting; None if there is no such sitting."""
+        return balance_of(self.sealed.get(sitting_subject(sitting)))
 
     def book(self, subject: str) -> Book:
         """Return the accounts and costs of one subject."""
-        return read_book(self.events(subject))
+        return self.read(self.events(subject))
+
+    def read(self, events: Iterable[Event]) -> Book:
+        """Return what these events say, with the closing balances of their sittings."""
+        events = list(events)
+        opened = {event.run: self.balance(event.run) for event in events if event.action is Action.SITTING_OPENED}
+        return read_book(events, {sitting: balance for sitting, balance in opened.items() if balance is not None})
 
     def costs_of(self, run: str) -> tuple[Cost, ...]:
         """Return what one run was charged, read under its sources, where a removed event is noticed."""
         named = {subject for event in self._reader.events(run) for subject in event.facts.get("subjects", {})}
         sources = [subject for subject in named if subject.startswith(source_subject(""))]
         found = {event.seq: event for subject in sources for event in self.events(subject) if event.run == run}
-        return read_book(found[seq] for seq in sorted(found)).costs
+        return self.read(found[seq] for seq in sorted(found)).costs
 
     def histories(self) -> dict[str, list[Event]]:
         """Return the events of every subject; refuse if the tables know a subject that the ledger does not."""
         if set(self._reader.connection.execute(select(_ENTRIES.c.subject).distinct()).scalars()) - set(self.tails):
             raise LedgerAltered.where("ledger_entries", "must hold only data sets of the ledger")
         return {subject: self.events(subject) for subject in self.tails}
+
+    def is_sealed_as(self, subject: str, events: Iterable[Event]) -> bool:
+        """Return whether these are the events whose history (3) is sealed; also where none is, before questions."""
+        history = history_of(self.sealed.get(subject))
+        return history == self._folded(events) if subject in self.sealed else True
+
+    def _folded(self, events: Iterable[Event]) -> str:
+        """Return (3)."""
+        history = ""
+        for event in events:
+            history = longer(self._reader.key, history, event.digest)
+        return history
 
 
 class LedgerWriter(LedgerReader):
@@ -101,13 +146,34 @@ class LedgerWriter(LedgerReader):
         super().__init__(writer)
         self._writer, self._actor, self._now = writer, actor, now
 
-    def write(self, action: Action, *, run: str, facts: Mapping[str, Any], subjects: Iterable[str]) -> Event:
-        """Append a ledger event under its subjects."""
-        linked = {subject: self.tails.get(subject, 0) for subject in subjects}
+    def bind(self, subjects: Iterable[str]) -> None:
+        """Seal the history (3) of these subjects from the next event on; the next question need not scan for them."""
+        for subject in subjects:
+            if subject in self.tails and subject not in self.sealed:
+                self.sealed[subject] = text_of_history(self._folded(self.events(subject)))
+                changed = update(_TAILS).where(_TAILS.c.subject == subject).values(balance=self.sealed[subject])
+                self._writer.connection.execute(changed)
 
-        def tails_at(seq: int) -> str:
+    def write(
+        self,
+        action: Action,
+        *,
+        run: str,
+        facts: Mapping[str, Any],
+        subjects: Iterable[str],
+        balances: Mapping[str, Balance] | None = None,
+    ) -> Event:
+        """Append a ledger event under its subjects. balances: of those subjects that are sittings, after the event."""
+        closing = balances or {}
+        linked = {subject: self.tails.get(subject, 0) for subject in subjects}
+        histories = {subject: self._history(subject) for subject in linked if subject not in closing and self.sealed}
+
+        def tails_at(seq: int, digest: str) -> str:
             self.tails.update(dict.fromkeys(linked, seq))
-            return _seal_of_tails(self._writer.key, self.tails)
+            for subject, history in histories.items():
+                self.sealed[subject] = text_of_history(longer(self._writer.key, history, digest))
+            self.sealed.update({subject: balance.text for subject, balance in closing.items()})
+            return _seal_of_tails(self._writer.key, self.tails, self.sealed)
 
         event = self._writer.append(
             action,
@@ -120,11 +186,26 @@ class LedgerWriter(LedgerReader):
         connection = self._writer.connection
         connection.execute(delete(_TAILS).where(_TAILS.c.subject.in_(list(linked))))
         rows = [{"subject": subject, "seq": event.seq} for subject in linked]
-        connection.execute(insert(_TAILS), rows)
+        connection.execute(insert(_TAILS), [{**row, "balance": self.sealed.get(row["subject"])} for row in rows])
         connection.execute(insert(_ENTRIES), rows)
         return event
 
+    def _history(self, subject: str) -> str:
+        """Return (3) so far; of a subject that was written before there were questions it is made now."""
+        known = history_of(self.sealed.get(subject))
+        return self._folded(self.events(subject)) if known is None else known
 
-def _seal_of_tails(key: bytes, tails: Mapping[str, int]) -> str:
+
+def sitting_subject(sitting: str) -> str:
+    return f"{_QUESTIONS}{sitting}"
+
+
+def is_sitting(subject: str) -> bool:
+    """Return whether the subject is a sitting, whose events are answered questions."""
+    return subject.startswith(_QUESTIONS)
+
+
+def _seal_of_tails(key: bytes, tails: Mapping[str, int], sealed: Mapping[str, str]) -> str:
     """Return (2); empty while nothing is in the ledger."""
-    return keyed(key, "ledger", canonical(dict(tails))) if tails else ""
+    whole = {subject: [seq, sealed[subject]] if subject in sealed else seq for subject, seq in tails.items()}
+    return keyed(key, "ledger", canonical(whole)) if whole else ""
