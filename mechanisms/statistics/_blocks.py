@@ -43,7 +43,7 @@ from penstock.mechanisms.noise.scale import require_epsilon
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.statistics._decay import Decay
 
-__all__ = ["Blocks", "blocks_between", "draw_points", "score_reached"]
+__all__ = ["Blocks", "blocks_between", "blocks_of_counts", "draw_points", "score_reached"]
 
 _WORD = 64
 
@@ -61,7 +61,13 @@ def blocks_between(values: NDArray[np.int64], steps: int, q: int, above: int, be
     """Return the blocks of one group under (2), whose values are sorted and lie on the grid 0..steps."""
     if steps < 0 or (len(values) and not 0 <= values[0] <= values[-1] <= steps):
         raise ValueError("values lie on the grid, from 0 to its last step")
-    points, counts = np.unique(values, return_counts=True)
+    return blocks_of_counts(*np.unique(values, return_counts=True), steps, q, above, below)
+
+
+def blocks_of_counts(
+    points: NDArray[np.int64], counts: NDArray[np.int64], steps: int, q: int, above: int, below: int
+) -> Blocks:
+    """Return the same for the points of the grid at which records lie, rising, and how many lie at each."""
     upto = q * np.append(0, np.cumsum(counts))
     edges = np.concatenate([[-1], points, [steps + 1]])
     first = np.concatenate([edges[:-1] + 1, points])
