@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from penstock.tasks.publish import Receipt
     from penstock.tasks.verification.bundle import Finding
 
-__all__ = ["load_spec", "plan", "release", "verify"]
+__all__ = ["load_spec", "path_of", "plan", "release", "verify"]
 
 
 def load_spec(
@@ -42,7 +42,7 @@ def load_spec(
     """
     from penstock.flows.spec import load_spec as load
 
-    return load(_path("spec", path), source=source, publish=publish)
+    return load(path_of("spec", path), source=source, publish=publish)
 
 
 def plan(spec: ReleaseSpec | str | os.PathLike[str], *, count: bool = False) -> Preview:
@@ -116,8 +116,8 @@ def verify(bundle: str | os.PathLike[str], key: str | os.PathLike[str] | None = 
     from penstock.records.home import Home
     from penstock.tasks.verification.bundle import verify_bundle
 
-    address = bundle if isinstance(bundle, str) else str(_path("bundle", bundle))  # an s3:// address is no path
-    public_key = _path("key", key) if key is not None else Home.located().public_key_path
+    address = bundle if isinstance(bundle, str) else str(path_of("bundle", bundle))  # an s3:// address is no path
+    public_key = path_of("key", key) if key is not None else Home.located().public_key_path
     return list(verify_bundle(place_of(address, "bundle"), public_key))
 
 
@@ -127,7 +127,8 @@ def _loaded(spec: ReleaseSpec | str | os.PathLike[str]) -> ReleaseSpec:
     return spec if isinstance(spec, ReleaseSpec) else load_spec(spec)
 
 
-def _path(field: str, given: object) -> Path:
+def path_of(field: str, given: object) -> Path:
+    """Return a path that was given as text or as a path; refuse anything else."""
     from penstock.mechanisms.refusal import SettingRefused
 
     if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str):

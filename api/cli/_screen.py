@@ -33,6 +33,11 @@ class Screen:
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
 
+    @property
+    def as_json(self) -> bool:
+        """Return whether one document is shown, and no text."""
+        return self._as_json
+
     @cached_property
     def _out(self) -> Console:
         return console()

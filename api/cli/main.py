@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.cli._ask import ask
 from penstock.cli._audit import audit
 from penstock.cli._backup import backup, restore
 from penstock.cli._budget import budget
@@ -170,6 +171,7 @@ def verify(
 
 
 # In the order of a release; `penstock --help` keeps it.
+app.command()(ask)
 app.command()(approve)
 app.command()(refuse)
 app.command()(withdraw)

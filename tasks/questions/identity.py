@@ -26,7 +26,7 @@ import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,13 +49,22 @@ State = list[list[str | int]]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The digests of a source, as a claim has them, and how many records it has."""
+    """The digests of a source, as a claim has them, and how many records it has. state: of its files, when they were
+    read; None for an object store."""
 
     source: str
     values: str
     formerly: str
     files: tuple[str, ...]
     records: int
+    state: State | None = None
+
+    def require_still(self, path: str) -> None:
+        """Refuse a source that has changed since it was identified."""
+        if _state(path) != self.state:
+            from penstock.tasks.files.source import changed
+
+            raise changed(path)
 
 
 def known_identity(home: Home, path: str, declared: Mapping[str, Column]) -> Identity | None:
@@ -71,7 +80,7 @@ def known_identity(home: Home, path: str, declared: Mapping[str, Column]) -> Ide
     if state is None or not genuine or kept["state"] != state:
         return None
     found = kept["identity"]
-    return Identity(found["source"], found["values"], found["formerly"], tuple(found["files"]), found["records"])
+    return Identity(found["source"], found["values"], found["formerly"], tuple(found["files"]), found["records"], state)
 
 
 def identify(home: Home, path: str, declared: Mapping[str, Column], *, unit: str | None = None) -> Identity:
@@ -80,13 +89,12 @@ def identify(home: Home, path: str, declared: Mapping[str, Column], *, unit: str
     known = known_identity(home, path, declared)
     if known is not None:
         return known
-    from penstock.tasks.files.source import changed, open_source
+    from penstock.tasks.files.source import open_source
 
     begun, state = time.time_ns(), _state(path)
     dataset = open_source(path, declared, unit=unit)
-    found = _read(home, dataset, path, declared)
-    if _state(path) != state:
-        raise changed(path)
+    found = replace(_read(home, dataset, path, declared), state=state)
+    found.require_still(path)
     if state is not None and all(begun - int(each[3]) > _AT_REST for each in state):
         _keep(home, path, declared, state, found)
     return found
@@ -96,7 +104,7 @@ def _read(home: Home, dataset: ds.Dataset, path: str, declared: Mapping[str, Col
     import pyarrow as pa
 
     from penstock.tasks.files.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
-    from penstock.tasks.files.source import source_state
+    from penstock.tasks.files.source import changed, source_state
     from penstock.tasks.files.source_digest import digest_source
     from penstock.tasks.files.source_files import root_of, unreadable
 
@@ -115,15 +123,14 @@ def _read(home: Home, dataset: ds.Dataset, path: str, declared: Mapping[str, Col
             raise unreadable(dataset.filesystem, dataset.files[0], error) from None
         told = hashing.result()
     if source_state(dataset) != as_found:
-        from penstock.tasks.files.source import changed
-
         raise changed(path)
     return Identity(told.content, digest_of_values(key, names, [total]), told.formerly, told.files, total.records)
 
 
 def _keep(home: Home, path: str, declared: Mapping[str, Column], state: State, identity: Identity) -> None:
     key = home.secret_key()
-    kept: dict[str, Any] = {"state": state, "identity": {**asdict(identity), "files": list(identity.files)}}
+    told = {name: value for name, value in asdict(identity).items() if name != "state"}
+    kept: dict[str, Any] = {"state": state, "identity": {**told, "files": list(identity.files)}}
     place = _file(home, key, path, declared)
     make_private(place.parent)
     incoming = place.with_name(fresh_name(f".{place.name}"))

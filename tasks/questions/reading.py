@@ -1,8 +1,8 @@
 """The exact aggregates of a question, from the few columns that it needs, batch by batch.
 
 Columns of categories are read as codes of the declared ones, -1 for anything else; numbers as they are stored, and what
-is missing or not finite as NaN. Nothing that the records hold is refused. Names and types of the columns are public, and
-are checked before (files/source.py).
+is missing or not finite as NaN. Nothing that the records hold is refused. Names and types of the columns are public,
+and are checked before (files/source.py).
 
 Where a unit may have several records, at most so many of each are used, chosen at random for each question anew; a
 record that says of nobody whose it is takes no part.
@@ -43,9 +43,11 @@ def evaluate(
             rows = slice(start, start + batch.num_rows)
             start += batch.num_rows
             columns = {name: _values(batch.column(name), declared[name]) for name in method.columns}
+            number = batch.num_rows
             if kept is not None:
                 columns = {name: values[kept[rows]] for name, values in columns.items()}
-            exact = method.add(exact, columns)
+                number = int(np.count_nonzero(kept[rows]))
+            exact = method.add(exact, columns, number)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(dataset.filesystem, dataset.files[0], error) from None
     return exact

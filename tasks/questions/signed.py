@@ -2,8 +2,9 @@
 
     <publish>/<name>/answers/<id>.json    a DSSE envelope of {"answer", "digest", "log_head"}                    (1)
 
-answer: the question, what was answered, the promise and the expected error, as the home stores it. digest: of the stored
-answer, as the audit log has it. log_head: the digest of the event by which it is on record.
+answer: the question, what was answered, the promise and the expected error, as the home stores it. digest: of the
+stored answer, as the audit log has it. log_head: the digest of the last event of the log, which has the answer on
+record.
 
 An answer is on record before it is published. If the process dies between the two, whoever asks again publishes it; a
 file that is there stays as it is. Answers about one individual are never published.
@@ -28,7 +29,16 @@ from penstock.records.home import Home
 from penstock.records.signing import envelope
 from penstock.records.signing.signing import SignatureWrong
 
-__all__ = ["KIND", "LARGEST", "AnswerAltered", "AnswerNotWritable", "SignedAnswer", "opened", "place_of_answer", "publish"]
+__all__ = [
+    "KIND",
+    "LARGEST",
+    "AnswerAltered",
+    "AnswerNotWritable",
+    "SignedAnswer",
+    "opened",
+    "place_of_answer",
+    "publish",
+]
 
 KIND = "application/vnd.penstock.answer+json"
 LARGEST = 16 << 20  # bytes

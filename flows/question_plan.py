@@ -1,0 +1,175 @@
+"""The plan of a question: what each method would promise, how far it may stray, what it costs and what is left.
+
+Public facts alone: the data description, the prior, the log; of the source, where the number of records is public, its
+footers. No row is read, nothing is spent, and nothing goes on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, TypedDict
+
+from penstock.flows.answer import Way, Wish, terms_of, ways
+from penstock.flows.query_text import as_text
+from penstock.flows.spec.data_description import DataDescription
+from penstock.mechanisms.models import Budgeted
+from penstock.mechanisms.questions import CONFIDENCE, Expected, why_not
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.home import Home
+from penstock.reports.question_picture import Curve, picture
+
+__all__ = ["PlannedMethod", "QuestionPlan", "plan_question"]
+
+
+class PlannedMethod(TypedDict):
+    """One method that could answer. Exact numbers are text; None where nothing is known without the data.
+
+    standard_error, half_width: how far an answer may stray, and how far at most with 95 % confidence. is_upper_bound:
+    these are of the worst case, since the size of the noise is secret. left, left_to_analyst: afterwards; None where
+    there is no account, or it has too little.
+    """
+
+    method: str
+    model: str
+    adjacency: str
+    epsilon: str
+    promise: str
+    standard_error: float | None
+    half_width: float | None
+    rank_error: float | None
+    is_upper_bound: bool
+    is_typical: bool
+    expect: list[str]
+    left: str | None
+    left_to_analyst: str | None
+
+
+class QuestionPlan(TypedDict):
+    """A question before it is asked. cannot: why each other method is out. picture: SVG of the distributions."""
+
+    name: str
+    query: str
+    records: int | None
+    methods: list[PlannedMethod]
+    cannot: dict[str, str]
+    picture: str
+
+
+def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> QuestionPlan:
+    """Return what to expect of every method; refuse what the question itself would be refused for."""
+    home = Home.located()
+    terms = terms_of(description, home, wish.query)
+    found = ways(description, wish, terms)
+    cannot = dict(why_not(wish.query, description.columns, terms, prior=wish.prior))
+    planned, curves = [], []
+    left = _Left(description.budget.dataset, analyst)
+    for name, way in found.items():
+        if wish.method not in (None, name):
+            continue
+        if way.epsilon is None:
+            cannot[name] = way.why
+            continue
+        expected = way.method.expected(way.epsilon, terms.records, CONFIDENCE)
+        planned.append(_planned(way, way.epsilon, expected, left))
+        curves += _curves(way, way.epsilon, expected)
+    text = as_text(wish.query)
+    return {
+        "name": description.name,
+        "query": text,
+        "records": terms.records,
+        "methods": planned,
+        "cannot": cannot,
+        "picture": picture(curves, title=text, axis=_axis(curves)),
+    }
+
+
+def _planned(way: Way, epsilon: Fraction, expected: Expected, left: _Left) -> PlannedMethod:
+    guarantee = way.method.guarantee(epsilon)
+    account, analyst = left.after(way.method.model, epsilon)
+    return {
+        "method": way.method.name,
+        "model": guarantee.model,
+        "adjacency": guarantee.adjacency,
+        "epsilon": str(epsilon),
+        "promise": guarantee.statement,
+        "standard_error": expected.standard_error,
+        "half_width": expected.half_width,
+        "rank_error": expected.rank_error,
+        "is_upper_bound": expected.is_upper_bound,
+        "is_typical": expected.is_typical,
+        "expect": list(expected.sentences),
+        "left": account,
+        "left_to_analyst": analyst,
+    }
+
+
+class _Left:
+    """What accounts and analyst have left, looked up once for each model."""
+
+    def __init__(self, dataset: str, analyst: str) -> None:
+        self._dataset, self._analyst = dataset, analyst
+        self._known: dict[str, Any] = {}
+
+    def after(self, model: Budgeted, epsilon: Fraction) -> tuple[str | None, str | None]:
+        """Return what is left once this is spent; None where it cannot be."""
+        found = self._standing(model)
+        if found is None:
+            return None, None
+        amounts = (found.left - epsilon, found.left_to_analyst - epsilon)
+        account, analyst = (str(amount) if amount >= 0 else None for amount in amounts)
+        return account, analyst
+
+    def _standing(self, model: Budgeted) -> Any:
+        from penstock.records import existing_records
+        from penstock.records.ledger.questions import standing
+
+        if model not in self._known:
+            try:
+                log = existing_records().log
+                self._known[model] = standing(log, dataset=self._dataset, model=model, analyst=self._analyst)
+            except Refusal as refusal:
+                if refusal.kind == "integrity":
+                    raise
+                self._known[model] = None  # no records yet, or no account: a plan needs neither
+        return self._known[model]
+
+
+def _curves(way: Way, epsilon: Fraction, expected: Expected) -> Iterator[Curve]:
+    """Yield the curve of a method, where its spread is known."""
+    curve = expected.curve or expected.answers
+    if curve is None or not curve.points:
+        return
+    low, high = _middle(curve.points, curve.probabilities, expected)
+    error = "" if expected.standard_error is None else f"standard error {expected.standard_error:.4g}"
+    if expected.is_upper_bound:
+        error = f"{error}, at most"
+    yield Curve(
+        name=way.method.name,
+        told=f"{way.method.model}, epsilon = {epsilon}",
+        points=curve.points,
+        probabilities=curve.probabilities,
+        low=low,
+        high=high,
+        error=error,
+        is_bound=expected.is_upper_bound,
+    )
+
+
+def _middle(points: tuple[float, ...], chances: tuple[float, ...], expected: Expected) -> tuple[float, float]:
+    """Return the middle 95 %: by the half-width where errors are drawn, else as the curve lies."""
+    if expected.curve is not None and expected.curve.of == "error" and expected.half_width is not None:
+        return -expected.half_width, expected.half_width
+    total, beyond, below = sum(chances), float(1 - CONFIDENCE) / 2, 0.0
+    low = high = points[0]
+    for point, chance in zip(points, chances, strict=True):
+        if below <= beyond * total:
+            low = point
+        if below <= (1 - beyond) * total:
+            high = point
+        below += chance
+    return low, high
+
+
+def _axis(curves: list[Curve]) -> str:
+    return "Answer minus truth, before anything is spent" if curves else "No method's spread is known without the data"
