@@ -47,7 +47,7 @@ def plan_question(
     epsilon: Exact | None = None,
     scale: Exact | None = None,
     within: Exact | None = None,
-    confidence: Exact = "0.95",
+    confidence: Exact | None = None,
     method: str | None = None,
     prior: Any = None,
 ) -> QuestionPlan:
@@ -55,7 +55,7 @@ def plan_question(
 
     Nothing is spent, no row is read, and nothing goes on record. query: one line, the path of a .json or .yaml file, or
     a `Query`. Exactly one of epsilon, scale and within says what it may cost, unless the data description does; within
-    and confidence find the least epsilon. prior: for `refinement`, a mapping or the path of a file.
+    and confidence (0.95, if not given) find the least epsilon. prior: for `refinement`, a mapping or a path.
 
     >>> import penstock
     >>> planned = penstock.plan_question("specs/survey-data.yaml", "count where region is North", epsilon="1/4")
@@ -78,15 +78,15 @@ def ask(
     epsilon: Exact | None = None,
     scale: Exact | None = None,
     within: Exact | None = None,
-    confidence: Exact = "0.95",
+    confidence: Exact | None = None,
     method: str | None = None,
     prior: Any = None,
 ) -> Answer:
     """Ask a question of confidential data, and return its answer, with its promise and how far it may stray.
 
     This is `penstock ask`: it uses the home, the log and the ledger that PENSTOCK_HOME and PENSTOCK_DB name, and
-    charges the question to the account of the data set and to the login that runs it. What was asked before comes back as it
-    was, and costs nothing. The arguments are those of `plan_question`.
+    charges the question to the account of the data set and to the login that runs it. What was asked before comes back
+    as it was, and costs nothing. The arguments are those of `plan_question`.
 
     Raise a `Refusal` if it cannot be asked, by the data description, the account or the analyst's allowance; what the
     data hold never decides that. Every question and every refusal is on the audit log.
@@ -117,7 +117,7 @@ def _wish(
     epsilon: Exact | None,
     scale: Exact | None,
     within: Exact | None,
-    confidence: Exact,
+    confidence: Exact | None,
     method: str | None,
     prior: Any,
 ) -> Wish:

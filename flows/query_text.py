@@ -99,7 +99,7 @@ def read_query(given: str) -> Query:
 
 def as_text(query: Query) -> str:
     """Return the one text of a question; `parse_query` reads it back."""
-    said = [query.statistic]
+    said: list[str] = [query.statistic]
     if query.share is not None:
         said.append(_number(query.share))
     if query.of is not None:

@@ -62,7 +62,8 @@ def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> 
     terms = terms_of(description, home, wish.query)
     found = ways(description, wish, terms)
     cannot = dict(why_not(wish.query, description.columns, terms, prior=wish.prior))
-    planned, curves = [], []
+    planned: list[PlannedMethod] = []
+    curves: list[Curve] = []
     left = _Left(description.budget.dataset, analyst)
     for name, way in found.items():
         if wish.method not in (None, name):

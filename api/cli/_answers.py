@@ -28,8 +28,8 @@ def show_plan(screen: Screen, planned: Mapping[str, Any]) -> None:
             _figure(each["standard_error"]) + bound,
             _figure(each["half_width"], before="± ") + bound,
             each["epsilon"],
-            each["left"] or "too little",
-            each["left_to_analyst"] or "too little",
+            each["left"] or "–",
+            each["left_to_analyst"] or "–",
         )
     out.print(table)
     out.print()
@@ -38,6 +38,8 @@ def show_plan(screen: Screen, planned: Mapping[str, Any]) -> None:
             out.print(f"  {each['method']}: {shown(sentence)}")
     for name, why in planned["cannot"].items():
         out.print(f"  [yellow]not {shown(name)}[/yellow]: {shown(why)}")
+    if any(each["left_to_analyst"] is None for each in planned["methods"]):
+        out.print("  –: there is no account, or too little is left of it.")
     out.print("Nothing was spent, and no row was read.")
 
 
@@ -51,7 +53,7 @@ def show_answer(screen: Screen, answer: Mapping[str, Any]) -> None:
     error = "" if answer["standard_error"] is None else f"standard error {_figure(answer['standard_error'])}"
     near = "" if answer["half_width"] is None else f"95 % within ± {_figure(answer['half_width'])}"
     bound = ", at most" if answer["is_upper_bound"] else ""
-    table = table_of("", "", right=("",))
+    table = table_of("group", "answer", right=("answer",))
     for group, value in answer["values"].items():
         table.add_row(shown(group), shown(_value(value)))
     if list(answer["values"]) == [""]:

@@ -35,7 +35,9 @@ def ask(
     within: Annotated[
         str | None, typer.Option("--within", help="Instead of epsilon: how near the answer must be to the truth.")
     ] = None,
-    confidence: Annotated[str, typer.Option("--confidence", help="With --within: how surely.")] = "0.95",
+    confidence: Annotated[
+        str | None, typer.Option("--confidence", help="With --within: how surely; 0.95 if not given.")
+    ] = None,
     prior: Annotated[Path | None, typer.Option("--prior", help="For refinement: a file with a public prior.")] = None,
     source: Annotated[
         str | None, typer.Option("--source", help="Read this Parquet file or folder instead of source.path.")

@@ -157,13 +157,18 @@ def schema(output: OutputFile = None, as_json: AsJson = False) -> None:
 
 @app.command()
 def verify(
-    bundle: Annotated[str, typer.Argument(help="The folder of one published release, or its s3:// address.")],
+    bundle: Annotated[
+        str,
+        typer.Argument(
+            help="The folder of one published release, its s3:// address, or the file of a published answer."
+        ),
+    ],
     key: Annotated[
         Path | None, typer.Option("--key", help="The agency's public key; default: the one of this home.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a published bundle: signature, digests and promise. Offline if it is a folder."""
+    """Check a published bundle or answer: signature, digests and promise. Offline if it is a folder or a file."""
     from penstock import _front as front
 
     findings = front.verify(bundle, key)

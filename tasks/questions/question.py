@@ -92,7 +92,8 @@ class Question:
             epsilon=self.epsilon,
             adjacency=self.guarantee.adjacency,
             unit=self.guarantee.unit,
-            about=tuple(name for name, column in self.used.items() if column.role != "identifier"),
+            # Whatever this question is about: the analyst's other questions are counted together with it.
+            about=tuple(name for name, column in self.declared.items() if column.role != "identifier"),
             values=identity.values,
             formerly=identity.formerly,
             files=identity.files,

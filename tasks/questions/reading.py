@@ -87,6 +87,6 @@ def _values(stored: pa.Array, column: Column) -> NDArray[Any]:
         return (np.minimum(values, 2**63 - 1) if values.dtype.kind == "u" else values).astype(np.int64, copy=False)
     if not pa.types.is_float64(stored.type):
         stored = stored.cast(pa.float64(), safe=False)
-    numbers = (pc.fill_null(stored, float("nan")) if stored.null_count else stored).to_numpy()
+    numbers: NDArray[np.float64] = (pc.fill_null(stored, float("nan")) if stored.null_count else stored).to_numpy()
     finite = np.isfinite(numbers)
     return numbers if bool(finite.all()) else np.where(finite, numbers, np.nan)

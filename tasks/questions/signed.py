@@ -33,11 +33,13 @@ __all__ = [
     "KIND",
     "LARGEST",
     "AnswerAltered",
+    "AnswerContent",
     "AnswerNotWritable",
     "SignedAnswer",
     "opened",
     "place_of_answer",
     "publish",
+    "read_published",
 ]
 
 KIND = "application/vnd.penstock.answer+json"
