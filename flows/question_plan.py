@@ -14,12 +14,12 @@ from penstock.flows.answer import Way, Wish, terms_of, ways
 from penstock.flows.query_text import as_text
 from penstock.flows.spec.data_description import DataDescription
 from penstock.mechanisms.models import Budgeted
-from penstock.mechanisms.questions import CONFIDENCE, Expected, why_not
+from penstock.mechanisms.questions import CONFIDENCE, Expected, Method, why_not
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.home import Home
 from penstock.reports.question_picture import Curve, picture
 
-__all__ = ["PlannedMethod", "QuestionPlan", "plan_question"]
+__all__ = ["PlannedMethod", "QuestionPlan", "curves", "plan_question"]
 
 
 class PlannedMethod(TypedDict):
@@ -63,7 +63,7 @@ def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> 
     found = ways(description, wish, terms)
     cannot = dict(why_not(wish.query, description.columns, terms, prior=wish.prior))
     planned: list[PlannedMethod] = []
-    curves: list[Curve] = []
+    drawn: list[Curve] = []
     left = _Left(description.budget.dataset, analyst)
     for name, way in found.items():
         if wish.method not in (None, name):
@@ -73,7 +73,7 @@ def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> 
             continue
         expected = way.method.expected(way.epsilon, terms.records, CONFIDENCE)
         planned.append(_planned(way, way.epsilon, expected, left))
-        curves += _curves(way, way.epsilon, expected)
+        drawn += curves(way.method, way.epsilon, expected)
     text = as_text(wish.query)
     return {
         "name": description.name,
@@ -81,7 +81,7 @@ def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> 
         "records": terms.records,
         "methods": planned,
         "cannot": cannot,
-        "picture": picture(curves, title=text, axis=_axis(curves)),
+        "picture": picture(drawn, title=text, axis=_axis(drawn)),
     }
 
 
@@ -136,7 +136,7 @@ class _Left:
         return self._known[model]
 
 
-def _curves(way: Way, epsilon: Fraction, expected: Expected) -> Iterator[Curve]:
+def curves(method: Method, epsilon: Fraction, expected: Expected) -> Iterator[Curve]:
     """Yield the curve of a method, where its spread is known."""
     curve = expected.curve or expected.answers
     if curve is None or not curve.points:
@@ -146,8 +146,8 @@ def _curves(way: Way, epsilon: Fraction, expected: Expected) -> Iterator[Curve]:
     if expected.is_upper_bound:
         error = f"{error}, at most"
     yield Curve(
-        name=way.method.name,
-        told=f"{way.method.model}, epsilon = {epsilon}",
+        name=method.name,
+        told=f"{method.model}, epsilon = {epsilon}",
         points=curve.points,
         probabilities=curve.probabilities,
         low=low,
@@ -172,5 +172,5 @@ def _middle(points: tuple[float, ...], chances: tuple[float, ...], expected: Exp
     return low, high
 
 
-def _axis(curves: list[Curve]) -> str:
-    return "Answer minus truth, before anything is spent" if curves else "No method's spread is known without the data"
+def _axis(drawn: list[Curve]) -> str:
+    return "Answer minus truth, before anything is spent" if drawn else "No method's spread is known without the data"

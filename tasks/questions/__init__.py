@@ -6,5 +6,6 @@ asking     A settled question is answered: from the store, or by a draw that is 
 identity   which records a question is about: the digests of its source, kept from one question to the next
 question   A question, settled before any row is read: what is asked, what it costs, what is promised
 reading    the exact aggregates of a question, from the few columns that it needs, batch by batch
+stored     A stored answer, read again: which method gave it
 signed     A published answer: one file that anybody can check, signed with the agency's key
 """

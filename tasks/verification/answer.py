@@ -5,16 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from penstock.mechanisms.columns import Column
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import MODELS
-from penstock.mechanisms.questions import Method, Query, Terms, methods
-from penstock.mechanisms.refinement.priors import AnyPrior
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.signing import signing
-from penstock.tasks.questions.signed import AnswerContent, SignedAnswer, opened, read_published
+from penstock.tasks.questions.signed import SignedAnswer, opened, read_published
+from penstock.tasks.questions.stored import method_of
 from penstock.tasks.verification.bundle import ClaimBroken, Finding, KeyMissing
 
 __all__ = ["verify_answer"]
@@ -53,7 +51,7 @@ def _faults(found: SignedAnswer, path: Path) -> list[Fault]:
         return Fault(path.name if path.name.isprintable() else "answer", rule, _REMEDY)
 
     try:
-        method = _method(answer)
+        method = method_of(answer)
         promised = method.guarantee(Fraction(answer.epsilon))
     except (ValidationError, Refusal, KeyError, ValueError, ZeroDivisionError):
         return [fault("must hold a question that its method can answer, of the columns that it declares")]
@@ -63,19 +61,6 @@ def _faults(found: SignedAnswer, path: Path) -> list[Fault]:
     if (list(method.groups), len(answer.values)) != (answer.groups, len(answer.groups)):
         faults.append(fault("must hold one answer for each declared group"))
     return faults
-
-
-def _method(answer: AnswerContent) -> Method:
-    columns = {name: Column.model_validate(column) for name, column in answer.columns.items()}
-    prior = None if answer.prior is None else TypeAdapter(AnyPrior).validate_python(answer.prior)
-    terms = Terms(
-        adjacency=answer.terms.adjacency,  # type: ignore[arg-type]  # `methods` refuses others
-        whose=answer.terms.whose,
-        rows_per_unit=answer.terms.rows_per_unit,
-        relaxations=("idp", "bdp"),  # which of them the owner accepts is not the reader's business
-        records=answer.records,
-    )
-    return methods(Query.model_validate(answer.query), columns, terms, prior=prior)[answer.method]
 
 
 def _same(promised: Guarantee, stated: Guarantee) -> bool:

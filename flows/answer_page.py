@@ -1,0 +1,39 @@
+"""The page of a stored answer: question, answer, promise, expected error, and the picture of its distribution."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+from penstock.flows.question_plan import curves
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.questions import CONFIDENCE
+from penstock.reports.pages import AnswerSheet, answer_report
+from penstock.reports.question_picture import picture
+from penstock.tasks.questions.signed import AnswerContent
+from penstock.tasks.questions.stored import method_of
+
+__all__ = ["answer_page"]
+
+
+def answer_page(stored: bytes) -> str:
+    """Return the page of an answer as the home stores it. Confidential."""
+    answer = AnswerContent.model_validate(json.loads(stored))
+    method, epsilon = method_of(answer), Fraction(answer.epsilon)
+    drawn = list(curves(method, epsilon, method.expected(epsilon, answer.records, CONFIDENCE)))
+    sheet = AnswerSheet(
+        name=answer.name,
+        query=answer.text,
+        method=answer.method,
+        epsilon=answer.epsilon,
+        values=list(zip(answer.groups, answer.values, strict=True)),
+        standard_error=answer.standard_error,
+        half_width=answer.half_width,
+        is_upper_bound=answer.is_upper_bound,
+        expect=answer.expect,
+        guarantee=Guarantee.model_validate(answer.guarantee),
+        picture=picture(drawn, title="How far the answer may lie from the truth", axis="Answer minus truth")
+        if drawn
+        else None,
+    )
+    return answer_report(sheet)
