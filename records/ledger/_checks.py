@@ -109,6 +109,7 @@ def related_costs(ledger: LedgerReader, claim: Claim) -> tuple[list[Cost], froze
     found: dict[tuple[str, int], Cost] = {}
     records, asked = claim.known_by, list(claim.subjects)
     while asked:
+        ledger.load(asked)
         found |= {(cost.run, cost.attempt): cost for subject in asked for cost in ledger.book(subject).costs}
         known = [cost.claim.known_by for cost in found.values()]
         same = frozenset().union(*(each for each in known if not records.isdisjoint(each)))

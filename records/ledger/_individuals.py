@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from sqlalchemy import Column, Connection, Table, Text, and_, delete, insert, select
+from sqlalchemy import Column, Connection, Table, Text, select
 
 from penstock.records.files.digest import canonical, keyed
 from penstock.records.ledger._balances import Balance
 from penstock.records.ledger.accounts import LedgerAltered
-from penstock.records.store.database import SCHEMA
+from penstock.records.store.database import SCHEMA, put
 
 __all__ = ["Individuals", "pages_of", "stored_pages"]
 
@@ -38,7 +38,9 @@ _PAGES = Table(
     Column("content", Text, nullable=False),
 )
 _MOST = 64
+_DEEPEST = 5  # read at once; with 64 names on a page, deeper ones are there from some million individuals on
 _SUMS, _BELOW = "sums", "below"
+_Path = list[tuple[str, dict[str, dict[str, str]]]]  # pages and what each holds
 
 
 class Individuals:
@@ -46,11 +48,13 @@ class Individuals:
 
     def __init__(self, connection: Connection, key: bytes, sitting: str, balance: Balance) -> None:
         self._connection, self._key, self._sitting, self._balance = connection, key, sitting, balance
+        self._paths: dict[str, _Path] = {}  # from the first page to that of a name
 
     def sum_of(self, individual: str) -> Fraction:
         """Return what the questions about one individual have cost."""
-        *_, (_, content) = self._path(_name(self._key, self._sitting, individual))
-        return Fraction(content[_SUMS].get(_name(self._key, self._sitting, individual), 0))
+        name = _name(self._key, self._sitting, individual)
+        *_, (_, content) = self._path(name)
+        return Fraction(content[_SUMS].get(name, 0))
 
     def with_question(self, individual: str, epsilon: Fraction) -> Balance:
         """Write what one more question costs an individual; return the closing balance of the sitting."""
@@ -63,20 +67,27 @@ class Individuals:
             digests = {**inner[_BELOW], below[-1]: _digest(self._key, self._sitting, below, changed[below])}
             changed[page] = _text({_BELOW: digests})
             below = page
-        for page in changed:
-            self._connection.execute(delete(_PAGES).where(self._at(page)))
         rows = [{"sitting": self._sitting, "page": page, "content": text} for page, text in changed.items()]
-        self._connection.execute(insert(_PAGES), rows)
+        put(self._connection, _PAGES, rows)
+        self._paths.clear()
         first = _digest(self._key, self._sitting, "", changed[""])
         return Balance(max(self._balance.sum, charged), self._balance.questions + 1, first)
 
-    def _path(self, name: str) -> list[tuple[str, dict[str, dict[str, str]]]]:
+    def _path(self, name: str) -> _Path:
         """Return the pages that lead to a name, from the first one on, each checked by (3)."""
+        if name not in self._paths:
+            self._paths[name] = self._checked_path(name)
+        return self._paths[name]
+
+    def _checked_path(self, name: str) -> _Path:
         page, expected = "", self._balance.pages
-        found: list[tuple[str, dict[str, dict[str, str]]]] = []
+        stored = {} if expected is None else self._stored([name[:depth] for depth in range(_DEEPEST)])
+        found: _Path = []
         while expected is not None:
-            text = self._connection.execute(select(_PAGES.c.content).where(self._at(page))).scalar()
-            if not isinstance(text, str) or _digest(self._key, self._sitting, page, text) != expected:
+            if page not in stored:
+                stored |= self._stored([page])
+            text = stored.get(page)
+            if text is None or not self._is_sealed(page, text, expected):
                 raise LedgerAltered.where("question_pages", "must be as the ledger sealed them; a page was altered")
             content = json.loads(text)
             found.append((page, content))
@@ -86,8 +97,18 @@ class Individuals:
             expected = content[_BELOW].get(page[-1])
         return [*found, (page, {_SUMS: {}})]
 
-    def _at(self, page: str):  # type: ignore[no-untyped-def]
-        return and_(_PAGES.c.sitting == self._sitting, _PAGES.c.page == page)
+    def _stored(self, pages: Sequence[str]) -> dict[str, str]:
+        query = select(_PAGES.c.page, _PAGES.c.content).where(
+            _PAGES.c.sitting == self._sitting, _PAGES.c.page.in_(pages)
+        )
+        return {row.page: row.content for row in self._connection.execute(query)}
+
+    def _is_sealed(self, page: str, text: object, expected: str) -> bool:
+        """Return whether (3) holds; SQLite keeps any type in any column, and text that is none."""
+        try:
+            return isinstance(text, str) and _digest(self._key, self._sitting, page, text) == expected
+        except UnicodeEncodeError:
+            return False
 
 
 def pages_of(key: bytes, sitting: str, sums: Mapping[str, Fraction]) -> tuple[dict[str, str], str | None]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import base64
 
-from sqlalchemy import Column, Connection, Integer, Table, Text, delete, insert, select
+from sqlalchemy import Column, Connection, Integer, Table, Text, insert, select
 
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.files.digest import keyed
@@ -47,9 +47,8 @@ def answer_digest(key: bytes, question: str, answer: bytes) -> str:
 
 
 def keep_answer(connection: Connection, key: bytes, question: str, seq: int, answer: bytes) -> None:
-    """Store the answer of a question, in the transaction that charges it."""
+    """Store the answer of a question that has none, in the transaction that charges it."""
     text = base64.b64encode(answer).decode()
-    connection.execute(delete(_ANSWERS).where(_ANSWERS.c.key == question))
     seal = _seal(key, question, seq, text)
     connection.execute(insert(_ANSWERS).values(key=question, seq=seq, answer=text, seal=seal))
 

@@ -21,17 +21,17 @@ ever.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, Integer, Table, Text, delete, insert, select, update
+from sqlalchemy import Column, Integer, Table, Text, insert, select, update
 
 from penstock.records.files.digest import NotCanonical, canonical, keyed
 from penstock.records.ledger._balances import Balance, balance_of, history_of, longer, text_of_history
 from penstock.records.ledger.accounts import Book, Cost, LedgerAltered, read_book, source_subject
 from penstock.records.log.log import Action, Event, LogReader, LogWriter
-from penstock.records.store.database import SCHEMA
+from penstock.records.store.database import SCHEMA, put
 
 __all__ = ["LedgerReader", "LedgerWriter", "is_sitting", "sitting_subject"]
 
@@ -49,6 +49,7 @@ _TAILS = Table(
     Column("balance", Text),
 )
 _QUESTIONS = "questions "
+_AT_ONCE = 500  # SQLite takes at most some tens of thousands of values in one statement
 
 
 class LedgerReader:
@@ -57,7 +58,7 @@ class LedgerReader:
     def __init__(self, reader: LogReader) -> None:
         self._reader = reader
         self._read: dict[int, Event] = {}
-        self.visited: set[str] = set()  # the subjects whose events were asked for
+        self._checked: dict[str, list[Event]] = {}  # of each subject that was asked for, until it is written to
         if not reader.is_walked:
             reader.require_seen()
         rows = reader.connection.execute(select(_TAILS)).all()
@@ -72,15 +73,46 @@ class LedgerReader:
 
     def events(self, subject: str) -> list[Event]:
         """Return the events of one subject; refuse if any of them is missing or was altered."""
-        self.visited.add(subject)
-        query = select(_ENTRIES.c.seq).where(_ENTRIES.c.subject == subject).order_by(_ENTRIES.c.seq)
-        numbers = self._reader.connection.execute(query).scalars().all()
+        self.load((subject,))
+        return self._checked[subject]
+
+    @property
+    def visited(self) -> list[str]:
+        """Return the subjects whose events were asked for and not written to since."""
+        return sorted(self._checked)
+
+    def load(self, subjects: Iterable[str]) -> None:
+        """Read the events of several subjects at once, each as `events` returns them."""
+        wanted = [subject for subject in subjects if subject not in self._checked]
+        for start in range(0, len(wanted), _AT_ONCE):
+            self._load(wanted[start : start + _AT_ONCE])
+
+    def _load(self, wanted: Sequence[str]) -> None:
+        listed: dict[str, list[int]] = {subject: [] for subject in wanted}
+        which = _ENTRIES.c.subject.in_(wanted)
+        query = select(_ENTRIES.c.subject, _ENTRIES.c.seq).where(which).order_by(_ENTRIES.c.seq)
+        for subject, number in self._reader.connection.execute(query):
+            listed[subject].append(number)
+        self._fetch({number for subject in wanted if self._is_bound(subject) for number in listed[subject]}, bound=True)
+        self._fetch({number for numbers in listed.values() for number in numbers}, bound=False)
+        for subject, numbers in listed.items():
+            self._checked[subject] = self._chained(subject, numbers)
+
+    def _is_bound(self, subject: str) -> bool:
+        """Return whether the log was not scanned, and (3) says which events these are."""
+        return self._reader.is_walked and history_of(self.sealed.get(subject)) is not None
+
+    def _fetch(self, numbers: Iterable[int], *, bound: bool) -> None:
+        """Read these events. bound: their digests will be compared by (3), so they need not be scanned."""
         # Most events belong to two subjects, and checking one costs more than finding it.
         # SQLite keeps any type in any column; what is not a number is not an event.
-        unread = [number for number in numbers if isinstance(number, int) and number not in self._read]
-        history = history_of(self.sealed.get(subject)) if self._reader.is_walked else None
-        fetched = self._reader.numbered(unread) if history is None else self._reader.genuine(unread)
-        self._read.update({event.seq: event for event in fetched})
+        unread = sorted(number for number in numbers if isinstance(number, int) and number not in self._read)
+        if unread:
+            fetched = self._reader.genuine(unread) if bound else self._reader.numbered(unread)
+            self._read.update({event.seq: event for event in fetched})
+
+    def _chained(self, subject: str, numbers: Sequence[int]) -> list[Event]:
+        """Return these events, if they are all events of the subject by (1) and (2), and by (3) where it is needed."""
         events = [self._read[number] for number in numbers if number in self._read]
         before = 0
         for event in events:
@@ -93,7 +125,7 @@ class LedgerReader:
             raise LedgerAltered.where(
                 "ledger_entries", "must hold the last event of each data set; one is missing or was never written"
             )
-        if history is not None and history != self._folded(events):
+        if self._is_bound(subject) and not self.is_sealed_as(subject, events):
             raise LedgerAltered.where(
                 "ledger_entries", "must hold the events of this log; one is of another history under the same key"
             )
@@ -124,7 +156,8 @@ class LedgerReader:
         """Return the events of every subject; refuse if the tables know a subject that the ledger does not."""
         if set(self._reader.connection.execute(select(_ENTRIES.c.subject).distinct()).scalars()) - set(self.tails):
             raise LedgerAltered.where("ledger_entries", "must hold only data sets of the ledger")
-        return {subject: self.events(subject) for subject in self.tails}
+        self.load(self.tails)
+        return {subject: self._checked[subject] for subject in self.tails}
 
     def is_sealed_as(self, subject: str, events: Iterable[Event]) -> bool:
         """Return whether these are the events whose history (3) is sealed; also where none is, before questions."""
@@ -173,6 +206,8 @@ class LedgerWriter(LedgerReader):
             for subject, history in histories.items():
                 self.sealed[subject] = text_of_history(longer(self._writer.key, history, digest))
             self.sealed.update({subject: balance.text for subject, balance in closing.items()})
+            for subject in linked:
+                self._checked.pop(subject, None)
             return _seal_of_tails(self._writer.key, self.tails, self.sealed)
 
         event = self._writer.append(
@@ -184,10 +219,9 @@ class LedgerWriter(LedgerReader):
             ledger=tails_at,
         )
         connection = self._writer.connection
-        connection.execute(delete(_TAILS).where(_TAILS.c.subject.in_(list(linked))))
-        rows = [{"subject": subject, "seq": event.seq} for subject in linked]
-        connection.execute(insert(_TAILS), [{**row, "balance": self.sealed.get(row["subject"])} for row in rows])
-        connection.execute(insert(_ENTRIES), rows)
+        tails = [{"subject": name, "seq": event.seq, "balance": self.sealed.get(name)} for name in linked]
+        put(connection, _TAILS, tails)
+        connection.execute(insert(_ENTRIES), [{"subject": name, "seq": event.seq} for name in linked])
         return event
 
     def _history(self, subject: str) -> str:

@@ -89,12 +89,14 @@ class _Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seat:
-    """One sitting that a question is charged to, with its balance before. within: as in Sitting."""
+    """One sitting that a question is charged to. within: as in Sitting; individuals: what was asked about each."""
 
     id: str
     analyst: str | None
     within: str | None
-    balance: Balance | None
+    is_new: bool
+    balance: Balance
+    individuals: Individuals
 
 
 def ask(
@@ -119,6 +121,7 @@ def ask(
     _require_question(claim, individual)
     with log.transaction(whole=False) as writer:
         ledger = LedgerWriter(writer, actor=actor, now=now)
+        ledger.load(claim.subjects)
         book = ledger.book(dataset_subject(str(claim.dataset)))
         require_account(book, claim.dataset, claim.model)
         require_allowed(book, claim.dataset, claim.model, analyst)
@@ -128,7 +131,7 @@ def ask(
         person = None if individual is None else keyed(writer.key, "individual", str(claim.dataset), individual)
         question = _Question(claim=claim, analyst=analyst, key=key, individual=person, facts=facts)
         seats = _seats(ledger, writer, question)
-        counted, mine = (_cost(writer, seat, question, now) for seat in (seats[0], seats[-1]))
+        counted, mine = (_cost(seat, question, now) for seat in (seats[0], seats[-1]))
         require_grantable(ledger, writer, counted, now, asked=question.epsilon)
         require_allowance(book, analyst, mine, question.epsilon)
         answer = draw()
@@ -214,7 +217,12 @@ def _seats(ledger: LedgerReader, writer: LogWriter, question: _Question) -> tupl
     def seat(analyst: str | None, within: str | None) -> _Seat:
         shape = canonical([_shape(question).facts(), analyst, within])
         found = f"questions-{keyed(writer.key, 'sitting', shape)[:_ID_DIGITS]}"
-        return _Seat(id=found, analyst=analyst, within=within, balance=ledger.balance(found))
+        before = ledger.balance(found)
+        balance = before or NO_QUESTIONS
+        people = Individuals(writer.connection, writer.key, found, balance)
+        return _Seat(
+            id=found, analyst=analyst, within=within, is_new=before is None, balance=balance, individuals=people
+        )
 
     if question.individual is None:
         return (seat(question.analyst, None),)
@@ -229,11 +237,11 @@ def _shape(question: _Question) -> Claim:
     return claim if question.individual is None else replace(claim, about=None)
 
 
-def _cost(writer: LogWriter, seat: _Seat, question: _Question, now: datetime) -> Cost:
+def _cost(seat: _Seat, question: _Question, now: datetime) -> Cost:
     """Return what the question adds to the balance of a sitting."""
-    before, added = seat.balance or NO_QUESTIONS, question.epsilon
+    before, added = seat.balance, question.epsilon
     if question.individual is not None:
-        so_far = Individuals(writer.connection, writer.key, seat.id, before).sum_of(question.individual)
+        so_far = seat.individuals.sum_of(question.individual)
         added = max(before.sum, so_far + question.epsilon) - before.sum
     return Cost(
         run=seat.id,
@@ -250,15 +258,13 @@ def _charge(
     """Write everything that the answer costs, and the answer."""
     claim, closing = question.claim, dict[str, Balance]()
     for seat in seats:
-        if seat.balance is None:
+        if seat.is_new:
             _open(ledger, question, seat)
-        before = seat.balance or NO_QUESTIONS
-        if question.individual is None:
-            after = before.with_question(question.epsilon)
-        else:
-            individuals = Individuals(writer.connection, writer.key, seat.id, before)
-            after = individuals.with_question(question.individual, question.epsilon)
-        closing[sitting_subject(seat.id)] = after
+        closing[sitting_subject(seat.id)] = (
+            seat.balance.with_question(question.epsilon)
+            if question.individual is None
+            else seat.individuals.with_question(question.individual, question.epsilon)
+        )
     digest = answer_digest(writer.key, question.key, answer)
     facts = {
         "dataset": claim.dataset,
@@ -278,7 +284,7 @@ def _charge(
 def _open(ledger: LedgerWriter, question: _Question, seat: _Seat) -> None:
     """Write (1). A sitting within another is found under the data set alone, where it does not count."""
     claim = _shape(question)
-    ledger.bind(sorted(ledger.visited))
+    ledger.bind(ledger.visited)
     subjects = claim.subjects if seat.within is None else (dataset_subject(str(claim.dataset)),)
     facts = {**claim.facts(), "analyst": seat.analyst, "within": seat.within}
     ledger.write(Action.SITTING_OPENED, run=seat.id, facts=facts, subjects=subjects)

@@ -1,7 +1,7 @@
 """That the head follows everything the home has seen, without reading the whole log: for questions, which are many.
 
-Let (s, d) be the oldest event that the home has written down (sighting.py) and not compared before, n and d_n the number
-and digest of the head.
+Let (s, d) be the oldest event that the home has written down (sighting.py) and not compared before, n and d_n the
+number and digest of the head.
 
     walk     the events s + 1 .. n, each genuine (chain.py), the first naming d, each other the one before it,
              the last one's digest being d_n, and every other event that the home has seen standing on the way   (1)
@@ -33,7 +33,7 @@ from threading import Lock
 from sqlalchemy import Connection
 
 from penstock.records.log import _rows as log_rows
-from penstock.records.log.chain import head_holds, is_genuine
+from penstock.records.log.chain import SealedHead, head_holds, is_genuine
 from penstock.records.log.sighting import Sighting
 
 __all__ = ["Walked"]
@@ -47,24 +47,24 @@ class Walked:
         self._passed: frozenset[Sighting] = frozenset()
         self._lock = Lock()
 
-    def reaches_head(self, connection: Connection, key: bytes, seen: Collection[Sighting]) -> bool:
-        """Return whether (1) holds for everything that was seen. Call it before anything is written."""
+    def to_head(self, connection: Connection, key: bytes, seen: Collection[Sighting]) -> SealedHead | None:
+        """Return the head, if (1) holds for everything that was seen. Call it before anything is written."""
         with self._lock:
             head = log_rows.head(connection)
             if head is None or not head_holds(key, head):
-                return False
+                return None
             due = frozenset(seen) - self._passed
             due |= frozenset() if self._last is None else {self._last}
             if not due or not seen or max(due)[0] > head.seq:
-                return False
+                return None
             here = min(due)
             passed = {here}
             for entry in log_rows.entries_after(connection, here[0]):
                 if entry.seq != here[0] + 1 or entry.previous != here[1] or not is_genuine(key, entry):
-                    return False
+                    return None
                 here = entry.seq, entry.digest
                 passed.add(here)
             if here != (head.seq, head.digest) or not due <= passed:
-                return False
+                return None
             self._last, self._passed = here, frozenset(seen)
-            return True
+            return head

@@ -213,11 +213,12 @@ class LogReader:
         self._whole: list[Entry] | None = None  # once this transaction has scanned the log
         self._caught_up = False
         self.is_walked = False  # whether the head is known to follow all that the home has seen
+        self._head: Head | None = None  # where the walk ended, which nobody else can change before the end
         self._written: list[Entry] = []  # by this transaction, so others must not know it before it ends
 
     def head(self) -> Head:
         """Return where the log stands."""
-        return _sound_head(self.connection, self.key)
+        return _sound_head(self.connection, self.key) if self._head is None else self._head
 
     def verify(self) -> Verified:
         """Check every event, the head and every checkpoint; raise LogAltered with all that is wrong.
@@ -280,10 +281,11 @@ class LogReader:
 
     def require_walked(self, walked: Walked, newest: frozenset[Sighting]) -> None:
         """Walk from what the home last saw to the head; scan the whole log if that fails, or nothing was seen."""
-        if walked.reaches_head(self.connection, self.key, newest):
-            self.is_walked = True
-        else:
+        found = walked.to_head(self.connection, self.key, newest)
+        if found is None:
             self.require_seen()
+        else:
+            self.is_walked, self._head = True, Head(found.seq, found.digest, found.ledger)
 
     def genuine(self, numbers: Sequence[int]) -> list[Event]:
         """Return the events stored under these numbers, each written by a log of this key, in order; whether they are
@@ -352,6 +354,7 @@ class LogWriter(LogReader):
         if action in NOTED:
             self.noted = entry.seq, entry.digest
         self._written.append(entry)
+        self._head = None if self._head is None else Head(entry.seq, entry.digest, standing)
         if self._whole is not None:
             self._whole.append(entry)
         return _event(entry)
