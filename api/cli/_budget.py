@@ -87,33 +87,6 @@ def raise_(
     Screen(as_json).show(f"Raised: {dataset} may spend {account.limit} under {model}.", account.as_dict())
 
 
-@budget.command("allow")
-def allow(
-    dataset: Dataset,
-    analyst: Annotated[str, typer.Option("--analyst", help="Who may ask: a login, or the name of whoever signs in.")],
-    model: ModelOption,
-    epsilon: Annotated[str, typer.Option("--epsilon", help='What they may spend in all, exact: "2" or "1/2".')],
-    officer: OfficerOption,
-    key: KeyFile,
-    reason: Reason,
-    as_json: AsJson = False,
-) -> None:
-    """Allow an analyst to ask questions, up to an amount. It is only ever raised. Signed, with a reason."""
-    from penstock.records import existing_records
-    from penstock.records.home import login
-    from penstock.records.ledger.limits import Officer
-    from penstock.records.ledger.questions import allow_analyst
-    from penstock.records.signing.signing import existing_private_key
-
-    signer = Officer(officer, existing_private_key(key), reason)
-    amount = _exact(epsilon)
-    allow_analyst(existing_records().log, dataset, model, analyst, amount, signer, actor=login(), now=datetime.now(UTC))
-    Screen(as_json).show(
-        f"Allowed: {analyst} may spend {amount} of {dataset} under {model} on questions.",
-        {"dataset": dataset, "model": model, "analyst": analyst, "allowed": str(amount)},
-    )
-
-
 @budget.command("looks")
 def looks(
     dataset: Dataset,
