@@ -10,10 +10,11 @@ Proof. A record added or removed moves one group by 1, or by its value, at most 
 y - x, at most R. Otherwise it may enter or leave as well, which moves by 1 or B; or it stays, by 0 or R. With groups it
 may leave one and enter another, 1 + 1 or B + B, and 2 B >= R. Each bound is reached: all are tight.
 
-Theorem. Discrete Laplace noise of scale c D / epsilon on every group, D of (1) or (2), is epsilon-differentially private
-for units of up to c rows. Proof. One change moves the vector of groups by at most D in L1, c changes by c D; noise.laplace.
-Theorem. Staircase noise of sensitivity c D and epsilon on one group is. Proof. The same with noise.staircase, (2): a move
-by up to its sensitivity crosses one step. Calibrated to c D at once it is smaller than with D at epsilon / c.
+Theorem. Discrete Laplace noise of scale c D / epsilon on every group, D of (1) or (2), is epsilon-differentially
+private for units of up to c rows. Proof. One change moves the vector of groups by at most D in L1, c changes by c D;
+noise.laplace, (2).
+Theorem. Staircase noise of sensitivity c D and epsilon on one group is. Proof. The same with noise.staircase, (2): a
+move by up to its sensitivity crosses one step. Calibrated to c D at once it is smaller than with D at epsilon / c.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A question without fault, with what follows from it in public: its grid, its groups, what one change can do.
 
-One change of the data is a record added or removed (`add_remove`), or one replaced by any other (`replace`). A unit with
-up to c rows is c such changes, one after the other, so a change may cost epsilon / c (group privacy, Dwork & Roth 2014,
-Theorem 2.2). Under `presence` the data of a named individual are added or removed: a promise about everybody's records
-added or removed is one about theirs, so questions about many are calibrated as under `add_remove`.
+One change of the data is a record added or removed (`add_remove`), or one replaced by any other (`replace`). A unit
+with up to c rows is c such changes, one after the other, so a change may cost epsilon / c (group privacy, Dwork & Roth
+2014, Theorem 2.2). Under `presence` the data of a named individual are added or removed: a promise about everybody's
+records added or removed is one about theirs, so questions about many are calibrated as under `add_remove`.
 
 A record *takes part* if it satisfies every condition, belongs to a group and has a value. Under `replace`
 
@@ -12,13 +12,20 @@ A record *takes part* if it satisfies every condition, belongs to a group and ha
 
 (1) without conditions and groups, where the column is declared complete (missing: refuse). A value that is missing
 after all counts as the lowest one then, so that (1) holds for all data. In every other case it does not take part.
+
+Conditions on the column itself narrow its grid: t <= x < u leaves the steps q(t)..q(u), because q does not fall
+(numbers.grid); so noise and range follow the band that is asked about, not the whole domain.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from math import ceil, inf, nextafter
 from typing import Literal
+
+import numpy as np
 
 from penstock.mechanisms.columns import Column, Declared
 from penstock.mechanisms.numbers.grid import Grid, grid_of
@@ -68,7 +75,11 @@ class Asked:
         """Return the public grid of the values; None for counts and categories."""
         if self.query.of is None or not self.column.numeric:
             return None
-        return grid_of(self.column, self.query.of)
+        grid = grid_of(self.column, self.query.of)
+        for condition in self.query.where:
+            if condition.column == self.query.of:
+                grid = _narrowed(grid, condition.at_least, condition.below)
+        return grid
 
     @property
     def numbers(self) -> Grid:
@@ -83,3 +94,19 @@ class Asked:
         whose = self.terms.whose if self.query.statistic == "value" else None
         wanted = (self.query.of, *(condition.column for condition in self.query.where), self.query.by, whose)
         return tuple(dict.fromkeys(name for name in wanted if name is not None))
+
+
+def _narrowed(grid: Grid, at_least: Fraction | None, below: Fraction | None) -> Grid:
+    """Return the part of a grid on which numbers of a band lie; at least one step wide."""
+    low = grid.low if at_least is None else max(grid.low, _not_below(at_least, grid.whole))
+    high = grid.high if below is None else min(grid.high, _not_below(below, grid.whole))
+    first, last = (int(place) for place in grid.index(np.array([low, max(low, high)])))
+    return Grid(grid.exponent, grid.first + first, max(1, last - first), low, max(low, high), grid.whole)
+
+
+def _not_below(number: Fraction, whole: bool) -> float:
+    """Return the least float, or whole number, that is not below a number."""
+    if whole:
+        return float(ceil(number))
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else nextafter(nearest, inf)

@@ -41,7 +41,8 @@ class Filter:
     def holds(self, values: NDArray[Any]) -> Bools:
         """Return for each record whether it satisfies the condition."""
         if self.chosen is not None:
-            return self._is_chosen(values)
+            known: Bools = (values >= 0) & (values < len(self.chosen))
+            return known & self.chosen.take(values, mode="clip")
         found: Bools | None = None
         if self.at_least is not None:
             found = values >= _end(self.at_least, values)
@@ -49,10 +50,6 @@ class Filter:
             under = values < _end(self.below, values)
             found = under if found is None else found & under
         return values == values if found is None else found  # NaN differs from itself
-
-    def _is_chosen(self, codes: NDArray[Any]) -> Bools:
-        known = (codes >= 0) & (codes < len(self.chosen or ()))
-        return known & np.take(self.chosen, codes, mode="clip")
 
 
 def filters_of(where: Sequence[Condition], declared: Declared) -> tuple[Filter, ...]:
@@ -71,11 +68,9 @@ def _filter(condition: Condition, column: Column) -> Filter:
 
 def as_numbers(values: NDArray[Any]) -> NDArray[Any]:
     """Return numbers as float64 or int64; what is beyond 64 bits is as far outside every domain."""
-    if values.dtype.kind == "u":
-        return np.minimum(values, np.uint64(_MOST) if values.dtype.itemsize == 8 else values.dtype.type(-1)).astype(
-            np.int64
-        )
-    return np.ascontiguousarray(values, np.int64 if values.dtype.kind in "ib" else np.float64)
+    if values.dtype == np.uint64:
+        values = np.minimum(values, np.uint64(_MOST))
+    return np.ascontiguousarray(values, np.int64 if values.dtype.kind in "iub" else np.float64)
 
 
 def as_codes(codes: NDArray[Any]) -> NDArray[np.int64]:

@@ -93,9 +93,9 @@ class Fold:
         return Exact(table=np.tile(np.array([0, 0, _FAR, -_FAR], np.int64), (len(self.asked.groups), 1)))
 
     def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
-        """Add a batch of rows, and return the same object; rows: their number, needed where no column is read."""
+        """Add a batch of rows, and return the same object; rows: their number, needed without any column."""
         names = self.asked.columns
-        lengths = {len(columns[name]) for name in names} | (set() if rows is None else {rows})
+        lengths = {len(columns[name]) for name in names or columns} | (set() if rows is None else {rows})
         if len(lengths) != 1:
             raise ValueError("every column has one value for each of the rows, whose number is known")
         read = prepared(columns, self.asked.declared, names)

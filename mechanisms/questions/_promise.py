@@ -33,8 +33,8 @@ _RELAXED = (
 _LIMITS = {
     "dp": (phrases.COMMON,),
     "idp": (
-        "differential privacy for individuals: two actual worlds may be told apart; each person is compared only within "
-        "the actual data, with the noise of the actual data",
+        "differential privacy for individuals: two actual worlds may be told apart; each person is compared only "
+        "within the actual data, with the noise of the actual data",
         *_RELAXED,
     ),
     "bdp": ("differential privacy: a person unlike all others in the data is not compared with anybody", *_RELAXED),
@@ -64,7 +64,7 @@ def promised(
         parameters=_parameters(asked, name, epsilon, settings),
         adjacency=adjacency,
         unit="row" if rows is None else "individual",
-        statement=f"{statement} {_output(asked)}",
+        statement=f"{statement} {_any_two(asked, refined)}{_output(asked)}",
         public=_public(asked, model, refined),
         secret=(
             *(("random words", "refined distributions") if refined else phrases.noise_is_secret(*_SECRET[model])),
@@ -82,6 +82,12 @@ def promised(
         + ("" if model == "dp" else ", for the same data set; what the sizes of the noise reveal adds up too"),
         audit=("epsilon_spent",),
     )
+
+
+def _any_two(asked: Asked, refined: bool) -> str:
+    if refined and asked.query.by is None and asked.query.statistic != "value":
+        return "It holds for any two data sets, however much they differ. "
+    return ""
 
 
 def _output(asked: Asked) -> str:

@@ -17,6 +17,9 @@ from functools import cache
 from math import exp, expm1, floor
 from typing import Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from penstock.mechanisms.noise.accuracy import discrete_laplace_variance, grid_staircase_variance
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
     "SpreadOfNoise",
     "StaircaseNoise",
     "curve_of",
+    "curve_of_errors",
     "half_width",
     "is_held",
     "least_of",
@@ -167,3 +171,14 @@ def least_of(holds: Callable[[Fraction], bool], least: Fraction) -> Fraction | N
 def scan_for_least(holds: Callable[[Fraction], bool], least: Fraction) -> Fraction | None:
     """Return the same where it may hold, fail and hold again as epsilon grows: each is tried in turn."""
     return next((each for each in readable_epsilons() if each >= least and holds(each)), None)
+
+
+def curve_of_errors(errors: NDArray[np.float64], chances: NDArray[np.float64]) -> Curve:
+    """Return the probabilities of errors in bars about 0, given many errors and their probabilities."""
+    order = np.argsort(np.abs(errors), kind="stable")
+    inside = np.cumsum(chances[order]) <= 1 - _BEYOND
+    reach = max(float(np.abs(errors[order][inside]).max(initial=0.0)), float(np.abs(errors).max()) * 1e-9) or 1.0
+    half = _BARS // 2
+    edges = np.linspace(-reach, reach, _BARS + 1) * (1 + 0.5 / half)
+    found, _ = np.histogram(errors, edges, weights=chances)
+    return Curve("error", tuple(((edges[1:] + edges[:-1]) / 2).tolist()), tuple(found.tolist()))

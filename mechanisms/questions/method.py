@@ -105,7 +105,7 @@ class Method(ABC):
         return self._fold.begin()
 
     def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
-        """Fold a batch of rows; rows: their number, needed where no column is read."""
+        """Fold a batch of rows; rows: their number, needed where no column is given."""
         return self._fold.add(exact, columns, rows)
 
     def answer(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> tuple[Answer, ...]:

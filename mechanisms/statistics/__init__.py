@@ -16,7 +16,8 @@
     _extremes     largest and smallest values with differential privacy, by it
     _decay        e^-x between whole numbers, from which points are drawn exactly
 
-Questions use what is exported here of `_blocks`, `_quantiles` and `_moments`. `_local` and `_individual` look at the data: what they return before noise is as secret as they are.
+`_local` and `_individual` look at the data: what they return before noise is as secret as they are. Questions use what
+is exported here of `_blocks`, `_quantiles` and `_moments`.
 """
 
 from __future__ import annotations
