@@ -138,18 +138,18 @@ class _Left:
 
 def curves(method: Method, epsilon: Fraction, expected: Expected) -> Iterator[Curve]:
     """Yield the curve of a method, where its spread is known."""
-    curve = expected.curve or expected.answers
-    if curve is None or not curve.points:
+    curve, half = expected.curve, expected.half_width
+    if half is None and (curve is None or not curve.points):
         return
-    low, high = _middle(curve.points, curve.probabilities, expected)
-    error = "" if expected.standard_error is None else f"standard error {expected.standard_error:.4g}"
-    if expected.is_upper_bound:
-        error = f"{error}, at most"
+    points, chances = ((), ()) if curve is None else (curve.points, curve.probabilities)
+    low, high = (-half, half) if half is not None else _middle(points, chances)
+    at_most = "at most " if expected.is_upper_bound else ""
+    error = "" if expected.standard_error is None else f"standard error {at_most}{expected.standard_error:.4g}"
     yield Curve(
         name=method.name,
         told=f"{method.model}, epsilon = {epsilon}",
-        points=curve.points,
-        probabilities=curve.probabilities,
+        points=points,
+        probabilities=chances,
         low=low,
         high=high,
         error=error,
@@ -157,10 +157,8 @@ def curves(method: Method, epsilon: Fraction, expected: Expected) -> Iterator[Cu
     )
 
 
-def _middle(points: tuple[float, ...], chances: tuple[float, ...], expected: Expected) -> tuple[float, float]:
-    """Return the middle 95 %: by the half-width where errors are drawn, else as the curve lies."""
-    if expected.curve is not None and expected.curve.of == "error" and expected.half_width is not None:
-        return -expected.half_width, expected.half_width
+def _middle(points: tuple[float, ...], chances: tuple[float, ...]) -> tuple[float, float]:
+    """Return the middle 95 % of a curve."""
     total, beyond, below = sum(chances), float(1 - CONFIDENCE) / 2, 0.0
     low = high = points[0]
     for point, chance in zip(points, chances, strict=True):

@@ -1,8 +1,10 @@
 """How far an answer may lie from the truth, drawn for each method that could give it, before anything is spent.
 
 One row for each method, all on one axis: the distribution of the answer as a filled curve, below it a bar over the
-middle 95 % of it. Curves are scaled to the same height, so the narrow one is the exact one. The axis reaches to the
-widest bar, and to a tenth more; what lies beyond is not drawn. A curve that is only a bound is hatched.
+middle 95 % of it, dashed where it is only a bound. Curves are scaled to the same height, so the narrow one is the exact
+one. The axis reaches to the widest bar, and to a tenth more; what lies beyond is not drawn. A method whose spread is
+known but not its shape has only its bar. Probabilities are those of bars of a histogram; each is drawn as the mean of
+itself, twice, and its neighbours, so that a bar with one point of the grid more than the next is no tooth.
 
 First the places of everything are computed, then a template draws them: an SVG without script, style sheet, font or
 address from elsewhere.
@@ -85,7 +87,7 @@ def picture(curves: Sequence[Curve], *, title: str, axis: str) -> str:
 
 def laid_out(curves: Sequence[Curve], *, title: str, axis: str) -> Picture:
     """Return where everything stands; curves without a finite bar are left out."""
-    drawn = [each for each in curves if math.isfinite(each.low) and math.isfinite(each.high) and len(each.points)]
+    drawn = [each for each in curves if math.isfinite(each.low) and math.isfinite(each.high)]
     low, high = _reach(drawn)
     floor = _TOP + _ROW * len(drawn)
 
@@ -97,7 +99,7 @@ def laid_out(curves: Sequence[Curve], *, title: str, axis: str) -> Picture:
     for number, curve in enumerate(drawn):
         base = _TOP + _ROW * number + _HEIGHT
         inside = [
-            (at(x), p) for x, p in zip(curve.points, curve.probabilities, strict=True) if low <= x <= high and p >= 0
+            (at(x), p) for x, p in zip(curve.points, _smoothed(curve.probabilities), strict=True) if low <= x <= high
         ]
         rows.append(
             Row(
@@ -121,6 +123,13 @@ def _reach(curves: Sequence[Curve]) -> tuple[float, float]:
     high = max((each.high for each in curves), default=1.0)
     middle, half = (low + high) / 2, max((high - low) / 2, 1e-12 * max(abs(low), abs(high), 1e-290))
     return middle - _ROOM * half, middle + _ROOM * half
+
+
+def _smoothed(chances: Sequence[float]) -> list[float]:
+    inside = [0.0, *chances, 0.0]
+    return [
+        (before + 2 * here + after) / 4 for before, here, after in zip(inside, inside[1:], inside[2:], strict=False)
+    ]
 
 
 def _thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -21,12 +21,12 @@ def show_plan(screen: Screen, planned: Mapping[str, Any]) -> None:
     out.print(f"[bold]{shown(planned['query'])}[/bold]\n")
     table = table_of(*_PLANNED, right=_PLANNED[2:])
     for each in planned["methods"]:
-        bound = " at most" if each["is_upper_bound"] else ""
+        bound = "≤ " if each["is_upper_bound"] else "~ " if each["is_typical"] else ""
         table.add_row(
             each["method"],
             each["model"],
-            _figure(each["standard_error"]) + bound,
-            _figure(each["half_width"], before="± ") + bound,
+            _figure(each["standard_error"], before=bound),
+            _figure(each["half_width"], before=bound),
             each["epsilon"],
             each["left"] or "–",
             each["left_to_analyst"] or "–",
@@ -38,6 +38,10 @@ def show_plan(screen: Screen, planned: Mapping[str, Any]) -> None:
             out.print(f"  {each['method']}: {shown(sentence)}")
     for name, why in planned["cannot"].items():
         out.print(f"  [yellow]not {shown(name)}[/yellow]: {shown(why)}")
+    if any(each["is_upper_bound"] for each in planned["methods"]):
+        out.print("  ≤: the worst case; the size of the noise follows the data and is secret.")
+    if any(each["is_typical"] for each in planned["methods"]):
+        out.print("  ~: if the data are spread as the prior says, or evenly without one.")
     if any(each["left_to_analyst"] is None for each in planned["methods"]):
         out.print("  –: there is no account, or too little is left of it.")
     out.print("Nothing was spent, and no row was read.")
