@@ -10,7 +10,9 @@ record that says of nobody whose it is takes no part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.contributions import bounded
+from penstock.mechanisms.parallel import in_parallel
 from penstock.mechanisms.questions import Exact, Method, Terms
 from penstock.mechanisms.randomness import Randomness
 from penstock.tasks.files.columns import category_codes
@@ -30,32 +33,76 @@ __all__ = ["evaluate"]
 
 # Rows at a time: few enough for their words to stay in the processor's cache, enough for Python not to be felt.
 _BATCH = 1 << 17
+_AT_ONCE = min(4, os.cpu_count() or 1)
 
 
 def evaluate(
     dataset: ds.Dataset, method: Method, declared: Mapping[str, Column], terms: Terms, randomness: Randomness
 ) -> Exact:
-    """Return the exact aggregates of a question over all records of a source. Confidential."""
+    """Return the exact aggregates of a question over all records of a source. Confidential.
+
+    Groups of rows are folded beside each other, each by one thread, and put together: sums do not depend on the order.
+    """
     try:
         kept = None if terms.whose is None else _kept_rows(dataset, terms, randomness)
-        exact, start = method.begin(), 0
-        for batch in _batches(dataset, method):
-            rows = slice(start, start + batch.num_rows)
-            start += batch.num_rows
-            columns = {name: _values(batch.column(name), declared[name]) for name in method.columns}
-            number = batch.num_rows
-            if kept is not None:
-                columns = {name: values[kept[rows]] for name, values in columns.items()}
-                number = int(np.count_nonzero(kept[rows]))
-            exact = method.add(exact, columns, number)
+        parts = list(_parts(dataset))
+        fold = partial(_folded, dataset.schema, method, declared, kept)
+        shares = [parts[first::_AT_ONCE] for first in range(min(_AT_ONCE, len(parts)))]
+        return joined(method, in_parallel(fold, shares))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(dataset.filesystem, dataset.files[0], error) from None
+
+
+def _parts(dataset: ds.Dataset) -> Iterator[tuple[ds.Fragment, int]]:
+    """Yield the groups of rows of all files, each with the number of rows before it."""
+    start = 0
+    for fragment in dataset.get_fragments():
+        for part in fragment.split_by_row_group():
+            yield part, start
+            start += part.count_rows()
+
+
+def _folded(
+    schema: pa.Schema,
+    method: Method,
+    declared: Mapping[str, Column],
+    kept: NDArray[np.bool_] | None,
+    parts: Sequence[tuple[ds.Fragment, int]],
+) -> Exact:
+    exact, codes = method.begin(), Codes()
+    for part, start in parts:
+        batches = part.to_batches(
+            schema=schema, columns=list(method.columns), batch_size=_BATCH, use_threads=False, cache_metadata=False
+        )
+        for batch in batches:
+            columns = {name: _values(name, batch.column(name), declared[name], codes) for name in method.columns}
+            number = batch.num_rows
+            if kept is not None:
+                used = kept[start : start + number]
+                start += number
+                columns = {name: values[used] for name, values in columns.items()}
+                number = int(np.count_nonzero(used))
+            exact = method.add(exact, columns, number)
     return exact
 
 
-def _batches(dataset: ds.Dataset, method: Method) -> Iterator[pa.RecordBatch]:
-    # In the order of the files: which rows are kept is said by their place.
-    return iter(dataset.to_batches(columns=list(method.columns), batch_size=_BATCH))
+def joined(method: Method, parts: Iterable[Exact]) -> Exact:
+    """Return the aggregates of all parts together."""
+    whole = method.begin()
+    for part in parts:
+        whole.rows += part.rows
+        whole.table[:, :2] += part.table[:, :2]
+        np.minimum(whole.table[:, 2], part.table[:, 2], out=whole.table[:, 2])
+        np.maximum(whole.table[:, 3], part.table[:, 3], out=whole.table[:, 3])
+        whole.kept += part.kept
+        if part.points is not None:
+            whole.points = part.points if whole.points is None else whole.points + part.points
+        whole.value = part.value if whole.value is None else whole.value
+    if whole.points is not None:
+        for keys in whole.kept:  # of a part that was too small to count in place
+            np.add.at(whole.points, keys, 1)
+        whole.kept.clear()
+    return whole
 
 
 def _kept_rows(dataset: ds.Dataset, terms: Terms, randomness: Randomness) -> NDArray[np.bool_]:
@@ -74,9 +121,29 @@ def _unit_codes(stored: pa.ChunkedArray) -> NDArray[np.int64]:
     return np.concatenate(codes).astype(np.int64) if codes else np.empty(0, np.int64)
 
 
-def _values(stored: pa.Array, column: Column) -> NDArray[Any]:
+class Codes:
+    """Codes of categories, by a table from the texts of a dictionary to the declared ones, made once for each."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[pa.Array, pa.Array]] = {}
+
+    def of(self, name: str, stored: pa.Array, categories: tuple[Any, ...]) -> NDArray[np.int64]:
+        """Return the code of each value of a column, -1 where it is missing or not declared."""
+        if not pa.types.is_dictionary(stored.type):
+            return category_codes(pa.chunked_array([stored]), categories).astype(np.int64)
+        before, table = self._known.get(name, (None, None))
+        if table is None or not stored.dictionary.equals(before):
+            codes = category_codes(pa.chunked_array([stored.dictionary]), categories)
+            table = pa.array(codes.astype(np.int64))
+            self._known[name] = stored.dictionary, table
+        # Arrow's take reads indices as they are; NumPy's would first make wider ones of them.
+        found = pc.take(table, stored.indices)
+        return (pc.fill_null(found, -1) if found.null_count else found).to_numpy()  # type: ignore[no-any-return]
+
+
+def _values(name: str, stored: pa.Array, column: Column, codes: Codes) -> NDArray[Any]:
     if column.categories is not None:
-        return category_codes(pa.chunked_array([stored]), column.categories)
+        return codes.of(name, stored, column.categories)
     if not column.numeric:
         return np.asarray(stored.to_pylist(), object)  # whose record it is
     if pa.types.is_decimal(stored.type):
