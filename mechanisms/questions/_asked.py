@@ -14,7 +14,8 @@ A record *takes part* if it satisfies every condition, belongs to a group and ha
 after all counts as the lowest one then, so that (1) holds for all data. In every other case it does not take part.
 
 Conditions on the column itself narrow its grid: t <= x < u leaves the steps q(t)..q(u), because q does not fall
-(numbers.grid); so noise and range follow the band that is asked about, not the whole domain.
+(numbers.grid), and for whole numbers those up to the last below u; so noise and range follow the band that is asked
+about, not the whole domain.
 """
 
 from __future__ import annotations
@@ -98,15 +99,17 @@ class Asked:
 
 def _narrowed(grid: Grid, at_least: Fraction | None, below: Fraction | None) -> Grid:
     """Return the part of a grid on which numbers of a band lie; at least one step wide."""
-    low = grid.low if at_least is None else max(grid.low, _not_below(at_least, grid.whole))
-    high = grid.high if below is None else min(grid.high, _not_below(below, grid.whole))
-    first, last = (int(place) for place in grid.index(np.array([low, max(low, high)])))
-    return Grid(grid.exponent, grid.first + first, max(1, last - first), low, max(low, high), grid.whole)
+    low, high = grid.low, grid.high
+    if at_least is not None:
+        low = max(low, float(ceil(at_least)) if grid.whole else _not_below(at_least))
+    if below is not None:
+        high = min(high, float(ceil(below) - 1) if grid.whole else _not_below(below))
+    high = max(low, high)
+    first, last = (int(place) for place in grid.index(np.array([low, high])))
+    return Grid(grid.exponent, grid.first + first, max(1, last - first), low, high, grid.whole)
 
 
-def _not_below(number: Fraction, whole: bool) -> float:
-    """Return the least float, or whole number, that is not below a number."""
-    if whole:
-        return float(ceil(number))
+def _not_below(number: Fraction) -> float:
+    """Return the least float that is not below a number."""
     nearest = float(number)
     return nearest if Fraction(nearest) >= number else nextafter(nearest, inf)

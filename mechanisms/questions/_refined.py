@@ -31,7 +31,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -80,6 +80,12 @@ def prior_faults(prior: AnyPrior | None, asked: Asked) -> list[Fault]:
     return [Fault(each.field.replace(f"priors.{name}", "prior", 1), each.rule, each.remedy, each.got) for each in found]
 
 
+@lru_cache(maxsize=1024)
+def _factors(epsilon: Fraction, of_one: bool) -> Factors:
+    """Return the factors of (1) or (2); e^epsilon takes a while to bound."""
+    return by_presence(epsilon) if of_one else by_value(epsilon)
+
+
 class Refinement(Method):
     """(1) and (2)."""
 
@@ -115,7 +121,7 @@ class Refinement(Method):
 
     def refined(self, epsilon: Fraction) -> Refined:
         """Return the prior with its factors."""
-        return Refined(self.axis, by_presence(epsilon) if self._is_value else by_value(epsilon / self.divided))
+        return Refined(self.axis, _factors(epsilon / (1 if self._is_value else self.divided), self._is_value))
 
     def _draw(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> tuple[Answer, ...]:
         truths = self._truths(exact)
