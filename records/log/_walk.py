@@ -3,8 +3,9 @@
 Let (s, d) be the oldest event that the home has written down (sighting.py) and not compared before, n and d_n the
 number and digest of the head.
 
-    walk     the events s + 1 .. n, each genuine (chain.py), the first naming d, each other the one before it,
-             the last one's digest being d_n, and every other event that the home has seen standing on the way   (1)
+    walk     the events s .. n, each genuine (chain.py), the first one's digest being d, each other naming the one
+             before it, the last one's digest being d_n, nothing behind it, and every other event that the home
+             has seen standing on the way                                                                        (1)
 
 What a scan protects from, and why (1) protects as well, as far as a transaction reads only what the head binds:
 
@@ -28,6 +29,7 @@ scanned as a whole, and the scan says what is wrong.
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import pairwise
 from threading import Lock
 
 from sqlalchemy import Connection
@@ -57,14 +59,14 @@ class Walked:
             due |= frozenset() if self._last is None else {self._last}
             if not due or not seen or max(due)[0] > head.seq:
                 return None
-            here = min(due)
-            passed = {here}
-            for entry in log_rows.entries_after(connection, here[0]):
-                if entry.seq != here[0] + 1 or entry.previous != here[1] or not is_genuine(key, entry):
-                    return None
-                here = entry.seq, entry.digest
-                passed.add(here)
-            if here != (head.seq, head.digest) or not due <= passed:
+            way = log_rows.entries_after(connection, min(due)[0] - 1)
+            passed = {(entry.seq, entry.digest) for entry in way}
+            if not due <= passed or (way[-1].seq, way[-1].digest) != (head.seq, head.digest):
                 return None
-            self._last, self._passed = here, frozenset(seen)
+            follows = all(
+                (entry.seq, entry.previous) == (before.seq + 1, before.digest) for before, entry in pairwise(way)
+            )
+            if not follows or not all(is_genuine(key, entry) for entry in way):
+                return None
+            self._last, self._passed = (head.seq, head.digest), frozenset(seen)
             return head
