@@ -110,5 +110,7 @@ def test_a_pool_of_another_kind_or_with_another_template_is_refused() -> None:
 
 
 def test_a_name_that_is_not_ours_has_no_flow() -> None:
-    with pytest.raises(OrderRefused, match=r"deployment.name refused: must be one of release, release-table, ask, review"):
+    with pytest.raises(
+        OrderRefused, match=r"deployment.name refused: must be one of release, release-table, ask, review"
+    ):
         own_deployment("os.system")
