@@ -1,7 +1,6 @@
 """Order: what happens in a release, a review and a nightly check, one page each. Begin with `release`.
 
 answer                 an answer: one question of an analyst in, one charged answer out, or one refusal on record
-answer_page            the page of a stored answer, with the picture of its distribution
 forms/                 what people fill in in the browser
 interrupted            runs that died between their publication and its record are finished by the next release of
                        the same spec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -30,12 +31,13 @@ def prior_of(raw: object) -> AnyPrior:
     try:
         return _PRIOR.validate_python(raw)
     except ValidationError as error:
-        raise QueryRefused(*map(_fault, error.errors(include_url=False, include_input=False))) from None
+        raise QueryRefused(*_told(error)) from None
 
 
-def _fault(found: object) -> Fault:
-    detail = dict(found)  # type: ignore[call-overload]
-    place = ".".join(["prior", *map(str, detail["loc"][1:])])
-    if detail["type"].startswith("union_tag"):
-        return Fault("prior.kind", "must be one of masses, uniform, histogram, distribution", "Name the kind.")
-    return Fault(place, as_rule(detail["msg"]), "Correct it; docs/spec.md has every key, under protect.priors.NAME.")
+def _told(error: ValidationError) -> Iterator[Fault]:
+    for each in error.errors(include_url=False, include_input=False):
+        if each["type"].startswith("union_tag"):
+            yield Fault("prior.kind", "must be one of masses, uniform, histogram, distribution", "Name the kind.")
+            continue
+        place = ".".join(["prior", *map(str, each["loc"][1:])])
+        yield Fault(place, as_rule(each["msg"]), "Correct it; docs/spec.md has every key, under protect.priors.NAME.")

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -203,7 +203,7 @@ class _Words:
             found = _TOKEN.match(text, place)
             at = place + 1 + len(text[place:]) - len(text[place:].lstrip())
             if found is None:
-                raise self._fault(at, "must have a second quote for each first one")
+                raise self._refused(at, "a second quote for each first one")
             place = found.end()
             if found[1] is None:
                 yield _Word(found[2], at, False)
@@ -211,7 +211,7 @@ class _Words:
             try:
                 yield _Word(json.loads(found[1]), at, True)
             except ValueError:
-                raise self._fault(at, "must be quoted as in JSON") from None
+                raise self._refused(at, "quotes as in JSON") from None
 
     def takes(self, word: str) -> bool:
         """Go past this word of the language, if it is the next one; return whether it was."""
@@ -250,23 +250,19 @@ class _Words:
 
     def refused(self, what: str) -> QueryRefused:
         """Return the refusal of the next word, or of the end of the text."""
-        return self._fault(self._at, f"needs {what}")
+        return self._refused(self._at, what)
 
     @property
     def _at(self) -> int:
         return self._words[self._place].at if self._place < len(self._words) else self._length + 1
 
-    def _fault(self, at: int, rule: str) -> QueryRefused:
-        return QueryRefused(Fault(self._field, f"{rule}, at character {at}", _SEE))
+    def _refused(self, at: int, what: str) -> QueryRefused:
+        return QueryRefused(Fault(self._field, f"needs {what}, at character {at}", _SEE))
 
 
 def _told(error: ValidationError) -> Sequence[Fault]:
     found: list[Fault] = []
-    for detail in error.errors(include_url=False, include_input=False):
-        place = ".".join(["query", *(str(part) for part in detail["loc"] if not str(part).startswith("function-"))])
-        context: Mapping[str, Any] = detail.get("ctx", {})
-        if detail["type"] == "faults":
-            found += [Fault(f"{place}.{each.field}", each.rule, each.remedy, each.got) for each in context["faults"]]
-        else:
-            found.append(Fault(place, as_rule(detail["msg"]), "Correct it; docs/questions.md has every key."))
+    for each in error.errors(include_url=False, include_input=False):
+        place = ".".join(["query", *(str(part) for part in each["loc"] if not str(part).startswith("function-"))])
+        found.append(Fault(place, as_rule(each["msg"]), "Correct it; docs/questions.md has every key."))
     return found

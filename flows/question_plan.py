@@ -6,7 +6,6 @@ footers. No row is read, nothing is spent, and nothing goes on record.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, TypedDict
 
@@ -14,12 +13,12 @@ from penstock.flows.answer import Way, Wish, terms_of, ways
 from penstock.flows.query_text import as_text
 from penstock.flows.spec.data_description import DataDescription
 from penstock.mechanisms.models import Budgeted
-from penstock.mechanisms.questions import CONFIDENCE, Expected, Method, why_not
+from penstock.mechanisms.questions import CONFIDENCE, Expected, why_not
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.home import Home
-from penstock.reports.question_picture import Curve, picture
+from penstock.tasks.questions.drawn import Spread, drawn
 
-__all__ = ["PlannedMethod", "QuestionPlan", "curves", "plan_question"]
+__all__ = ["PlannedMethod", "QuestionPlan", "plan_question"]
 
 
 class PlannedMethod(TypedDict):
@@ -63,7 +62,7 @@ def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> 
     found = ways(description, wish, terms)
     cannot = dict(why_not(wish.query, description.columns, terms, prior=wish.prior))
     planned: list[PlannedMethod] = []
-    drawn: list[Curve] = []
+    spreads: list[Spread] = []
     left = _Left(description.budget.dataset, analyst)
     for name, way in found.items():
         if wish.method not in (None, name):
@@ -73,7 +72,7 @@ def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> 
             continue
         expected = way.method.expected(way.epsilon, terms.records, CONFIDENCE)
         planned.append(_planned(way, way.epsilon, expected, left))
-        drawn += curves(way.method, way.epsilon, expected)
+        spreads.append(Spread(way.method, way.epsilon, expected))
     text = as_text(wish.query)
     return {
         "name": description.name,
@@ -81,7 +80,7 @@ def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> 
         "records": terms.records,
         "methods": planned,
         "cannot": cannot,
-        "picture": picture(drawn, title=text, axis=_axis(drawn)),
+        "picture": drawn(spreads, title=text),
     }
 
 
@@ -134,41 +133,3 @@ class _Left:
                     raise
                 self._known[model] = None  # no records yet, or no account: a plan needs neither
         return self._known[model]
-
-
-def curves(method: Method, epsilon: Fraction, expected: Expected) -> Iterator[Curve]:
-    """Yield the curve of a method, where its spread is known."""
-    curve, half = expected.curve, expected.half_width
-    if half is None and (curve is None or not curve.points):
-        return
-    points, chances = ((), ()) if curve is None else (curve.points, curve.probabilities)
-    low, high = (-half, half) if half is not None else _middle(points, chances)
-    at_most = "at most " if expected.is_upper_bound else ""
-    error = "" if expected.standard_error is None else f"standard error {at_most}{expected.standard_error:.4g}"
-    yield Curve(
-        name=method.name,
-        told=f"{method.model}, epsilon = {epsilon}",
-        points=points,
-        probabilities=chances,
-        low=low,
-        high=high,
-        error=error,
-        is_bound=expected.is_upper_bound,
-    )
-
-
-def _middle(points: tuple[float, ...], chances: tuple[float, ...]) -> tuple[float, float]:
-    """Return the middle 95 % of a curve."""
-    total, beyond, below = sum(chances), float(1 - CONFIDENCE) / 2, 0.0
-    low = high = points[0]
-    for point, chance in zip(points, chances, strict=True):
-        if below <= beyond * total:
-            low = point
-        if below <= (1 - beyond) * total:
-            high = point
-        below += chance
-    return low, high
-
-
-def _axis(drawn: list[Curve]) -> str:
-    return "Answer minus truth, before anything is spent" if drawn else "No method's spread is known without the data"

@@ -136,8 +136,7 @@ class PublicReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSheet:
-    """One answer for whoever asked. values: [group, answer]. picture: an SVG of ours, None if nothing is known of its
-    spread."""
+    """One answer for whoever asked. values: [group, answer]. picture: an SVG of ours."""
 
     name: str
     query: str
@@ -149,12 +148,12 @@ class AnswerSheet:
     is_upper_bound: bool
     expect: Sequence[str]
     guarantee: Guarantee
-    picture: str | None
+    picture: str
 
 
 def answer_report(sheet: AnswerSheet) -> str:
     """Return the page of one answer: what was asked, what was answered, how far it may stray, what is promised."""
-    drawn = None if sheet.picture is None else Markup(sheet.picture)  # made by reports.question_picture
+    drawn = Markup(sheet.picture)  # made by reports.question_picture
     return _render("answer.html", sheet=sheet, guarantee=sheet.guarantee, picture=drawn)
 
 

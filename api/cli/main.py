@@ -143,15 +143,21 @@ def run(
 
 
 @app.command()
-def schema(output: OutputFile = None, as_json: AsJson = False) -> None:
+def schema(
+    output: OutputFile = None,
+    data: Annotated[bool, typer.Option("--data", help="Of a data description for questions instead.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Print the JSON Schema of a spec, for editors and platforms."""
     from penstock.flows.spec import json_schema
+    from penstock.flows.spec.data_description import description_schema
 
+    found = description_schema() if data else json_schema()
     if output is None:
-        Screen(True).show("", json_schema())  # it is JSON anyway
+        Screen(True).show("", found)  # it is JSON anyway
         return
     with new_file(output) as file:
-        file.write(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
+        file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     Screen(as_json).show(f"Schema written to {output}.", {"path": str(output)})
 
 

@@ -151,7 +151,10 @@ def _values(name: str, stored: pa.Array, column: Column, codes: Codes) -> NDArra
     if pa.types.is_integer(stored.type) and not stored.null_count:
         values = stored.to_numpy()
         # The largest unsigned numbers lie beyond every domain; they must not come back as negative ones.
-        return (np.minimum(values, 2**63 - 1) if values.dtype.kind == "u" else values).astype(np.int64, copy=False)
+        if values.dtype.kind == "u":
+            values = np.minimum(values, 2**63 - 1)
+        whole: NDArray[np.int64] = values.astype(np.int64, copy=False)
+        return whole
     if not pa.types.is_float64(stored.type):
         stored = stored.cast(pa.float64(), safe=False)
     numbers: NDArray[np.float64] = (pc.fill_null(stored, float("nan")) if stored.null_count else stored).to_numpy()

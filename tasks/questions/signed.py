@@ -32,9 +32,9 @@ from penstock.records.signing.signing import SignatureWrong
 __all__ = [
     "KIND",
     "LARGEST",
-    "AnswerAltered",
     "AnswerContent",
     "AnswerNotWritable",
+    "PublishedAnswerAltered",
     "SignedAnswer",
     "opened",
     "place_of_answer",
@@ -47,10 +47,10 @@ LARGEST = 16 << 20  # bytes
 _REMEDY = "Do not use it; get the answer again from its publisher."
 
 
-class AnswerAltered(Refusal):
+class PublishedAnswerAltered(Refusal):
     """The published answer is not as it was signed."""
 
-    code = "answer-altered"
+    code = "published-answer-altered"
     kind = "integrity"
     remedy = "Do not use the answer; get it again from its publisher."
 
@@ -147,21 +147,21 @@ def opened(content: bytes, key: Ed25519PublicKey) -> SignedAnswer:
     try:
         payload = envelope.opened(json.loads(content), KIND, key)
     except (ValueError, RecursionError, TypeError):
-        raise AnswerAltered(Fault("answer", "must be a DSSE envelope", _REMEDY)) from None
+        raise PublishedAnswerAltered(Fault("answer", "must be a DSSE envelope", _REMEDY)) from None
     except SignatureWrong as wrong:
-        raise AnswerAltered(*(Fault("answer", fault.rule, _REMEDY) for fault in wrong.faults)) from None
+        raise PublishedAnswerAltered(*(Fault("answer", fault.rule, _REMEDY) for fault in wrong.faults)) from None
     try:
         statement = json.loads(payload)
         one_meaning = canonical(statement) == payload
     except (ValueError, RecursionError, NotCanonical):
         one_meaning = False
     if not one_meaning:
-        raise AnswerAltered(Fault("answer", "must hold one JSON object in canonical form", _REMEDY))
+        raise PublishedAnswerAltered(Fault("answer", "must hold one JSON object in canonical form", _REMEDY))
     try:
         found = SignedAnswer.model_validate(statement)
         _ = found.guarantee
     except ValidationError as error:
-        raise AnswerAltered(
+        raise PublishedAnswerAltered(
             *(
                 Fault(f"answer {'.'.join(map(str, each['loc']))}", as_rule(each["msg"]), _REMEDY)
                 for each in error.errors(include_input=False, include_url=False)
@@ -176,7 +176,7 @@ def read_published(path: Path) -> bytes:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
     except OSError as error:
-        raise AnswerAltered(Fault(str(path), f"must be readable ({error.strerror})", _REMEDY)) from None
+        raise PublishedAnswerAltered(Fault(str(path), f"must be readable ({error.strerror})", _REMEDY)) from None
     if len(content) > LARGEST:
-        raise AnswerAltered(Fault(str(path), f"must have at most {LARGEST >> 20} MiB", _REMEDY))
+        raise PublishedAnswerAltered(Fault(str(path), f"must have at most {LARGEST >> 20} MiB", _REMEDY))
     return content

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from penstock.cli._demo import SPEC
+from penstock.tasks.questions import identity
+from tests.support.question_house import asked, set_up
 from tests.support.workplace import Workplace
 
 # Takes a list of arguments, and prints which of the named modules were loaded when the command ended.
@@ -49,7 +51,9 @@ def loaded(folder: Path, *arguments: object, named: tuple[str, ...]) -> list[str
     return list(found)
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("budget", "open", "--help")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("run", "--help"), ("ask", "--help"), ("budget", "open", "--help")], ids=" ".join
+)
 def test_help_loads_no_library_of_the_line(arguments: tuple[str, ...], tmp_path: Path) -> None:
     assert loaded(tmp_path, *arguments, named=(*ENGINES, *RECORDS, *TABLES, *MODELS, "rich")) == []
 
@@ -74,6 +78,16 @@ def test_a_plan_with_its_source_and_a_verification_load_no_engine_and_no_databas
     bundle = json.loads(receipt.stdout)["path"]
     key = place.home / "keys" / "signing.pub"
     assert loaded(tmp_path, "verify", bundle, "--key", key, named=(*ENGINES, *RECORDS)) == []
+
+
+def test_a_repeated_question_loads_no_table_library_and_no_engine(
+    tmp_path: Path, workplace: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity, "_AT_REST", 10**6)
+    data = set_up(workplace)
+    asked(data, "count where region is North", epsilon="1/4")
+    wanted = ("ask", workplace.folder / "data.yaml", "--query", "count where region is North", "--epsilon", "1/4")
+    assert loaded(tmp_path, *wanted, named=(*ENGINES, *TABLES, "alembic")) == []
 
 
 def test_the_test_notices_what_is_loaded(tmp_path: Path) -> None:

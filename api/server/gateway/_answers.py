@@ -32,7 +32,7 @@ def read_answer(home: Home, visitor: Visitor, path: str) -> tuple[str, bytes]:
     found = stored_answer(existing_records().log, named[1])
     if found is None:
         raise _nothing()
-    from penstock.flows.answer_page import answer_page  # what draws the picture is loaded with the first answer
+    from penstock.tasks.questions.page import answer_page  # what draws the picture is loaded with the first answer
 
     return named[1], answer_page(found.answer).encode()
 

@@ -76,7 +76,7 @@ def test_any_changed_byte_of_the_payload_is_refused(published: Path) -> None:
         published.write_text(json.dumps(told), encoding="utf-8")
         with pytest.raises(Refusal) as refused:
             verify_answer(published, key())
-        assert (refused.value.code, refused.value.kind) == ("answer-altered", "integrity")
+        assert (refused.value.code, refused.value.kind) == ("published-answer-altered", "integrity")
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,9 @@ def test_any_changed_byte_of_the_payload_is_refused(published: Path) -> None:
         ("query", {"statistic": "sum"}, "claim-broken"),
         ("columns", {}, "claim-broken"),
         ("epsilon", "1/0", "claim-broken"),
-        ("format", 2, "answer-altered"),
-        ("extra", 1, "answer-altered"),
-        ("guarantee", {}, "answer-altered"),
+        ("format", 2, "published-answer-altered"),
+        ("extra", 1, "published-answer-altered"),
+        ("guarantee", {}, "published-answer-altered"),
     ],
 )
 def test_a_signed_answer_whose_parts_disagree_is_refused(published: Path, place: str, value: Any, code: str) -> None:
@@ -118,7 +118,7 @@ def test_another_key_another_kind_and_another_form_are_refused(published: Path) 
         write()
         with pytest.raises(Refusal) as refused:
             verify_answer(published, key())
-        assert refused.value.code == "answer-altered"
+        assert refused.value.code == "published-answer-altered"
 
 
 def test_a_file_too_large_or_without_key_is_refused(published: Path, tmp_path: Path) -> None:

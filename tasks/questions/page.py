@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from fractions import Fraction
 
-from penstock.flows.question_plan import curves
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.questions import CONFIDENCE
 from penstock.reports.pages import AnswerSheet, answer_report
-from penstock.reports.question_picture import picture
+from penstock.tasks.questions.drawn import Spread, drawn
 from penstock.tasks.questions.signed import AnswerContent
 from penstock.tasks.questions.stored import method_of
 
@@ -20,7 +19,7 @@ def answer_page(stored: bytes) -> str:
     """Return the page of an answer as the home stores it. Confidential."""
     answer = AnswerContent.model_validate(json.loads(stored))
     method, epsilon = method_of(answer), Fraction(answer.epsilon)
-    drawn = list(curves(method, epsilon, method.expected(epsilon, answer.records, CONFIDENCE)))
+    spread = Spread(method, epsilon, method.expected(epsilon, answer.records, CONFIDENCE))
     sheet = AnswerSheet(
         name=answer.name,
         query=answer.text,
@@ -32,8 +31,6 @@ def answer_page(stored: bytes) -> str:
         is_upper_bound=answer.is_upper_bound,
         expect=answer.expect,
         guarantee=Guarantee.model_validate(answer.guarantee),
-        picture=picture(drawn, title="How far the answer may lie from the truth", axis="Answer minus truth")
-        if drawn
-        else None,
+        picture=drawn([spread], title="How far the answer may lie from the truth"),
     )
     return answer_report(sheet)
