@@ -28,7 +28,7 @@ from penstock.records.ledger._balances import Balance
 from penstock.records.ledger.accounts import LedgerAltered
 from penstock.records.store.database import SCHEMA, put
 
-__all__ = ["Individuals", "pages_of", "stored_pages"]
+__all__ = ["Individuals", "keep_pages", "pages_of", "stored_pages"]
 
 _PAGES = Table(
     "question_pages",
@@ -56,8 +56,8 @@ class Individuals:
         *_, (_, content) = self._path(name)
         return Fraction(content[_SUMS].get(name, 0))
 
-    def with_question(self, individual: str, epsilon: Fraction) -> Balance:
-        """Write what one more question costs an individual; return the closing balance of the sitting."""
+    def with_question(self, individual: str, epsilon: Fraction) -> tuple[Balance, dict[str, str]]:
+        """Return the closing balance of the sitting after one more question, and the pages that it changes."""
         name = _name(self._key, self._sitting, individual)
         *above, (last, content) = self._path(name)
         charged = Fraction(content[_SUMS].get(name, 0)) + epsilon
@@ -67,11 +67,8 @@ class Individuals:
             digests = {**inner[_BELOW], below[-1]: _digest(self._key, self._sitting, below, changed[below])}
             changed[page] = _text({_BELOW: digests})
             below = page
-        rows = [{"sitting": self._sitting, "page": page, "content": text} for page, text in changed.items()]
-        put(self._connection, _PAGES, rows)
-        self._paths.clear()
         first = _digest(self._key, self._sitting, "", changed[""])
-        return Balance(max(self._balance.sum, charged), self._balance.questions + 1, first)
+        return Balance(max(self._balance.sum, charged), self._balance.questions + 1, first), changed
 
     def _path(self, name: str) -> _Path:
         """Return the pages that lead to a name, from the first one on, each checked by (3)."""
@@ -109,6 +106,19 @@ class Individuals:
             return isinstance(text, str) and _digest(self._key, self._sitting, page, text) == expected
         except UnicodeEncodeError:
             return False
+
+
+def keep_pages(connection: Connection, changed: Mapping[str, Mapping[str, str]]) -> None:
+    """Write the changed pages of some sittings, in the transaction that seals their balances."""
+    put(
+        connection,
+        _PAGES,
+        [
+            {"sitting": sitting, "page": page, "content": text}
+            for sitting, pages in changed.items()
+            for page, text in pages.items()
+        ],
+    )
 
 
 def pages_of(key: bytes, sitting: str, sums: Mapping[str, Fraction]) -> tuple[dict[str, str], str | None]:

@@ -37,7 +37,7 @@ from penstock.mechanisms.models import ADDS_UP, Model
 from penstock.records.files.digest import canonical, keyed
 from penstock.records.ledger._balances import NO_QUESTIONS, Balance
 from penstock.records.ledger._checks import require_account, require_grantable
-from penstock.records.ledger._individuals import Individuals
+from penstock.records.ledger._individuals import Individuals, keep_pages
 from penstock.records.ledger._stored import answer_digest, find_answer, keep_answer
 from penstock.records.ledger._transactions import LedgerReader, LedgerWriter, sitting_subject
 from penstock.records.ledger.accounts import Claim, Cost, dataset_subject
@@ -256,15 +256,17 @@ def _charge(
     ledger: LedgerWriter, writer: LogWriter, question: _Question, seats: tuple[_Seat, ...], answer: bytes
 ) -> Asked:
     """Write everything that the answer costs, and the answer."""
-    claim, closing = question.claim, dict[str, Balance]()
+    claim, closing, pages = question.claim, dict[str, Balance](), dict[str, dict[str, str]]()
     for seat in seats:
         if seat.is_new:
             _open(ledger, question, seat)
-        closing[sitting_subject(seat.id)] = (
-            seat.balance.with_question(question.epsilon)
-            if question.individual is None
-            else seat.individuals.with_question(question.individual, question.epsilon)
-        )
+        if question.individual is None:
+            after = seat.balance.with_question(question.epsilon)
+        else:
+            after, pages[seat.id] = seat.individuals.with_question(question.individual, question.epsilon)
+        closing[sitting_subject(seat.id)] = after
+    if pages:
+        keep_pages(writer.connection, pages)
     digest = answer_digest(writer.key, question.key, answer)
     facts = {
         "dataset": claim.dataset,

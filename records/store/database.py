@@ -13,10 +13,24 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, MetaData, Table, create_engine, event, func, make_url, select, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Executable,
+    MetaData,
+    Table,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
@@ -94,11 +108,15 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, all with the same columns, or replace those that have the same key."""
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    new = insert(table)
+    connection.execute(_replacing(table, connection.dialect.name, tuple(rows[0])), list(rows))
+
+
+@cache
+def _replacing(table: Table, dialect: str, columns: tuple[str, ...]) -> Executable:
+    new = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(table)
     keys = [column.name for column in table.primary_key]
-    kept = {name: new.excluded[name] for name in rows[0] if name not in keys}
-    connection.execute(new.on_conflict_do_update(index_elements=keys, set_=kept), list(rows))
+    kept = {name: new.excluded[name] for name in columns if name not in keys}
+    return new.on_conflict_do_update(index_elements=keys, set_=kept)
 
 
 def _parse(url: str) -> URL:

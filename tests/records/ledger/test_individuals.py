@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, text
 
 from penstock.records import Home, Records, open_records
 from penstock.records.ledger._balances import NO_QUESTIONS
-from penstock.records.ledger._individuals import Individuals, pages_of, stored_pages
+from penstock.records.ledger._individuals import Individuals, keep_pages, pages_of, stored_pages
 from penstock.records.ledger.accounts import LedgerAltered
 from penstock.records.store.database import SCHEMA, reading
 from tests.records.database_faults import tamper
@@ -34,7 +34,8 @@ def test_the_pages_follow_from_the_sums_whatever_the_order(questions: list[tuple
         for person, tenths in questions:
             individuals = Individuals(connection, KEY, "s", balance)
             assert individuals.sum_of(f"i{person}") == plain[f"i{person}"]
-            balance = individuals.with_question(f"i{person}", Fraction(tenths, 10))
+            balance, changed = individuals.with_question(f"i{person}", Fraction(tenths, 10))
+            keep_pages(connection, {"s": changed})
             plain[f"i{person}"] += Fraction(tenths, 10)
             assert (balance.sum, balance.questions) == (max(plain.values()), balance.questions)
         charged = {person: total for person, total in plain.items() if total}
