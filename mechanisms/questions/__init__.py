@@ -8,7 +8,7 @@
     _faults      every reason why a question cannot be asked
     _asked       a question without fault, and what follows from it in public
     _filters     which records satisfy its conditions
-    _fold        rows folded into exact whole numbers;  _kernels: its compiled loops
+    _fold        rows folded into exact whole numbers;  _kernels: its compiled loops;  _order: steps in ascending order
     _additive    counts and sums by Laplace and staircase noise;  _means: means by Laplace noise
     _ranks       medians, quantiles and extremes by the exponential mechanism
     _individual  by noise that follows the actual data (idp);  _bootstrap: (bdp);  _relaxed: what both share

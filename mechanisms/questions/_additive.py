@@ -153,9 +153,9 @@ class Staircase(_Additive):
     def step(self, epsilon: Fraction) -> int:
         """Return the step of least variance among those that can be drawn in bounded time."""
         wide, rate = self.sensitivity, float(epsilon)
-        near = {best_step(wide, rate), min(wide, 2 * wide // MOST_ATTEMPTS + 1)}
+        near = {best_step(wide, rate), min(wide, 4 * wide // MOST_ATTEMPTS + 1)}
         drawn = [step for step in sorted(near) if self._attempts(step, rate) <= MOST_ATTEMPTS / 2]
-        return min(drawn or near, key=lambda step: grid_staircase_variance(wide, step, rate))
+        return min(drawn, key=lambda step: grid_staircase_variance(wide, step, rate))
 
     def _attempts(self, step: int, rate: float) -> float:
         b = np.exp(-rate)

@@ -86,10 +86,10 @@ class Bootstrap(_Bootstrap):
             steps = [self._steps_of_sum(row, self._all_take_part(exact)) for row in exact.table.tolist()]
             return Figures(self._sums(exact), self._like_others(steps, sizes))
         values, steps, sizes = [], [], []
-        for runs in self._fold.runs(exact):
-            size = runs.size
-            values.append(order_statistic(asked, size, at_rank(runs, asked.numbers.steps)))
-            ends = (int(runs.steps[0]), int(runs.steps[-1])) if size else (0, 0)
+        for ordered in self._fold.ordered(exact):
+            size = ordered.size
+            values.append(order_statistic(asked, size, at_rank(ordered, asked.numbers.steps)))
+            ends = (ordered.at(1), ordered.at(size)) if size else (0, 0)
             steps.append(self._steps_of_order(ends, size, exact.rows))
             sizes.append(size)
         return Figures(np.array(values, np.int64), self._like_others(steps, sizes))

@@ -33,7 +33,8 @@ import numpy as np
 
 from penstock.mechanisms.models import Budgeted
 from penstock.mechanisms.questions._asked import Asked
-from penstock.mechanisms.questions._fold import Exact, Runs
+from penstock.mechanisms.questions._fold import Exact
+from penstock.mechanisms.questions._order import Ordered
 from penstock.mechanisms.questions._ranks import rank_of
 from penstock.mechanisms.questions._relaxed import (
     ORDERED,
@@ -59,15 +60,13 @@ def order_statistic(asked: Asked, size: int, at: AtRank) -> int:
     return at(rank_of(asked, size))
 
 
-def at_rank(runs: Runs, highest: int) -> AtRank:
+def at_rank(ordered: Ordered, highest: int) -> AtRank:
     """Return x_k by its rank, where x_0 = a = 0 and x_(n+1) = b."""
-    upto = np.cumsum(runs.times)
-    size = int(upto[-1]) if len(upto) else 0
 
     def at(rank: int) -> int:
         if rank < 1:
             return 0
-        return highest if rank > size else int(runs.steps[np.searchsorted(upto, rank)])
+        return highest if rank > ordered.size else ordered.at(rank)
 
     return at
 
@@ -84,7 +83,7 @@ class Individual(Relaxed):
 
     def figures(self, exact: Exact) -> Figures:
         if self.asked.query.statistic in ORDERED:
-            moves = [self._moves_of_order(runs, exact.rows) for runs in self._fold.runs(exact)]
+            moves = [self._moves_of_order(ordered, exact.rows) for ordered in self._fold.ordered(exact)]
         else:
             of = self._moves_of_sum if self.asked.query.statistic == "sum" else self._moves_of_mean
             moves = [of(row, exact.rows) for row in exact.table.tolist()]
@@ -112,10 +111,10 @@ class Individual(Relaxed):
                 changes = max(changes, farthest((-1, size + 1), (0, size + 1)))
         return truth, stays, changes
 
-    def _moves_of_order(self, runs: Runs, rows: int) -> tuple[int, int, int]:
-        at = at_rank(runs, self.asked.numbers.steps)
+    def _moves_of_order(self, ordered: Ordered, rows: int) -> tuple[int, int, int]:
+        at = at_rank(ordered, self.asked.numbers.steps)
         return self._moves(
-            runs.size, rows, lambda shift, length: order_statistic(self.asked, length, lambda rank: at(rank + shift))
+            ordered.size, rows, lambda shift, length: order_statistic(self.asked, length, lambda rank: at(rank + shift))
         )
 
     def _moves_of_mean(self, row: list[int], rows: int) -> tuple[int, int, int]:

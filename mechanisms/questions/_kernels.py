@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-__all__ = ["add_up", "place", "tally"]
+__all__ = ["add_up", "keep", "place", "tally"]
 
 _BOOLS = types.Array(types.boolean, 1, "C", readonly=True)
 _CODES = types.Array(types.int64, 1, "C", readonly=True)
@@ -117,3 +117,38 @@ def place(
             group = 0 if single else groups[i]
             if 0 <= group < number:
                 counts[group * points + _index(value if is_there else low, low, high, factor, first)] += 1
+
+
+@njit(
+    [
+        _I(_COUNTS, _FLOATS, _BOOLS, _CODES, _F, _F, _F, _I, _B, _I, _I),
+        _I(_COUNTS, _WHOLE, _BOOLS, _CODES, _I, _I, _I, _I, _B, _I, _I),
+    ],
+    cache=True,
+    nogil=True,
+)
+def keep(
+    keys: Any,
+    values: Any,
+    takes: Any,
+    groups: Any,
+    low: Any,
+    high: Any,
+    factor: Any,
+    first: int,
+    complete: bool,
+    points: int,
+    number: int,
+) -> Any:
+    """Write g * points + s for every value that takes part, of step s and group g; return how many there are."""
+    everyone, single = len(takes) == 0, len(groups) == 0
+    kept = 0
+    for i in range(len(values)):
+        value = values[i]
+        is_there = value == value
+        if (everyone or takes[i]) and (is_there or complete):
+            group = 0 if single else groups[i]
+            if 0 <= group < number:
+                keys[kept] = group * points + _index(value if is_there else low, low, high, factor, first)
+                kept += 1
+    return kept

@@ -22,7 +22,7 @@ epsilon grows low scores gain (likelihood ratios are monotone), so z and the int
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from typing import Any, ClassVar
@@ -31,13 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.questions._asked import Asked
-from penstock.mechanisms.questions._fold import Exact, Runs
+from penstock.mechanisms.questions._fold import Exact
+from penstock.mechanisms.questions._order import Ordered
 from penstock.mechanisms.questions._words import figure, percent
 from penstock.mechanisms.questions.accuracy import Expected, curve_of_errors, least_of
 from penstock.mechanisms.questions.method import Answer, Method
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refinement.priors import AnyPrior, Uniform, grid_for, weights
-from penstock.mechanisms.statistics import MEDIAN, Blocks, blocks_of_counts, draw_points, score_reached
+from penstock.mechanisms.statistics import MEDIAN, Blocks, blocks_of_counts, draw_points, limit_of, score_reached
 
 __all__ = ["Exponential", "moved_by_one_change", "rank_of", "share_of"]
 
@@ -99,13 +100,37 @@ class Exponential(Method):
         target = share_of(self.asked).numerator * records
         return target, target
 
-    def _blocks(self, runs: Runs) -> Blocks:
-        above, below = self._targets(runs.size)
-        return blocks_of_counts(runs.steps, runs.times, self.asked.numbers.steps, self._q, above, below)
+    def _blocks(self, ordered: Ordered, epsilon: Fraction) -> Blocks:
+        """Return the blocks of one group near its statistic, where the scores are low enough to matter.
+
+        A point with M records at it or below has a score of at least `below` - q M, one with L below it of at least
+        q L - `above`; and the lowest score is 0, unless there are no records.
+        """
+        above, below = self._targets(ordered.size)
+        limit = limit_of(self.sensitivity, epsilon)
+
+        def between(first: int, last: int) -> Blocks:
+            window = ordered.between(min(max(first, 1), ordered.size), min(max(last, 1), ordered.size))
+            return blocks_of_counts(
+                window.steps,
+                window.times,
+                self.asked.numbers.steps,
+                self._q,
+                above,
+                below,
+                before=window.before,
+                outer=window.outer,
+            )
+
+        if ordered.size == 0:
+            empty = np.zeros(0, np.int64)
+            return blocks_of_counts(empty, empty, self.asked.numbers.steps, self._q, above, below)
+        near = between(-(-(below - limit) // self._q), (above + limit) // self._q + 1)
+        return replace(near, limit=limit, whole=lambda: between(1, ordered.size))
 
     def _draw(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> tuple[Answer, ...]:
         grid = self.asked.numbers
-        blocks = (self._blocks(runs) for runs in self._fold.runs(exact))
+        blocks = (self._blocks(ordered, epsilon) for ordered in self._fold.ordered(exact))
         points = draw_points(blocks, grid.steps, self.sensitivity, epsilon, randomness)
         return tuple(grid.values(points).tolist())
 

@@ -145,8 +145,8 @@ class Refinement(Method):
             steps = [row[1] / row[0] if row[0] else None for row in exact.table.tolist()]
         else:
             steps = [
-                order_statistic(self.asked, runs.size, at_rank(runs, grid.steps)) / parts if runs.size else None
-                for runs in self._fold.runs(exact)
+                order_statistic(self.asked, each.size, at_rank(each, grid.steps)) / parts if each.size else None
+                for each in self._fold.ordered(exact)
             ]
         eta = float(grid.eta)
         return [None if step is None else self._point((grid.first + step) * eta) for step in steps]

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from penstock.mechanisms.mechanism import Mechanism, always, unbounded
 from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters
-from penstock.mechanisms.statistics._blocks import Blocks, blocks_of_counts, draw_points, score_reached
+from penstock.mechanisms.statistics._blocks import Blocks, blocks_of_counts, draw_points, limit_of, score_reached
 from penstock.mechanisms.statistics._expect import expect
 from penstock.mechanisms.statistics._explain import advice, treatments
 from penstock.mechanisms.statistics._mechanism import (
@@ -52,6 +52,7 @@ __all__ = [
     "draw_points",
     "faults",
     "layout",
+    "limit_of",
     "promise",
     "protect",
     "score_reached",

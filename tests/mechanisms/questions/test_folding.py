@@ -66,11 +66,21 @@ def folded(method, *batches):
     return exact
 
 
+def in_order(method, exact):
+    """The steps of each group, rising."""
+    return [[each.at(rank) for rank in range(1, each.size + 1)] for each in method._fold.ordered(exact)]
+
+
+def windows(method, exact):
+    """All steps that occur in each group, and how often."""
+    whole = [each.between(1, each.size) for each in method._fold.ordered(exact) if each.size]
+    return [(window.steps.tolist(), window.times.tolist(), window.before, window.outer) for window in whole]
+
+
 def told(method, exact):
     """All that an answer can depend on."""
-    ordered = method._fold.what == "points"
-    runs = [(r.steps.tolist(), r.times.tolist()) for r in method._fold.runs(exact)] if ordered else None
-    return exact.rows, exact.table.tolist(), runs
+    is_ordered = method._fold.what == "points"
+    return exact.rows, exact.table.tolist(), windows(method, exact) if is_ordered else None
 
 
 def cut(columns, place):
@@ -132,8 +142,7 @@ def test_a_fold_is_what_it_says_whatever_the_batches_and_the_loops(query, column
     assert told(method, exact) == told(method, in_two)
     groups = by_definition(columns, query, method)
     if method._fold.what == "points":
-        runs = [np.repeat(each.steps, each.times).tolist() for each in method._fold.runs(exact)]
-        assert runs == [sorted(values) for values in groups]
+        assert in_order(method, exact) == [sorted(values) for values in groups]
         return
     assert exact.counts.tolist() == [len(values) for values in groups]
     if method._fold.what == "totals":
@@ -160,12 +169,32 @@ def test_steps_of_too_many_groups_are_kept_and_sorted(monkeypatch):
     method = methods(query, DECLARED, Terms("add_remove"))["exponential"]
     chance = np.random.default_rng(0)
     columns = {"x": chance.uniform(-2, 3, 300_000), "side": chance.integers(-1, 3, 300_000)}
-    counted = method.add(method.begin(), columns)
-    monkeypatch.setattr(_fold, "_MOST_POINTS", 100)
-    kept = method.add(method.begin(), columns)
-    assert counted.points is not None
-    assert kept.points is None
-    assert told(method, counted)[2] == told(method, kept)[2]
+    found = []
+    for most, small, is_counted in ((2**25, _fold.SMALL, True), (100, _fold.SMALL, False), (100, 10**9, False)):
+        monkeypatch.setattr(_fold, "_MOST_POINTS", most)
+        monkeypatch.setattr(_fold, "SMALL", small)
+        exact = method.add(method.begin(), columns)
+        assert (exact.points is not None) == is_counted
+        found.append(windows(method, exact))
+    assert found[0] == found[1] == found[2]
+
+
+def test_keys_are_narrow_where_they_fit(monkeypatch):
+    for categories, kind in ((5, np.int32), (5000, np.int64)):
+        declared = {
+            "x": Column(role="confidential", type="continuous", domain=(0, 1)),
+            "side": Column(role="quasi_identifier", type="nominal", categories=tuple(range(categories))),
+        }
+        method = methods(Query(statistic="median", of="x", by="side"), declared, Terms("add_remove"))["exponential"]
+        columns = {"x": np.array([0.25, 0.5, 1.0]), "side": np.array([0, categories - 1, categories - 1])}
+        for small in (10, 0):
+            monkeypatch.setattr(_fold, "SMALL", small)
+            exact = method.add(method.begin(), columns)
+            assert {keys.dtype.type for keys in exact.kept} == {kind}
+            found = in_order(method, exact)
+            assert found[0] == [2**18]
+            assert found[-1] == [2**19, 2**20]
+            assert sum(map(len, found)) == 3
 
 
 @pytest.mark.parametrize("kind", ["int8", "int64", "uint8", "uint64", "float32", "bool"])
@@ -187,10 +216,9 @@ def test_whole_numbers_beyond_every_float_are_clamped(monkeypatch):
     for small in (0, 10):
         monkeypatch.setattr(_fold, "SMALL", small)
         method = methods(Query(statistic="median", of="whole"), DECLARED, Terms("add_remove"))["exponential"]
-        runs = next(method._fold.runs(method.add(method.begin(), {"whole": far})))
-        assert (runs.steps.tolist(), runs.times.tolist()) == ([0, 6, 8], [1, 1, 2])
+        assert in_order(method, method.add(method.begin(), {"whole": far})) == [[0, 6, 8, 8]]
         huge = {"whole": np.array([2**64 - 1], np.uint64)}
-        assert next(method._fold.runs(method.add(method.begin(), huge))).steps.tolist() == [8]
+        assert in_order(method, method.add(method.begin(), huge)) == [[8]]
 
 
 def test_codes_of_every_type_are_read_and_strange_ones_are_none():
