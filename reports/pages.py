@@ -146,6 +146,7 @@ class AnswerSheet:
     standard_error: float | None
     half_width: float | None
     is_upper_bound: bool
+    is_typical: bool
     expect: Sequence[str]
     guarantee: Guarantee
     picture: str

@@ -41,7 +41,7 @@ def show_plan(screen: Screen, planned: Mapping[str, Any]) -> None:
     if any(each["is_upper_bound"] for each in planned["methods"]):
         out.print("  ≤: the worst case; the size of the noise follows the data and is secret.")
     if any(each["is_typical"] for each in planned["methods"]):
-        out.print("  ~: if the data are spread as the prior says, or evenly without one.")
+        out.print("  ~: if the data are as the sentence of that method supposes.")
     if any(each["left_to_analyst"] is None for each in planned["methods"]):
         out.print("  –: there is no account, or too little is left of it.")
     out.print("Nothing was spent, and no row was read.")
@@ -56,7 +56,7 @@ def show_answer(screen: Screen, answer: Mapping[str, Any]) -> None:
     out.print(f"[bold]{shown(answer['query'])}[/bold]")
     error = "" if answer["standard_error"] is None else f"standard error {_figure(answer['standard_error'])}"
     near = "" if answer["half_width"] is None else f"95 % within ± {_figure(answer['half_width'])}"
-    bound = ", at most" if answer["is_upper_bound"] else ""
+    bound = ", at most" if answer["is_upper_bound"] else ", supposing what follows" if answer["is_typical"] else ""
     table = table_of("group", "answer", right=("answer",))
     for group, value in answer["values"].items():
         table.add_row(shown(group), shown(_value(value)))
@@ -67,6 +67,7 @@ def show_answer(screen: Screen, answer: Mapping[str, Any]) -> None:
     spent = "asked before: nothing was spent" if answer["repeated"] else f"epsilon {answer['epsilon']}"
     for label, value in (
         ("expected error", ", ".join(filter(None, (error, near))) + bound if error or near else "not known"),
+        *(("", sentence) for sentence in answer["expect"]),
         ("method", f"{answer['method']}, {answer['model']}"),
         ("cost", spent),
         ("left", f"{answer['left']} of the account, {answer['left_to_analyst']} to you"),

@@ -29,6 +29,7 @@ def answer_page(stored: bytes) -> str:
         standard_error=answer.standard_error,
         half_width=answer.half_width,
         is_upper_bound=answer.is_upper_bound,
+        is_typical=answer.is_typical,
         expect=answer.expect,
         guarantee=Guarantee.model_validate(answer.guarantee),
         picture=drawn([spread], title="How far the answer may lie from the truth"),
