@@ -46,6 +46,8 @@ lint: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.release_line
 	$(BIN)/python -m benchmarks.records
+	$(BIN)/python -m benchmarks.questions
+	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.dp_microaggregation
 	$(BIN)/python -m benchmarks.microaggregation
 	$(BIN)/python -m benchmarks.tables

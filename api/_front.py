@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from penstock.tasks.publish import Receipt
     from penstock.tasks.verification.bundle import Finding
 
-__all__ = ["load_spec", "plan", "release", "verify"]
+__all__ = ["load_spec", "path_of", "plan", "release", "verify"]
 
 
 def load_spec(
@@ -42,7 +42,7 @@ def load_spec(
     """
     from penstock.flows.spec import load_spec as load
 
-    return load(_path("spec", path), source=source, publish=publish)
+    return load(path_of("spec", path), source=source, publish=publish)
 
 
 def plan(spec: ReleaseSpec | str | os.PathLike[str], *, count: bool = False) -> Preview:
@@ -99,11 +99,11 @@ def release(
 
 
 def verify(bundle: str | os.PathLike[str], key: str | os.PathLike[str] | None = None) -> list[Finding]:
-    """Check a published bundle: its signature, its digests, and what can be seen of its promise.
+    """Check a published bundle or answer: its signature, its digests, and what can be seen of its promise.
 
     Anybody can, without a home and, if it is a folder, offline. bundle: the folder of one release, or its s3://
-    address. key: the file with the agency's public key; the one of this home if none is given. Each finding says in
-    its `text` what was `checked`, or why it cannot be.
+    address; or the file of one published answer. key: the file with the agency's public key; the one of this home if
+    none is given. Each finding says in its `text` what was `checked`, or why it cannot be.
 
     Raise a `Refusal` of kind integrity if anything is not as it was signed.
 
@@ -115,11 +115,17 @@ def verify(bundle: str | os.PathLike[str], key: str | os.PathLike[str] | None = 
     """
     from penstock.records.files.addresses import place_of
     from penstock.records.home import Home
+
+    address = bundle if isinstance(bundle, str) else str(path_of("bundle", bundle))  # an s3:// address is no path
+    public_key = path_of("key", key) if key is not None else Home.located().public_key_path
+    place = place_of(address, "bundle")
+    if isinstance(place, Path) and place.is_file():
+        from penstock.tasks.verification.answer import verify_answer
+
+        return verify_answer(place, public_key)
     from penstock.tasks.verification.bundle import verify_bundle
 
-    address = bundle if isinstance(bundle, str) else str(_path("bundle", bundle))  # an s3:// address is no path
-    public_key = _path("key", key) if key is not None else Home.located().public_key_path
-    return list(verify_bundle(place_of(address, "bundle"), public_key))
+    return list(verify_bundle(place, public_key))
 
 
 def _loaded(spec: ReleaseSpec | str | os.PathLike[str]) -> ReleaseSpec:
@@ -137,7 +143,8 @@ def _require_name(started_by: object) -> None:
         )
 
 
-def _path(field: str, given: object) -> Path:
+def path_of(field: str, given: object) -> Path:
+    """Return a path that was given as text or as a path; refuse anything else."""
     from penstock.mechanisms.refusal import SettingRefused
 
     if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str):

@@ -1,5 +1,6 @@
 """Order: what happens in a release, a review and a nightly check, one page each. Begin with `release`.
 
+answer                 an answer: one question of an analyst in, one charged answer out, or one refusal on record
 forms/                 what people fill in in the browser
 interrupted            runs that died between their publication and its record are finished by the next release of
                        the same spec
@@ -8,6 +9,9 @@ overdue                runs whose reviewers did not decide in time end refused
 planning               the plan: what a spec promises, what it costs, what to expect
 prefect_setup          how Prefect is set up for a command, and the server that PREFECT_API_URL names
 preview                what `penstock plan` shows before anything runs: the promise, what to expect, the cost
+priors                 A prior in a file of its own, for a question
+query_text             A question as one line of text: a small typed language, never code and never SQL
+question_plan          the plan of a question: promise, expected error, cost and what is left, for each method
 release                the release line: one spec in, one protected bundle out, or one refusal on record
 release_by_reference   the release as a deployment: by reference to a spec file that the agency keeps in one
                        folder

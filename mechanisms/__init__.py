@@ -29,6 +29,8 @@ then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a
     possible                     what a measure can come to under given settings, whatever the data are
     probabilistic_k_anonymity/   probabilistic k-anonymity by swapping, and k-anonymity by microaggregation
     protected                    what a mechanism returns: protected columns together with their promise
+    questions/                   typed questions, and the methods that answer them side by side: their promises, errors
+                                 and draws
     randomness                   where chance comes from
     refinement/                  Knowledge refinement: answers drawn from a public prior that was sharpened around the
                                  truth

@@ -1,4 +1,4 @@
-"""The three pages: the validation page and the report for the house, and the report for the public.
+"""The pages: the validation page and the report for the house, the report for the public, and that of an answer.
 
 Each page is one self-contained HTML text: no script, no outside request, nothing written to disk.
 A value that a template needs and was not given is an error, never a blank. The public page is built
@@ -24,10 +24,12 @@ from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.reports.table_sheet import TableSheet
 
 __all__ = [
+    "AnswerSheet",
     "ConfidentialReport",
     "PublicReport",
     "SecretInReport",
     "ValidationOutcome",
+    "answer_report",
     "confidential_report",
     "number",
     "public_report",
@@ -130,6 +132,30 @@ class PublicReport:
     table: TableSheet | None = None
     linked: Sequence[Facts] = ()
     labels: Sequence[Facts] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSheet:
+    """One answer for whoever asked. values: [group, answer]. picture: an SVG of ours."""
+
+    name: str
+    query: str
+    method: str
+    epsilon: str
+    values: Sequence[tuple[str, int | float | str]]
+    standard_error: float | None
+    half_width: float | None
+    is_upper_bound: bool
+    is_typical: bool
+    expect: Sequence[str]
+    guarantee: Guarantee
+    picture: str
+
+
+def answer_report(sheet: AnswerSheet) -> str:
+    """Return the page of one answer: what was asked, what was answered, how far it may stray, what is promised."""
+    drawn = Markup(sheet.picture)  # made by reports.question_picture
+    return _render("answer.html", sheet=sheet, guarantee=sheet.guarantee, picture=drawn)
 
 
 def validation_page(name: str, run: str, results: Sequence[ValidationOutcome]) -> str:
@@ -299,6 +325,7 @@ def _environment() -> Environment:
         breakable=_breakable,
         by_severity=_by_severity,
         columns_of=_columns_of,
+        exact=lambda value: value if isinstance(value, str) else f"{value:,}",
         flat=_flat,
         interval=_interval,
         model_name=lambda name: MODELS[name].title,

@@ -22,6 +22,7 @@ In the order of the line: `ingest`, `validate`, `reserve`, `protect`, `assess`, 
     parts/          the same steps where the records are never held together: part by part, here or on a cluster
     protect         protect: the only step that draws
     publish         the bundle is staged and settled, then sealed, then appears at its destination whole or not at all
+    questions/      questions of analysts: reading, charging, answering, signing
     repeat          A table that was drawn before is not drawn again: it comes back as it was, and nothing is spent
     report          report: the confidential report with every measure
     reserve         the ledger sets aside what the draw will cost, before it, and finds what it overlaps with

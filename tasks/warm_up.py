@@ -14,6 +14,7 @@ def compile_kernels() -> None:
         "penstock.mechanisms.microaggregation._leaves",
         "penstock.mechanisms.microaggregation._rounds",
         "penstock.mechanisms.noise.kernels",
+        "penstock.mechanisms.questions._kernels",
         "penstock.mechanisms.table._kernels",
         "penstock.measures.kernels",
     ):

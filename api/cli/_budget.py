@@ -1,4 +1,5 @@
-"""`penstock budget`: the accounts of each data set, what each release cost, and how often runs may look in vain."""
+"""`penstock budget`: the accounts of each data set, what each release cost, what each analyst may spend on questions,
+and how often runs may look in vain."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from penstock.mechanisms.refusal import SpecRefused
 __all__ = ["budget"]
 
 budget = typer.Typer(
-    help="Privacy budgets: open, show and raise them; allow looks.", no_args_is_help=True, rich_markup_mode=None
+    help="Privacy budgets: open, show and raise them; allow analysts and looks.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 Dataset = Annotated[str, typer.Argument(help="The data set, as specs name it in budget.dataset.")]
@@ -108,11 +111,36 @@ def looks(
     Screen(as_json).show(f"Looks at {dataset}: {found.in_words}.", {"dataset": dataset, **asdict(found)})
 
 
+@budget.command("allow")
+def allow(
+    dataset: Dataset,
+    analyst: Annotated[str, typer.Option("--analyst", help="Who may ask questions.")],
+    model: ModelOption,
+    epsilon: Annotated[str, typer.Option("--epsilon", help='What the analyst may spend, exact: "2" or "1/2".')],
+    officer: OfficerOption,
+    key: KeyFile,
+    reason: Reason,
+    as_json: AsJson = False,
+) -> None:
+    """Allow an analyst to ask questions, up to a sum of epsilon. Only ever raised. Signed, with a reason."""
+    from penstock.records import existing_records
+    from penstock.records.home import login
+    from penstock.records.ledger.analysts import allow_analyst
+    from penstock.records.ledger.limits import Officer
+    from penstock.records.signing.signing import existing_private_key
+
+    allowed, signer = _exact(epsilon), Officer(officer, existing_private_key(key), reason)
+    log = existing_records().log
+    allow_analyst(log, dataset, model, analyst, allowed, signer, actor=login(), now=datetime.now(UTC))
+    told = {"dataset": dataset, "model": model, "analyst": analyst, "allowed": str(allowed)}
+    Screen(as_json).show(f"Allowed: {analyst} may spend {allowed} of {dataset} under {model} on questions.", told)
+
+
 @budget.command("show")
 def show(
     dataset: Annotated[str | None, typer.Argument(help="Only this data set.")] = None, as_json: AsJson = False
 ) -> None:
-    """Show what each data set may spend and has spent. Also what each release cost, and which looks count."""
+    """Show what each data set may spend and has spent. Also each release, each analyst, and which looks count."""
     from penstock.records import existing_records
     from penstock.records.ledger.looks import looks_of
 

@@ -25,6 +25,7 @@ WAITING_EXIT_CODE = 6
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _ACCOUNT_FIELDS = ("model", "adjacency", "unit", "partition", "limit", "spent", "left")
 _RELEASE_FIELDS = ("run", "occurred", "model", "epsilon", "part", "state")
+_ANALYST_FIELDS = ("analyst", "model", "allowed", "spent", "left")
 
 
 class Screen:
@@ -32,6 +33,11 @@ class Screen:
 
     def __init__(self, as_json: bool) -> None:
         self._as_json = as_json
+
+    @property
+    def as_json(self) -> bool:
+        """Return whether one document is shown, and no text."""
+        return self._as_json
 
     @cached_property
     def _out(self) -> Console:
@@ -218,6 +224,11 @@ class Screen:
                 self._out.print(f"individuals: by {shown(', '.join(whose))}")
             if book["releases"]:
                 self._out.print(releases)
+            if "analysts" in book:
+                analysts = table_of(*_ANALYST_FIELDS)
+                for analyst in book["analysts"]:
+                    analysts.add_row(*(shown(analyst[name]) for name in _ANALYST_FIELDS))
+                self._out.print(analysts)
             if "looks" in book:
                 counted = book["looks"]
                 self._out.print(f"looks: {len(counted['runs'])} of {counted['allowed']} allowed")

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.cli._ask import ask
 from penstock.cli._audit import audit
 from penstock.cli._backup import backup, restore
 from penstock.cli._budget import budget
@@ -142,27 +143,38 @@ def run(
 
 
 @app.command()
-def schema(output: OutputFile = None, as_json: AsJson = False) -> None:
+def schema(
+    output: OutputFile = None,
+    data: Annotated[bool, typer.Option("--data", help="Of a data description for questions instead.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Print the JSON Schema of a spec, for editors and platforms."""
     from penstock.flows.spec import json_schema
+    from penstock.flows.spec.data_description import description_schema
 
+    found = description_schema() if data else json_schema()
     if output is None:
-        Screen(True).show("", json_schema())  # it is JSON anyway
+        Screen(True).show("", found)  # it is JSON anyway
         return
     with new_file(output) as file:
-        file.write(json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n")
+        file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     Screen(as_json).show(f"Schema written to {output}.", {"path": str(output)})
 
 
 @app.command()
 def verify(
-    bundle: Annotated[str, typer.Argument(help="The folder of one published release, or its s3:// address.")],
+    bundle: Annotated[
+        str,
+        typer.Argument(
+            help="The folder of one published release, its s3:// address, or the file of a published answer."
+        ),
+    ],
     key: Annotated[
         Path | None, typer.Option("--key", help="The agency's public key; default: the one of this home.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a published bundle: signature, digests and promise. Offline if it is a folder."""
+    """Check a published bundle or answer: signature, digests and promise. Offline if it is a folder or a file."""
     from penstock import _front as front
 
     findings = front.verify(bundle, key)
@@ -170,6 +182,7 @@ def verify(
 
 
 # In the order of a release; `penstock --help` keeps it.
+app.command()(ask)
 app.command()(approve)
 app.command()(refuse)
 app.command()(withdraw)

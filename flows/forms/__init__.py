@@ -1,5 +1,6 @@
 """The forms that people fill in, in the browser.
 
+question             the form of a question: what an analyst fills in in the browser is asked of a data set
 review               the form of a reviewer: a decision that was signed elsewhere is taken, and the waiting run
                      goes on
 table                the form of a table: what a statistician fills in in the browser becomes a spec, and the spec

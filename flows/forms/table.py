@@ -131,6 +131,7 @@ def spec_of_table(
     SpecRefused.raise_for(_settled_twice(raw, approve))
     limits = limits_of(raw, protection.model, totals=bool(asked.get("sums") or asked.get("means")))
     del raw[SECTION]
+    raw.pop("questions", None)  # what may be asked of the data: flows/spec/data_description.py
     budget, publish = _section(raw, "budget"), _section(raw, "publish")
     if earlier:
         budget["acknowledges"] = earlier

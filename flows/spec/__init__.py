@@ -1,5 +1,6 @@
 """The spec: one typed file that says everything about one release, checked before any row is read.
 
+data_description   what the data are, and what may be asked of them: the file that `penstock ask` takes
 protection         columns and settings without the rest of a spec, checked as a spec checks them
 reference          the spec reference, written from the models: python -m penstock.flows.spec.reference >
                    docs/spec.md
@@ -9,6 +10,7 @@ _arx_hierarchy     A generalisation hierarchy as ARX writes it, as a taxonomy
 _faults            what is wrong with a spec: field, rule, value and remedy of every fault, told at once
 _known_keys        which keys a section may have, and which stand somewhere else: for the fault of a key that nobody
                    knows
+_paths             the paths of a spec or a data description: relative to its file, with their variables
 _path_variables    `${VAR}` in a path of a spec, replaced by the variable of the environment, unless its name is
                    that of a secret
 _run_faults        what a release in parts, on a cluster or under a memory limit, cannot do; refused before any

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.flows.spec import json_schema
+from penstock.flows.spec.data_description import description_schema
 from penstock.mechanisms.registry import MECHANISMS
 
 __all__ = ["reference"]
@@ -29,10 +30,17 @@ _SECTIONS = {
     "Describe": "describe",
     "Run": "run",
 }
+_DESCRIPTION = {
+    "DataDescription": "A data description for questions",
+    "DatasetBudget": "budget, of a data description",
+    "Questions": "questions",
+}
+_TITLES = (_SECTIONS["ReleaseSpec"], _DESCRIPTION["DataDescription"])
 _OPENING = """# The spec, key by key
 
 One YAML or JSON file describes one release. This page is written from the code's own models
-(`make docs`); `penstock schema` prints the same as JSON Schema, so an editor can complete a spec.
+(`make docs`); `penstock schema` prints the same as JSON Schema, so an editor can complete a spec, and `penstock schema
+--data` that of a data description for questions, which ends this page.
 Paths are relative to the spec file, and `${VAR}` in a path is replaced by the variable, unless its name is
 usual for a secret (`AWS_…`, `…_KEY`, `…PASSWORD`): paths are shown. A key that is not listed here is refused. Privacy
 parameters, bounds and gates have no defaults.
@@ -43,11 +51,14 @@ def reference() -> str:
     """Return the page as Markdown."""
     schema = json_schema()
     models = {**schema["$defs"], "ReleaseSpec": schema}
-    return "\n".join([_OPENING, *(line for name, title in _SECTIONS.items() for line in _section(title, models[name]))])
+    described = description_schema()
+    models |= {**described["$defs"], "DataDescription": described}
+    sections = {**_SECTIONS, **_DESCRIPTION}
+    return "\n".join([_OPENING, *(line for name, title in sections.items() for line in _section(title, models[name]))])
 
 
 def _section(title: str, model: dict[str, Any]) -> Iterator[str]:
-    yield f"## `{title}`\n" if title != _SECTIONS["ReleaseSpec"] else f"## {title}\n"
+    yield f"## `{title}`\n" if title not in _TITLES else f"## {title}\n"
     yield f"{model['description']}\n"
     yield "| key | value | default | meaning |"
     yield "|---|---|---|---|"
@@ -74,12 +85,14 @@ def _values(facts: dict[str, Any]) -> str:
         options = [_values(option) for option in choices if option.get("type") != "null"]
         return " or ".join(dict.fromkeys(options))
     if "$ref" in facts:
-        return f"`{_SECTIONS[facts['$ref'].rpartition('/')[2]]}`"
+        name = facts["$ref"].rpartition("/")[2]
+        return f"`{_SECTIONS.get(name) or _DESCRIPTION[name]}`"
     if facts.get("type") == "array":
         inside = facts.get("items") or next(iter(facts.get("prefixItems", [{}])))
         return f"list of {_values(inside)}"
     if facts.get("type") == "object":
-        return f"NAME: {_values(facts['additionalProperties'])}"
+        inside = facts["additionalProperties"]
+        return "keys and values" if inside is True else f"NAME: {_values(inside)}"
     words = {"string": "text", "integer": "whole number"}
     kinds: list[str] = facts["type"] if isinstance(facts["type"], list) else [facts["type"]]
     return " or ".join(words.get(kind, kind) for kind in kinds)

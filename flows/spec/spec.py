@@ -7,7 +7,6 @@ A refused spec lists every fault with field, rule, value and remedy.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,15 +15,13 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from penstock.flows.spec._faults import MOST_PROTECTIONS, Protection, disagreements, every_fault
 from penstock.flows.spec._known_keys import KnownKeys
-from penstock.flows.spec._path_variables import expanded
+from penstock.flows.spec._paths import path_text, read_taxonomies, resolve
 from penstock.flows.spec._run_faults import run_faults
 from penstock.flows.spec._sections import Approve, Budget, Describe, Publish, Run, Section, Source, Validate
-from penstock.flows.spec._taxonomies import read_taxonomy
 from penstock.measures.gates import MOST_GATES, Gate
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.mechanisms.registry import MECHANISMS
-from penstock.records.files.addresses import is_address
 from penstock.records.files.outside_text import OutsideFile
 from penstock.records.files.outside_values import require_values
 
@@ -174,10 +171,10 @@ def resolve_spec(raw: dict[str, Any], folder: Path, *, source: object = None, pu
         if not isinstance(part, dict):
             continue
         if given is not None:
-            part[key] = _resolve(_path_text(section, given), Path.cwd(), f"{section}.{key}", faults, local=False)
+            part[key] = resolve(path_text(section, given), Path.cwd(), f"{section}.{key}", faults, local=False)
         elif isinstance(part.get(key), str):
-            part[key] = _resolve(part[key], folder, f"{section}.{key}", faults, local=key == "suite")
-    faults += _read_taxonomies(raw, folder)
+            part[key] = resolve(part[key], folder, f"{section}.{key}", faults, local=key == "suite")
+    faults += read_taxonomies(raw, folder)
     try:
         spec = _parsed(raw)
     except SpecRefused as refusal:
@@ -185,16 +182,6 @@ def resolve_spec(raw: dict[str, Any], folder: Path, *, source: object = None, pu
         raise SpecRefused(*faults, *(fault for fault in refusal.faults if fault.field not in told)) from None
     SpecRefused.raise_for(faults)
     return spec
-
-
-def _path_text(field: str, given: object) -> str:
-    """Return a path that was given beside the spec as text. In doubt refuse: another file would be released."""
-    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
-    if not isinstance(text, str) or not text:
-        raise SpecRefused.at(
-            field, rule="must be a path or an address", got=type(given).__name__, remedy="Give a path, or leave it out."
-        )
-    return text
 
 
 def json_schema() -> dict[str, Any]:
@@ -214,32 +201,3 @@ def json_schema() -> dict[str, Any]:
 
 
 KEYS = KnownKeys(json_schema)
-
-
-def _resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:
-    path = expanded(text, field, faults)
-    if is_address(path) and local:
-        faults.append(Fault(field, "must be a local path", "Copy it beside the spec."))
-        return text
-    if is_address(path):
-        return path  # the section checks whether it is a good one
-    return os.path.realpath(base / path)  # unlike Path.resolve, it accepts a circle of links
-
-
-def _read_taxonomies(raw: dict[str, Any], base: Path) -> list[Fault]:
-    """Replace the path of a taxonomy by its content, so that the digest of the spec covers it; return the faults."""
-    faults: list[Fault] = []
-    source = raw.get("source")
-    columns = source.get("columns") if isinstance(source, dict) else None
-    for name, column in columns.items() if isinstance(columns, dict) else ():
-        if not isinstance(column, dict) or not isinstance(column.get("taxonomy"), str):
-            continue
-        found: list[Fault] = []
-        path = _resolve(column["taxonomy"], base, "taxonomy", found)
-        if not found:
-            try:
-                column["taxonomy"] = read_taxonomy(Path(path))
-            except SpecRefused as refusal:
-                found += refusal.faults
-        faults += [Fault(f"source.columns.{name}.taxonomy", each.rule, each.remedy, each.got) for each in found]
-    return faults

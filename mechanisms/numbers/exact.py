@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-__all__ = ["ExactNumber", "exact_number", "readable"]
+__all__ = ["ExactNumber", "SignedNumber", "exact_number", "readable"]
 
 _WRITTEN = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
 
@@ -45,4 +45,21 @@ ExactNumber = Annotated[
     BeforeValidator(_exact),
     PlainSerializer(str, return_type=str),
     WithJsonSchema({"type": ["string", "integer"], "examples": ["1/2", "0.5", 2]}),
+]
+
+
+def _signed(value: object) -> Fraction:
+    """Return an exact number, which may have a minus before it."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Fraction(value)
+    if isinstance(value, str) and value.startswith("-"):
+        return -_exact(value.removeprefix("-"))
+    return _exact(value)
+
+
+SignedNumber = Annotated[
+    Fraction,
+    BeforeValidator(_signed),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema({"type": ["string", "integer"], "examples": ["-1/2", "0.5", 2]}),
 ]

@@ -35,12 +35,11 @@ from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refinement._promise import promised
-from penstock.mechanisms.refinement.axes import Axis, Line, Matrix
+from penstock.mechanisms.refinement.axes import Axis, Matrix, axis_of
 from penstock.mechanisms.refinement.priors import AnyPrior, digest_of, faults_of, grid_for, weights
 from penstock.mechanisms.refinement.refine import MOST_EPSILON, UNIT, Refined, by_presence, by_value
 from penstock.mechanisms.refusal import Fault, SettingRefused
 from penstock.mechanisms.sound import require_sound
-from penstock.mechanisms.taxonomy import score_table
 
 __all__ = ["OUTPUT_ROLES", "Params", "Question", "chosen_facts", "faults", "promise", "protect", "questions"]
 
@@ -205,10 +204,7 @@ def _axis(params: Params, column: Column, name: str) -> Axis:
     used = weights(params.priors[name], column, name)
     if name in params.distances:
         return Matrix(used, np.array(params.distances[name], np.int64))
-    if column.numeric or column.type == "ordinal":
-        return Line(used)
-    categories = len(used)
-    return Matrix(used, score_table(column)[:categories, :categories])  # the first candidates are the categories
+    return axis_of(used, column)
 
 
 def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:

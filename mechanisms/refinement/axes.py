@@ -22,7 +22,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Axis", "Line", "Matrix", "Regions"]
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.taxonomy import score_table
+
+__all__ = ["Axis", "Line", "Matrix", "Regions", "axis_of"]
 
 Ints = NDArray[np.int64]
 
@@ -164,3 +167,11 @@ class _InMatrix:
 
     def steps_beyond(self, which: int) -> tuple[Ints, Ints]:
         return self.apart[which], self.apart[which] - self.radius[which]
+
+
+def axis_of(weights: Ints, column: Column) -> Axis:
+    """Return the points of a declared column: in a row where they have an order, else by their distances."""
+    if column.numeric or column.type == "ordinal":
+        return Line(weights)
+    categories = len(weights)
+    return Matrix(weights, score_table(column)[:categories, :categories])  # the first candidates are the categories

@@ -38,6 +38,7 @@ __all__ = [
     "Masses",
     "Uniform",
     "digest_of",
+    "faults_of",
     "grid_for",
     "weights",
 ]

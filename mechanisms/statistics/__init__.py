@@ -16,13 +16,15 @@
     _extremes     largest and smallest values with differential privacy, by it
     _decay        e^-x between whole numbers, from which points are drawn exactly
 
-`_local` and `_individual` look at the data: what they return before noise is as secret as they are.
+`_local` and `_individual` look at the data: what they return before noise is as secret as they are. Questions use what
+is exported here of `_blocks`, `_quantiles` and `_moments`.
 """
 
 from __future__ import annotations
 
 from penstock.mechanisms.mechanism import Mechanism, always, unbounded
 from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters
+from penstock.mechanisms.statistics._blocks import Blocks, blocks_of_counts, draw_points, limit_of, score_reached
 from penstock.mechanisms.statistics._expect import expect
 from penstock.mechanisms.statistics._explain import advice, treatments
 from penstock.mechanisms.statistics._mechanism import (
@@ -35,8 +37,28 @@ from penstock.mechanisms.statistics._mechanism import (
     protect,
     takes_units,
 )
+from penstock.mechanisms.statistics._moments import totals_in_units
+from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR, MEDIAN, score_sensitivity
 
-__all__ = ["MECHANISM", "Params", "Statistic", "chosen_facts", "faults", "layout", "promise", "protect"]
+__all__ = [
+    "LARGEST_DENOMINATOR",
+    "MECHANISM",
+    "MEDIAN",
+    "Blocks",
+    "Params",
+    "Statistic",
+    "blocks_of_counts",
+    "chosen_facts",
+    "draw_points",
+    "faults",
+    "layout",
+    "limit_of",
+    "promise",
+    "protect",
+    "score_reached",
+    "score_sensitivity",
+    "totals_in_units",
+]
 
 MECHANISM = Mechanism(
     name="statistics",

@@ -3,26 +3,41 @@
     RESERVED -> SPENT -> SETTLED (published or refused)
     RESERVED -> RETURNED, only before the draw
 
+    SITTING_OPENED, once for all questions of one analyst under one claim (questions.py)
+
 A reservation counts from the moment it is on record, whatever becomes of its run; only RETURNED,
-which is refused after SPENT, takes it back. Pure: events in, accounts and costs out.
+which is refused after SPENT, takes it back. A sitting counts with its closing balance (_balances.py), as one release
+that is out. Pure: events and balances in, accounts and costs out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from penstock.mechanisms.composition import Charge, composed, joined
 from penstock.mechanisms.models import Model
 from penstock.mechanisms.refusal import Refusal
+from penstock.records.ledger._balances import Balance
+from penstock.records.ledger.claims import Claim, dataset_subject, source_subject
 from penstock.records.log.actions import Action
 
 if TYPE_CHECKING:
     from penstock.records.log.log import Event
 
-__all__ = ["Account", "Book", "Claim", "Cost", "LedgerAltered", "read_book"]
+__all__ = [
+    "Account",
+    "Book",
+    "Claim",
+    "Cost",
+    "LedgerAltered",
+    "Sitting",
+    "dataset_subject",
+    "read_book",
+    "source_subject",
+]
 
 State = Literal["reserved", "spent", "published", "refused"]
 
@@ -46,164 +61,6 @@ class LedgerAltered(Refusal):
         """Return the refusal that says what is wrong in which table."""
         remedy = "Keep the database as it is and run `penstock audit verify`; nothing is spent until then."
         return cls.at(field, rule=rule, remedy=remedy)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A release's request to the ledger before it draws.
-
-    source: keyed digest of the source's content; the same content is recognised by it under any name.
-    values: keyed digest of the records' values, whatever file holds them; None in claims of versions that did not
-    record it.
-    formerly: the digest that versions before `values` gave the same source, under which their claims are found; it does
-    not cover the names of partitions, so for two claims of this version it says nothing.
-    files: keyed digests of the bytes of its files, without their names and folders; none in claims of versions that did
-    not record them. Whoever shares one shares its records, whatever the folders add to them.
-    edition: the public name of this state of data that change; None if the records of a data set never change.
-    column, part: the release uses only the records whose declared `column` is `part`.
-    acknowledges: earlier releases of the same records that no common promise covers.
-    about: the columns that the release is made from; None in claims of versions that did not record them.
-    table: whether the output is a table, not records; None in claims of versions that did not record it.
-    repeats: the run whose table comes out again. Such a claim has no epsilon: that run was charged for the draw.
-    whose: if the unit is an individual, the column that tells whose record it is; None in claims of versions that did
-    not record it.
-    """
-
-    dataset: str | None
-    source: str
-    model: Model
-    epsilon: Fraction | None
-    adjacency: str
-    unit: str
-    column: str | None = None
-    part: str | None = None
-    acknowledges: tuple[str, ...] = ()
-    about: tuple[str, ...] | None = None
-    values: str | None = None
-    edition: str | None = None
-    formerly: str | None = None
-    table: bool | None = None
-    repeats: str | None = None
-    files: tuple[str, ...] = ()
-    whose: str | None = None
-
-    @property
-    def records(self) -> frozenset[str]:
-        """Return the subjects by which these records are found again, under whatever name."""
-        valued = () if self.values is None else (values_subject(self.values),)
-        return frozenset((source_subject(self.source), *valued))
-
-    @property
-    def known_by(self) -> frozenset[str]:
-        """Return the same, with the subjects by which versions before `values` knew the records, and one for each file.
-        For two claims of this version these say only that some files are the same except for their folders: enough to
-        count both together, not to call them one."""
-        return self.known_as_whole.union(file_subject(file) for file in self.files)
-
-    @property
-    def known_as_whole(self) -> frozenset[str]:
-        """Return the same without the files, some of which a release of the whole shares with each part."""
-        former = () if self.formerly is None else (source_subject(self.formerly),)
-        return self.records.union(former)
-
-    @property
-    def may_be_table(self) -> bool:
-        """Return whether the output is a table, or may have been one: two models never make any."""
-        return self.table is True or (self.table is None and self.model not in ("prob_k", "t_close"))
-
-    @property
-    def subjects(self) -> tuple[str, ...]:
-        """Return the subjects under which this release is found again."""
-        named = () if self.dataset is None else (dataset_subject(self.dataset),)
-        return (*named, *sorted(self.known_by))
-
-    def has_records_of(self, other: Claim) -> bool:
-        """Return whether both are certainly about the same records: the same content, or the same values saved
-        again."""
-        if self.values is not None and self.values == other.values:
-            return True
-        return self.source in (other.source, other.formerly) or other.source == self.formerly
-
-    def part_by(self, partition: str | None) -> str | None:
-        """Return its part of a partition; None if it is about the whole, or about a part of another column."""
-        return self.part if partition is not None and self.column == partition else None
-
-    def is_among_files_of(self, whole: Claim) -> bool:
-        """Return whether every file that it is made from is one of the other's."""
-        return bool(self.files) and set(self.files) <= set(whole.files)
-
-    def is_known_to_be_of_data_of(self, other: Claim, partition: str | None) -> bool:
-        """Return whether both are about one actual data set: the same records in the same edition; or different parts
-        of the partition that their account was opened with, which its officer declares to be of one data set; or a part
-        of it and the whole, as their files show."""
-        mine, its = self.part_by(partition), other.part_by(partition)
-        if self.edition != other.edition:
-            return False
-        if mine is None and its is not None:
-            return self.has_records_of(other) or other.is_among_files_of(self)
-        if mine is not None and its is None:
-            return self.has_records_of(other) or self.is_among_files_of(other)
-        return mine != its or self.has_records_of(other)
-
-    def is_apart_from(self, other: Claim) -> bool:
-        """Return whether nobody is in both: rows of different parts of one partition. An individual may have rows in
-        both, and so may anyone who moved between two editions; and whatever is declared, the same records are not
-        apart."""
-        parts, units = {self.part, other.part}, {self.unit, other.unit}
-        same_column = self.column is not None and self.column == other.column
-        said_apart = same_column and len(parts - {None}) == 2 and units == {"row"} and self.edition == other.edition
-        return said_apart and not self.has_records_of(other) and set(self.files).isdisjoint(other.files)
-
-    def shares_with(self, other: Claim) -> tuple[str, ...]:
-        """Return the columns that both releases are made from; all of this one's if the other does not record its
-        own."""
-        return tuple(name for name in self.about or () if other.about is None or name in other.about)
-
-    def facts(self) -> dict[str, Any]:
-        """Return the claim in the form that the log holds."""
-        return {
-            "dataset": self.dataset,
-            "source": self.source,
-            "model": self.model,
-            "epsilon": None if self.epsilon is None else str(self.epsilon),
-            "adjacency": self.adjacency,
-            "unit": self.unit,
-            "column": self.column,
-            "part": self.part,
-            "acknowledges": list(self.acknowledges),
-            "about": None if self.about is None else list(self.about),
-            "values": self.values,
-            "edition": self.edition,
-            "formerly": self.formerly,
-            "table": self.table,
-            "repeats": self.repeats,
-            "files": list(self.files),
-            "whose": self.whose,
-        }
-
-    @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> Claim:
-        """Return the claim in an event."""
-        epsilon = facts["epsilon"]
-        return cls(
-            dataset=facts["dataset"],
-            source=facts["source"],
-            model=facts["model"],
-            epsilon=None if epsilon is None else Fraction(epsilon),
-            adjacency=facts["adjacency"],
-            unit=facts["unit"],
-            column=facts["column"],
-            part=facts["part"],
-            acknowledges=tuple(facts["acknowledges"]),
-            about=None if facts.get("about") is None else tuple(facts["about"]),
-            values=facts.get("values"),
-            edition=facts.get("edition"),
-            formerly=facts.get("formerly"),
-            table=facts.get("table"),
-            repeats=facts.get("repeats"),
-            files=tuple(facts.get("files") or ()),
-            whose=facts.get("whose"),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,12 +142,44 @@ class Cost:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """All questions of one analyst under one claim, or, without an analyst, all questions about individuals under it.
+
+    within: the sitting without an analyst in which these questions count too; only that one is a cost of the data set,
+    because there one individual's questions from all analysts come together.
+    """
+
+    id: str
+    analyst: str | None
+    claim: Claim
+    within: str | None
+    balance: Balance
+    occurred: str
+
+    @property
+    def costs(self) -> tuple[Cost, ...]:
+        """Return its balance as one cost; none while it is 0."""
+        if self.balance.sum == 0:
+            return ()
+        charged = replace(self.claim, epsilon=self.balance.sum)
+        return (Cost(run=self.id, attempt=1, claim=charged, state="published", occurred=self.occurred),)
+
+
 @dataclass(frozen=True, slots=True)
 class Book:
-    """The accounts of a data set by model, and what was charged, oldest first."""
+    """The accounts of a data set by model, and what was charged, oldest first; its sittings by number, and what each
+    analyst may spend of each model."""
 
     accounts: dict[Model, Account]
     costs: tuple[Cost, ...]
+    sittings: Mapping[str, Sitting] = field(default_factory=dict)
+    allowances: Mapping[tuple[Model, str], Fraction] = field(default_factory=dict)
+
+    def spent_by(self, analyst: str, model: Model, *more: Cost) -> Fraction:
+        """Return what the questions of one analyst, and these, cost the account of a model."""
+        mine = [each for each in self.sittings.values() if (each.analyst, each.claim.model) == (analyst, model)]
+        return self.accounts[model].spent([*(cost for sitting in mine for cost in sitting.costs), *more])
 
     @property
     def whose(self) -> frozenset[str]:
@@ -325,13 +214,27 @@ class Book:
             }
             for cost in self.costs
         ]
-        return {"dataset": dataset, "accounts": accounts, "releases": releases}
+        analysts = [self._analyst_as_dict(model, analyst) for model, analyst in sorted(self.allowances)]
+        told = {"analysts": analysts} if analysts else {}
+        return {"dataset": dataset, "accounts": accounts, "releases": releases, **told}
+
+    def _analyst_as_dict(self, model: Model, analyst: str) -> dict[str, Any]:
+        allowed, spent = self.allowances[model, analyst], self.spent_by(analyst, model)
+        return {
+            "analyst": analyst,
+            "model": model,
+            "allowed": str(allowed),
+            "spent": str(spent),
+            "left": str(allowed - spent),
+        }
 
 
-def read_book(events: Iterable[Event]) -> Book:
-    """Fold the events that concern one subject, in order."""
+def read_book(events: Iterable[Event], balances: Mapping[str, Balance] | None = None) -> Book:
+    """Fold the events that concern one subject, in order. balances: of its sittings, by their number."""
     accounts: dict[Model, Account] = {}
     costs: dict[tuple[str, int], Cost] = {}
+    sittings: dict[str, Sitting] = {}
+    allowances: dict[tuple[Model, str], Fraction] = {}
     for event in events:
         facts = event.facts
         if event.action is Action.BUDGET_OPENED:
@@ -345,6 +248,12 @@ def read_book(events: Iterable[Event]) -> Book:
             )
         elif event.action is Action.BUDGET_RAISED:
             accounts[facts["model"]] = replace(accounts[facts["model"]], limit=Fraction(facts["limit"]))
+        elif event.action is Action.ANALYST_ALLOWED:
+            allowances[facts["model"], facts["analyst"]] = Fraction(facts["allowed"])
+        elif event.action is Action.SITTING_OPENED:
+            sitting = _sitting(event, balances or {})
+            sittings[sitting.id] = sitting
+            costs |= {(cost.run, cost.attempt): cost for cost in sitting.costs if sitting.within is None}
         elif event.action is Action.RESERVED:
             costs[event.run, facts["attempt"]] = Cost(
                 run=event.run,
@@ -364,20 +273,18 @@ def read_book(events: Iterable[Event]) -> Book:
             else:
                 state: State = "spent" if event.action is Action.SPENT else facts["outcome"]
                 costs[place] = replace(costs[place], state=state)
-    return Book(accounts, tuple(costs.values()))
+    return Book(accounts, tuple(costs.values()), sittings, allowances)
 
 
-def dataset_subject(dataset: str) -> str:
-    return f"dataset {dataset}"
-
-
-def source_subject(source: str) -> str:
-    return f"source {source}"
-
-
-def file_subject(file: str) -> str:
-    return f"file {file}"
-
-
-def values_subject(values: str) -> str:
-    return f"values {values}"
+def _sitting(event: Event, balances: Mapping[str, Balance]) -> Sitting:
+    """Return the sitting that an event opened."""
+    if event.run not in balances:
+        raise LedgerAltered.where("ledger_tails", "must hold the balance of each sitting; one is missing")
+    return Sitting(
+        id=event.run,
+        analyst=event.facts["analyst"],
+        claim=Claim.of(event.facts),
+        within=event.facts["within"],
+        balance=balances[event.run],
+        occurred=event.occurred,
+    )

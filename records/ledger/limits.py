@@ -2,8 +2,8 @@
 
     signature = DSSE over canonical(dataset, model, limit, adjacency, unit, partition, reason, officer)
 
-The limit of looks (looks.py) is signed in the same way; its facts have other names, so that neither passes for the
-other.
+The limit of looks (looks.py) and what an analyst may spend (analysts.py) are signed in the same way; their facts have
+other names, so that none passes for another.
 
 The officer is a person with a trusted key (trusted_keys.py). A limit is only ever raised: what was
 promised to be possible stays possible, and lowering it could not take back what was spent.
@@ -24,6 +24,7 @@ from penstock.mechanisms.composition import Charge
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.decision import reason_faults
 from penstock.records.files.digest import canonical
+from penstock.records.ledger._balances import Balance
 from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Account, dataset_subject, read_book
 from penstock.records.log.log import Action, Event, Log, LogWriter
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 _KIND = "application/vnd.penstock.budget+json"
-_CHANGES = (Action.BUDGET_OPENED, Action.BUDGET_RAISED, Action.LOOKS_LIMITED)
+_CHANGES = (Action.BUDGET_OPENED, Action.BUDGET_RAISED, Action.LOOKS_LIMITED, Action.ANALYST_ALLOWED)
 
 
 class AccountRefused(Refusal):
@@ -110,15 +111,17 @@ def raise_limit(
     return raised
 
 
-def limit_faults(history: Sequence[Event], register: Iterable[Event]) -> Iterator[Fault]:
-    """Yield a fault for each account event that no officer signed with the key trusted then, and for accounts that are
-    overdrawn."""
+def limit_faults(
+    history: Sequence[Event], register: Iterable[Event], balances: Mapping[str, Balance]
+) -> Iterator[Fault]:
+    """Yield a fault for each account event that no officer signed with the key trusted then, and for accounts and
+    allowances that are overdrawn. balances: of all sittings, as their events give them."""
     signed = set(_signed(register))
     remedy = "Find out who could write to the database, or hold the keys; nothing is spent until then."
     for event in history:
         if event.action in _CHANGES and event.seq not in signed:
             yield Fault(f"event {event.seq}", "must carry the signature of its officer, and does not", remedy)
-    book = read_book(history)
+    book = read_book(history, balances)
     for account in book.accounts.values():
         if account.spent(book.costs) > account.limit:
             yield Fault(
@@ -130,6 +133,9 @@ def limit_faults(history: Sequence[Event], register: Iterable[Event]) -> Iterato
         if len(book.whose) > 1:
             rule = "must count individuals by one column: only then is a sum the loss of one of them"
             yield Fault(f"{account.model} account of {account.dataset}", rule, remedy)
+    for (model, analyst), allowed in book.allowances.items():
+        if book.spent_by(analyst, model) > allowed:
+            yield Fault(f"{model} allowance of {analyst}", "must not be charged beyond its limit, and was", remedy)
 
 
 def _write(ledger: LedgerWriter, writer: LogWriter, action: Action, account: Account, officer: Officer) -> None:

@@ -23,7 +23,8 @@ from penstock.records.files.digest import canonical
 from penstock.records.log import _rows as log_rows
 from penstock.records.log._checkpoint import checkpoint, checkpoint_faults, removed_checkpoint
 from penstock.records.log._scan import Known, LogAltered, altered, scan, unseen_faults
-from penstock.records.log.actions import Action
+from penstock.records.log._walk import Walked
+from penstock.records.log.actions import NOTED, SIGNED, Action
 from penstock.records.log.chain import GENESIS, Entry, SealedHead, digest_of, head_holds, is_genuine, seal
 from penstock.records.log.sighting import Memory, Sighting
 from penstock.records.signing.envelope import sealed
@@ -42,31 +43,6 @@ __all__ = [
     "Verified",
     "first_rows",
 ]
-
-
-# Events that end a run or record a person's decision are signed at once; the checkpoint covers everything before it.
-_SIGNED = frozenset(
-    {
-        Action.PUBLISHED,
-        Action.REFUSED,
-        Action.FOUND_PUBLISHED,
-        Action.BUDGET_OPENED,
-        Action.BUDGET_RAISED,
-        Action.LOOKS_LIMITED,
-        Action.KEY_TRUSTED,
-        Action.KEY_WITHDRAWN,
-        Action.USER_ADDED,
-        Action.USER_SECRET_CHANGED,
-        Action.USER_REMOVED,
-        Action.WAITING,
-        Action.APPROVED,
-        Action.DECLINED,
-    }
-)
-
-
-# Events that the home writes down once they are on record (sighting.py): an older database would undo them.
-_NOTED = _SIGNED | {Action.SPENT}
 
 # Version 0.1.0 signed nothing.
 _UNSIGNED_THEN = frozenset({("0.1.0", Action.PUBLISHED), ("0.1.0", Action.REFUSED)})
@@ -143,17 +119,23 @@ class Log:
         self._signing_key = signing_key
         self._code = code
         self._known = Known()
+        self._walked = Walked()
 
     @contextmanager
-    def transaction(self) -> Iterator[LogWriter]:
-        """Read and append, excluding all other writers in all processes; on leaving, all of it is on disk, or none."""
+    def transaction(self, *, whole: bool = True) -> Iterator[LogWriter]:
+        """Read and append, excluding all other writers in all processes; on leaving, all of it is on disk, or none.
+
+        whole: whether the log is believed as a whole (_scan.py), or only its head and what that binds (_walk.py).
+        """
         try:
             with writing(self._engine) as connection:
                 # Read while nobody else can write, so that nothing can be added to it meanwhile.
-                seen = self._seen()
+                seen, newest = self._seen()
                 writer = LogWriter(connection, self._key, self._known, self._signing_key, self._code, seen)
+                if not whole:
+                    writer.require_walked(self._walked, newest)
                 yield writer
-                if writer.noted is not None and seen:
+                if writer.noted is not None and seen and not writer.is_walked:
                     writer.require_seen()  # otherwise an event of another log would replace what was seen
         except SQLAlchemyError:
             # The database's message can quote the facts, so it is left out.
@@ -166,11 +148,14 @@ class Log:
             self._memory.note(writer.noted, seen)  # after the commit, so that what is noted is certainly in the log
 
     @contextmanager
-    def reader(self) -> Iterator[LogReader]:
-        """Read, while others may write."""
-        seen = self._seen()  # before the snapshot, which may lack what is written down later
+    def reader(self, *, whole: bool = True) -> Iterator[LogReader]:
+        """Read, while others may write. whole: as for `transaction`."""
+        seen, newest = self._seen()  # before the snapshot, which may lack what is written down later
         with reading(self._engine) as connection:
-            yield LogReader(connection, self._key, self._known, self._signing_key.public_key(), seen)
+            reader = LogReader(connection, self._key, self._known, self._signing_key.public_key(), seen)
+            if not whole:
+                reader.require_walked(self._walked, newest)
+            yield reader
 
     def append(self, action: Action, *, run: str, actor: str, facts: Mapping[str, Any], occurred: datetime) -> Event:
         """Write one event. When this returns, the event is on disk."""
@@ -187,10 +172,11 @@ class Log:
         with self.reader() as reader:
             return reader.head()
 
-    def require_seen(self) -> None:
-        """Refuse a log that does not hold every event that its home has seen."""
-        with self.reader() as reader:
-            reader.require_seen()
+    def require_seen(self, *, whole: bool = True) -> None:
+        """Refuse a log that does not hold every event that its home has seen. whole: as for `transaction`."""
+        with self.reader(whole=whole) as reader:
+            if whole:
+                reader.require_seen()
 
     def verify(self) -> Verified:
         """Check every event and the head; raise LogAltered with all that is wrong."""
@@ -201,8 +187,8 @@ class Log:
         """Return a statement about this log for others, signed with its signing key."""
         return sealed(payload, kind, self._signing_key)
 
-    def _seen(self) -> frozenset[Sighting]:
-        return frozenset() if self._memory is None else self._memory.sightings()
+    def _seen(self) -> tuple[frozenset[Sighting], frozenset[Sighting]]:
+        return (frozenset(), frozenset()) if self._memory is None else (self._memory.sightings(), self._memory.newest())
 
 
 class LogReader:
@@ -226,11 +212,13 @@ class LogReader:
         self._seen = seen
         self._whole: list[Entry] | None = None  # once this transaction has scanned the log
         self._caught_up = False
+        self.is_walked = False  # whether the head is known to follow all that the home has seen
+        self._head: Head | None = None  # where the walk ended, which nobody else can change before the end
         self._written: list[Entry] = []  # by this transaction, so others must not know it before it ends
 
     def head(self) -> Head:
         """Return where the log stands."""
-        return _sound_head(self.connection, self.key)
+        return _sound_head(self.connection, self.key) if self._head is None else self._head
 
     def verify(self) -> Verified:
         """Check every event, the head and every checkpoint; raise LogAltered with all that is wrong.
@@ -240,7 +228,7 @@ class LogReader:
         entries, faults = scan(self.connection, self.key)
         signed = log_rows.checkpoints(self.connection)
         digests = {entry.seq: entry.digest for entry in entries}
-        due = {e.seq for e in entries if e.action in _SIGNED and (e.code, e.action) not in _UNSIGNED_THEN}
+        due = {e.seq for e in entries if e.action in SIGNED and (e.code, e.action) not in _UNSIGNED_THEN}
         LogAltered.raise_for(
             [
                 *faults,
@@ -291,6 +279,23 @@ class LogReader:
             self._known.catch_up(self.connection, self.key, self._first_written, self._seen)
             self._caught_up = True
 
+    def require_walked(self, walked: Walked, newest: frozenset[Sighting]) -> None:
+        """Walk from what the home last saw to the head; scan the whole log if that fails, or nothing was seen."""
+        found = walked.to_head(self.connection, self.key, newest)
+        if found is None:
+            self.require_seen()
+        else:
+            self.is_walked, self._head = True, Head(found.seq, found.digest, found.ledger)
+
+    def genuine(self, numbers: Sequence[int]) -> list[Event]:
+        """Return the events stored under these numbers, each written by a log of this key, in order; whether they are
+        of this log, the caller must know from their digests."""
+        found = log_rows.entries_numbered(self.connection, numbers)
+        for entry in found:
+            if not is_genuine(self.key, entry):
+                raise altered(entry.seq)
+        return [_event(entry) for entry in found]
+
     @property
     def _first_written(self) -> int | None:
         return self._written[0].seq if self._written else None
@@ -326,9 +331,9 @@ class LogWriter(LogReader):
         actor: str,
         facts: Mapping[str, Any],
         occurred: datetime,
-        ledger: Callable[[int], str] | None = None,
+        ledger: Callable[[int, str], str] | None = None,
     ) -> Event:
-        """Write one event; `ledger` returns, given its number, where the ledger stands after it."""
+        """Write one event; `ledger` returns, given its number and digest, where the ledger stands after it."""
         if occurred.tzinfo is None:
             raise EventRefused.at("occurred", rule="must carry its time zone", remedy="Pass datetime.now(UTC).")
         if "\0" in run + actor:
@@ -342,13 +347,14 @@ class LogWriter(LogReader):
         head = self.head()
         numbered = draft._replace(seq=head.seq + 1, previous=head.digest)
         entry = numbered._replace(digest=digest_of(self.key, numbered, numbered.seq))
-        standing = head.ledger if ledger is None else ledger(entry.seq)
+        standing = head.ledger if ledger is None else ledger(entry.seq, entry.digest)
         sealed_head = SealedHead(entry.seq, entry.digest, standing, seal(self.key, entry.seq, entry.digest, standing))
-        signed = checkpoint(entry.seq, entry.digest, self._signing_key) if action in _SIGNED else None
+        signed = checkpoint(entry.seq, entry.digest, self._signing_key) if action in SIGNED else None
         log_rows.add(self.connection, entry, sealed_head, signed)
-        if action in _NOTED:
+        if action in NOTED:
             self.noted = entry.seq, entry.digest
         self._written.append(entry)
+        self._head = None if self._head is None else Head(entry.seq, entry.digest, standing)
         if self._whole is not None:
             self._whole.append(entry)
         return _event(entry)

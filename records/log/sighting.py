@@ -62,6 +62,12 @@ class Memory:
         """Return every event that this home has seen in the log."""
         return self.ended | remembered(self.home)
 
+    def newest(self) -> frozenset[Sighting]:
+        """Return the sightings that no other one covers, by (2), unless runs noted an event that did not count; none
+        before the first is in the home's own file."""
+        own = remembered(self.home)
+        return own | {each for each in self.ended if each[0] > min(own)[0]} if own else own
+
     def note(self, new: Sighting, held: Collection[Sighting]) -> None:
         """Write down the new event, by (2). held: what the log of the new event was found to hold."""
         try:

@@ -46,8 +46,8 @@ __all__ = ["Backup", "BackupDamaged", "BackupRefused", "back_up", "restore"]
 _HOME, _ROWS, _COMPLETE = "home", "records.jsonl", "backup.json"
 _FOLDERS = ("keys", "runs", "answers")
 _AT_ONCE = 500
-# Steps of the schema whose tables hold the same rows.
-_SAME_TABLES = ("0002", NEWEST)
+# Steps of the schema whose rows the tables of today can hold.
+_SAME_TABLES = ("0002", "0003", NEWEST)
 
 
 class BackupRefused(Refusal):

@@ -11,17 +11,33 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, MetaData, create_engine, event, func, make_url, select, text
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    Executable,
+    MetaData,
+    Table,
+    create_engine,
+    event,
+    func,
+    make_url,
+    select,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import NullPool, QueuePool
 
 from penstock.mechanisms.refusal import Refusal
 
-__all__ = ["SCHEMA", "DatabaseRefused", "RecordsUnavailable", "open_engine", "reading", "unavailable", "writing"]
+__all__ = ["SCHEMA", "DatabaseRefused", "RecordsUnavailable", "open_engine", "put", "reading", "unavailable", "writing"]
 
 SCHEMA = MetaData()
 
@@ -88,6 +104,19 @@ def reading(engine: Engine) -> Iterator[Connection]:
             yield connection
     except SQLAlchemyError:
         raise unavailable() from None
+
+
+def put(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows, all with the same columns, or replace those that have the same key."""
+    connection.execute(_replacing(table, connection.dialect.name, tuple(rows[0])), list(rows))
+
+
+@cache
+def _replacing(table: Table, dialect: str, columns: tuple[str, ...]) -> Executable:
+    new = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(table)
+    keys = [column.name for column in table.primary_key]
+    kept = {name: new.excluded[name] for name in columns if name not in keys}
+    return new.on_conflict_do_update(index_elements=keys, set_=kept)
 
 
 def _parse(url: str) -> URL:

@@ -39,24 +39,26 @@ class Records:
     ledger: Ledger
 
 
-def open_records(url: str | None = None, home: Home | None = None) -> Records:
+def open_records(url: str | None = None, home: Home | None = None, *, whole: bool = True) -> Records:
     """Open the records at `url` (else the home's database) under the home's key; make them if absent.
 
     A database in memory is for rehearsal, so it can only be asked for by `url`, never by a setting. A database that is
-    emptier or older than this home remembers is refused: its budgets would be too.
+    emptier or older than this home remembers is refused: its budgets would be too. whole: whether that is found by a
+    scan of the log; those who only ask questions walk to its head instead (log/_walk.py), however long it is.
     """
     home = home if home is not None else Home.open()
     if url is None:
         require_restored(home)
-        return _opened(home)
+        return _opened(home, whole=whole)
     engine = open_engine(url, lasting=False)
     return _records(engine, home, None)
 
 
-def existing_records(*, looking: bool = False) -> Records:
+def existing_records(*, looking: bool = False, whole: bool = True) -> Records:
     """Return the records of this home, for those who check them: new ones, made on the spot, would look sound.
 
-    looking: also those of a restoration that was refused or killed, for callers that only read.
+    looking: also those of a restoration that was refused or killed, for callers that only read. whole: as for
+    `open_records`.
     """
     home = Home.located()
     if not looking:
@@ -67,10 +69,10 @@ def existing_records(*, looking: bool = False) -> Records:
         files.append(Path(database))
     if not all(map(os.path.isfile, files)) or is_empty(open_engine(home.database_url, lasting=True)):
         raise _absent(home)
-    return _opened(home, looking=looking)
+    return _opened(home, looking=looking, whole=whole)
 
 
-def _opened(home: Home, *, looking: bool = False) -> Records:
+def _opened(home: Home, *, looking: bool = False, whole: bool = True) -> Records:
     """Return the records in the home's own database, if it is not older than the home remembers.
 
     looking: leave that check to the first reading, which reports everything that is wrong.
@@ -84,7 +86,7 @@ def _opened(home: Home, *, looking: bool = False) -> Records:
         raise _absent(home)
     records = _records(engine, home, memory)
     if remembers and not looking:
-        records.log.require_seen()
+        records.log.require_seen(whole=whole)
     return records
 
 

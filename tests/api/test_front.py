@@ -13,12 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import penstock
-from penstock import _front, _trial
+from penstock import _front, _questions, _trial
 from penstock.cli._demo import SPEC, synthetic_survey
 from penstock.mechanisms.randomness import seeded
+from tests.support.question_house import set_up
+from tests.support.workplace import Workplace
 
-ADDED = {"Column", "Fault", "Refusal", "ReleaseSpec", "seeded"}
-RETURNED = {"Finding", "Preview", "Receipt", "Trial", "Waiting"}
+ADDED = {"Column", "DataDescription", "Fault", "Query", "Refusal", "ReleaseSpec", "seeded"}
+RETURNED = {"Answer", "Finding", "Preview", "QuestionPlan", "Receipt", "Trial", "Waiting"}
 
 
 @pytest.fixture
@@ -45,6 +47,37 @@ def examples(function: object, module: object) -> doctest.TestResults:
 @pytest.mark.parametrize("name", ["load_spec", "plan", "release", "verify"])
 def test_the_examples_of_the_line_hold(name: str, workshop: Path) -> None:
     assert examples(getattr(_front, name), _front).failed == 0
+
+
+@pytest.mark.parametrize("name", ["load_description", "plan_question", "ask"])
+def test_the_examples_of_questions_hold(name: str, workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_up(workplace)
+    (workplace.folder / "specs").mkdir()
+    (workplace.folder / "data.yaml").rename(workplace.folder / "specs" / "survey-data.yaml")
+    monkeypatch.chdir(workplace.folder)
+    assert examples(getattr(_questions, name), _questions).failed == 0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field"),
+    [
+        ({"epsilon": 0.25}, "epsilon"),
+        ({"epsilon": True}, "epsilon"),
+        ({"within": "1e3"}, "within"),
+        ({"epsilon": "1/4", "prior": 5}, "prior"),
+        ({"epsilon": "1/4", "prior": {"kind": "magic"}}, "prior.kind"),
+    ],
+)
+def test_a_wrong_call_of_a_question_is_refused_by_field(
+    wanted: dict[str, object], field: str, workplace: Workplace
+) -> None:
+    data = set_up(workplace)
+    with pytest.raises(penstock.Refusal) as refused:
+        penstock.plan_question(data, "count by region", **wanted)  # type: ignore[arg-type]
+    assert (refused.value.code, refused.value.faults[0].field) == ("query-refused", field)
+    with pytest.raises(penstock.Refusal) as refused:
+        penstock.ask(data, {"statistic": "magic"}, epsilon="1/4")  # type: ignore[arg-type]
+    assert refused.value.faults[0].field == "query.statistic"
 
 
 @pytest.mark.parametrize("part", ["source", "publish"])
@@ -84,7 +117,9 @@ def test_the_example_of_protect_holds() -> None:
 
 
 def test_what_is_documented_is_there_and_nothing_else() -> None:
-    assert set(penstock.__all__) == {"load_spec", "measure", "plan", "protect", "release", "verify"} | ADDED | RETURNED
+    line = {"load_spec", "measure", "plan", "protect", "release", "verify"}
+    questions = {"ask", "load_description", "plan_question"}
+    assert set(penstock.__all__) == line | questions | ADDED | RETURNED
     assert set(penstock.__all__) <= set(dir(penstock))
     for name in penstock.__all__:
         assert getattr(penstock, name).__doc__

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from penstock.cli._demo import SPEC
+from penstock.tasks.questions import identity
+from tests.support.question_house import asked, set_up
 from tests.support.workplace import Workplace
 from tests.tasks.published_bundle import Published
 
@@ -50,7 +52,9 @@ def loaded(folder: Path, *arguments: object, named: tuple[str, ...]) -> list[str
     return list(found)
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("run", "--help"), ("budget", "open", "--help")], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("run", "--help"), ("ask", "--help"), ("budget", "open", "--help")], ids=" ".join
+)
 def test_help_loads_no_library_of_the_line(arguments: tuple[str, ...], tmp_path: Path) -> None:
     assert loaded(tmp_path, *arguments, named=(*ENGINES, *RECORDS, *TABLES, *MODELS, "rich")) == []
 
@@ -68,6 +72,16 @@ def test_a_plan_with_its_source_and_a_verification_load_no_engine_and_no_databas
     assert loaded(tmp_path, "plan", place.write_spec(), named=(*ENGINES, *RECORDS)) == []
     published = Published(tmp_path, "mdav_id")
     assert loaded(tmp_path, "verify", published.folder, "--key", published.public, named=(*ENGINES, *RECORDS)) == []
+
+
+def test_a_repeated_question_loads_no_table_library_and_no_engine(
+    tmp_path: Path, workplace: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity, "_AT_REST", 10**6)
+    data = set_up(workplace)
+    asked(data, "count where region is North", epsilon="1/4")
+    wanted = ("ask", workplace.folder / "data.yaml", "--query", "count where region is North", "--epsilon", "1/4")
+    assert loaded(tmp_path, *wanted, named=(*ENGINES, *TABLES, "alembic")) == []
 
 
 def test_the_test_notices_what_is_loaded(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 Enter = Callable[[str], Window]
 
 DEPLOYMENTS = {
+    "ask": "answer/ask",
     "release": "release-spec/release",
     "release-table": "release-table/release-table",
     "review": "review/review",
@@ -173,7 +174,7 @@ def test_a_decision_that_does_not_count_is_refused_in_the_browser_with_its_code(
 
 @pytest.mark.parametrize(
     ("name", "starts"),
-    [("rolf", set()), ("rita", {"release", "release-table"}), ("anna", {"review"}), ("olga", {*DEPLOYMENTS})],
+    [("rolf", set()), ("rita", {"ask", "release", "release-table"}), ("anna", {"review"}), ("olga", {*DEPLOYMENTS})],
 )
 def test_each_role_starts_what_is_its_own_and_nothing_else(
     office: Office, enter: Enter, name: str, starts: set[str]

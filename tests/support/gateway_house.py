@@ -30,6 +30,7 @@ DEPLOYMENTS = {
     "release-table": "22222222-2222-4222-8222-222222222222",
     "review": "33333333-3333-4333-8333-333333333333",
     "verify-log": "44444444-4444-4444-8444-444444444444",
+    "ask": "88888888-8888-4888-8888-888888888888",
     "foreign": "55555555-5555-4555-8555-555555555555",
 }
 SCHEMAS: dict[str, Any] = {
@@ -37,6 +38,7 @@ SCHEMAS: dict[str, Any] = {
     "release-table": {"type": "object", "properties": {"data": {"type": "string"}}},
     "review": {"type": "object", "properties": {"run": {}, "decision": {}}},
     "verify-log": {"type": "object"},
+    "ask": {"type": "object", "properties": {"data": {"type": "string"}}},
 }
 FLOW_RUN = "66666666-6666-4666-8666-666666666666"  # started by rita
 

@@ -13,8 +13,10 @@ may do, rebuilt from known fields), and then reaches Prefect (`prefect_client`),
     timeouts         HTTP connections that end when a request does not arrive in time
     visitors         who is at the door: people with a session, programs with a token, or people whom a proxy vouches
                      for
+    _answers         the answers to questions, each on a page of its own
     _attempts        wrong passwords, counted by name, so that guessing takes longer than anybody lives
     _forms           read what pages send, within bounds, and rebuild it: forms, and queries that pages read with
+    _headers         headers: which may stand once in a request, and what every answer says to browsers
     _pages           the gateway's own pages: signing in, choosing a password, and why somebody was turned away
     _reports         the reports of runs
 """

@@ -18,7 +18,13 @@ from penstock.server.gateway.door import Turned
 __all__ = ["DEPLOYMENTS", "form_check", "json_object", "plain", "question"]
 
 # Flow and deployment, as Prefect names them together.
-DEPLOYMENTS = ("release-spec/release", "release-table/release-table", "review/review", "verify-log/verify-log")
+DEPLOYMENTS = (
+    "answer/ask",
+    "release-spec/release",
+    "release-table/release-table",
+    "review/review",
+    "verify-log/verify-log",
+)
 _KIND = "__prefect_kind"
 _QUESTION_BYTES = 64 << 10
 _LARGEST = 2**31 - 1  # a database answers larger numbers with an error

@@ -1,7 +1,7 @@
 """What each role may do, as an allow-list of Prefect's API; what changes something is rebuilt from known fields.
 
     everybody     reads what the pages show: runs, their states, logs, artifacts and forms, deployments, flows, events
-    requester     starts `release` and `release-table`; ends runs of their own
+    requester     starts `ask`, `release` and `release-table`; ends runs of their own
     reviewer      decides: the form of a suspended run, and `review`; reads confidential reports
     officer       all of that; ends anybody's run; starts `verify-log`
 
@@ -38,11 +38,13 @@ __all__ = [
 
 # Parameters that the gateway fills in, by deployment: no form asks for them.
 HIDDEN: Mapping[str, frozenset[str]] = {
+    "ask": frozenset({"started_by"}),
     "release": frozenset({"started_by"}),
     "release-table": frozenset({"started_by"}),
     "review": frozenset({"reviewer"}),
 }
 _STARTED_BY = {
+    "ask": (Role.REQUESTER, Role.OFFICER),
     "release": (Role.REQUESTER, Role.OFFICER),
     "release-table": (Role.REQUESTER, Role.OFFICER),
     "review": (Role.REVIEWER, Role.OFFICER),

@@ -16,7 +16,9 @@ from starlette.middleware.sessions import SessionMiddleware
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.home import Home
 from penstock.records.log.log import Action
+from penstock.server.gateway._answers import read_answer
 from penstock.server.gateway._forms import DEPLOYMENTS, form_check, question
+from penstock.server.gateway._headers import ONCE, SECURE, secured
 from penstock.server.gateway._pages import (
     PAGE_HEADERS,
     account_page,
@@ -50,19 +52,7 @@ BODY_BYTES = 1 << 20
 BODY_SECONDS = 20.0
 ANSWER_SECONDS = 60.0
 _LOOK_AGAIN = 5.0  # seconds after which whoever listens is checked again
-_ONCE = (
-    *("authorization", "content-length", "content-type", "cookie", "host", "origin", "transfer-encoding"),
-    *("x-forwarded-user", "x-penstock-proxy"),
-)
 _NOT_OURS = ("/api", "/docs", "/redoc", "/openapi.json", "/v2")
-_SECURE = {
-    "cache-control": "no-store",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "same-origin",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-}
 
 
 def gateway(prefect: Prefect, visitors: Visitors, door: Door, home: Home) -> App:
@@ -139,7 +129,7 @@ class _Request:
         return fields
 
     async def answer(self, status: int, content: bytes, headers: dict[str, str]) -> None:
-        said = {**_SECURE, **headers, "content-length": str(len(content))}
+        said = {**SECURE, **headers, "content-length": str(len(content))}
         encoded = [(name.encode(), value.encode("latin-1")) for name, value in said.items()]
         await self.send({"type": "http.response.start", "status": status, "headers": encoded})
         await self.send({"type": "http.response.body", "body": b"" if self.method == "HEAD" else content})
@@ -166,7 +156,7 @@ class _Gateway:
             if sum(len(name) + len(value) for name, value in scope["headers"]) > HEADER_BYTES:
                 raise Turned(431, "The headers are too long.")
             names = [name.decode("latin-1") for name, _ in scope["headers"]]
-            if any(names.count(name) > 1 for name in _ONCE):
+            if any(names.count(name) > 1 for name in ONCE):
                 raise Turned(400, "A header stands twice.")
             if "transfer-encoding" in headers and "content-length" in headers:
                 raise Turned(400, "The request says twice how long it is.")
@@ -199,6 +189,8 @@ class _Gateway:
             await request.go_to("/account")
         elif request.path == "/reports" or request.path.startswith("/reports/"):
             await self._report(request, visitor)
+        elif request.path.startswith("/answers/"):
+            await self._answer(request, visitor)
         elif request.path.startswith("/api/"):
             await self._api(request, visitor, request.path.removeprefix("/api"))
         else:
@@ -276,6 +268,13 @@ class _Gateway:
             await self._visitors.note(Action.REPORT_READ, visitor.name, run=run)
         await request.answer(200, page, REPORT_HEADERS)
 
+    async def _answer(self, request: _Request, visitor: Visitor) -> None:
+        if request.method not in SAFE:
+            raise Turned(405, "Answers are only read.")
+        key, page = await asyncio.to_thread(read_answer, self._home, visitor, request.path)
+        await self._visitors.note(Action.REPORT_READ, visitor.name, run=key)
+        await request.answer(200, page, REPORT_HEADERS)
+
     async def _api(self, request: _Request, visitor: Visitor, path: str) -> None:
         body = await request.body()
         if body and request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
@@ -339,7 +338,7 @@ class _Gateway:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                message = {**message, "headers": self._secured(request, message["headers"])}
+                message = {**message, "headers": secured(request.path, message["headers"], self._page_policy)}
             await request.send(message)
 
         try:
@@ -348,19 +347,6 @@ class _Gateway:
         except TimeoutError:
             if not begun:
                 raise Turned(504, "It took too long.") from None
-
-    def _secured(self, request: _Request, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        """Return Prefect's headers without any that let other sites in, and with ours."""
-        added = {**_SECURE, "content-security-policy": self._page_policy}
-        if request.path.startswith("/assets/"):
-            del added["cache-control"]  # their names change with their content
-        ours = {name.encode(): value.encode() for name, value in added.items()}
-        kept = [
-            (name, value)
-            for name, value in headers
-            if name not in ours and not name.startswith(b"access-control-") and name not in (b"set-cookie", b"server")
-        ]
-        return [*kept, *ours.items()]
 
     async def _listen(self, request: _Request) -> None:
         """Let a page listen, until whoever opened it would no longer be let in."""

@@ -21,11 +21,12 @@ from penstock.records.store.database import SCHEMA, reading, unavailable, writin
 
 __all__ = ["NEWEST", "VERSION_TABLE", "SchemaRefused", "bring_up_to_date", "is_empty"]
 
-NEWEST = "0003"
+NEWEST = "0004"
 # Not Alembic's usual name: in a shared database that one can be another program's.
 VERSION_TABLE = "penstock_schema"
-_KNOWN = ("0001", "0002", NEWEST)
+_KNOWN = ("0001", "0002", "0003", NEWEST)
 _FIRST_TABLES = ("log_events", "log_head")
+_LATER_TABLES = ("question_answers", "question_pages")  # since 0004
 _RESTORE = "Find out who could write to the database; restore it from its backup."
 
 
@@ -68,11 +69,19 @@ def _is_current(connection: Connection) -> bool:
         raise _refused(
             f"must have a schema that this version of Penstock knows; {version} is newer", "Update Penstock."
         )
-    made = {"0001": set(_FIRST_TABLES)}.get(version or "", set(SCHEMA.tables) if version is not None else set())
-    missing = made - there
+    missing = _made_by(version) - there
     if missing:
         raise _refused(f"must hold {', '.join(sorted(missing))}, which was removed", _RESTORE)
     return version == NEWEST
+
+
+def _made_by(version: str | None) -> set[str]:
+    """Return the tables that a database at this step must have."""
+    if version is None:
+        return set()
+    if version == "0001":
+        return set(_FIRST_TABLES)
+    return set(SCHEMA.tables) - (set(_LATER_TABLES) if version in ("0002", "0003") else set())
 
 
 def _version(connection: Connection, there: set[str]) -> str | None:

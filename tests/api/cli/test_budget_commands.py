@@ -15,6 +15,7 @@ from penstock.records import Records, open_records
 from penstock.records.home import login
 from penstock.records.ledger.accounts import Claim
 from penstock.records.ledger.looks import ALLOWED, look
+from penstock.records.ledger.questions import ask
 from tests.support.ended_command import Ended, Typed
 
 NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
@@ -41,6 +42,10 @@ class Desk:
     def looks(self, dataset: str, *flags: str, most: str, officer: str = "olga") -> Ended:
         given = {"--most": most, "--officer": officer, "--key": self.folder / "olga", "--reason": "board of May"}
         return self._type("looks", dataset, flags, given, {})
+
+    def allow(self, *flags: str, **changes: str | Path | None) -> Ended:
+        given = {**DEFAULTS, "--epsilon": "1/2", "--analyst": "ann", "--key": self.folder / "olga"}
+        return self._type("allow", "income", flags, given, changes)
 
     def _type(self, command: str, dataset: str, flags: Any, given: dict[str, Any], changes: dict[str, Any]) -> Ended:
         options = {**given, **{f"--{name}": value for name, value in changes.items()}}
@@ -226,6 +231,49 @@ def test_looks_are_shown_and_allowed_by_an_officer(desk: Desk) -> None:
     assert desk.typed("audit", "verify", "--json").document()["ledger_events"] == 4
     assert refused(desk.looks("income", "--json", most="0")) == ("account-refused", "most")
     assert refused(desk.looks("income", "--json", most="5", officer="otto")) == ("officer-not-trusted", "officer")
+
+
+def test_analysts_are_allowed_by_an_officer_and_shown(desk: Desk) -> None:
+    desk.open()
+    allowed = desk.allow()
+    assert (allowed.code, allowed.err) == (0, "")
+    assert allowed.out == "Allowed: ann may spend 1/2 of income under dp on questions.\n"
+    how: dict[str, Any] = {"facts": {}, "actor": "maker", "now": NOW}
+    ask(open_records().log, claim(), analyst="ann", key="k1", individual=None, draw=lambda: b"1", **how)
+    [book] = desk.shown("income")
+    assert book["analysts"] == [{"analyst": "ann", "model": "dp", "allowed": "1/2", "spent": "1/3", "left": "1/6"}]
+    out = desk.typed("budget", "show").out
+    assert all(word in out for word in ("analyst", "allowed", "ann", "1/6"))
+    raised = desk.allow("--json", epsilon="2/3").document()
+    assert raised == {"dataset": "income", "model": "dp", "analyst": "ann", "allowed": "2/3"}
+    events = desk.typed("audit", "show", "--json").document()["events"]
+    assert [event["action"] for event in events[-4:]] == [
+        "ANALYST_ALLOWED",
+        "SITTING_OPENED",
+        "ANSWERED",
+        "ANALYST_ALLOWED",
+    ]
+    assert "SITTING_OPENED" in desk.typed("audit", "show").out
+    assert desk.typed("audit", "verify", "--json").document()["ledger_events"] == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "exit_code", "found"),
+    [
+        ({"epsilon": "1/2"}, 5, ("account-refused", "epsilon")),
+        ({"epsilon": "0"}, 2, ("spec-refused", "--epsilon")),
+        ({"analyst": "two words"}, 5, ("account-refused", "analyst")),
+        ({"model": "bdp"}, 5, ("account-refused", "dataset")),
+        ({"officer": "otto"}, 5, ("officer-not-trusted", "officer")),
+        ({"reason": ""}, 5, ("account-refused", "reason")),
+    ],
+)
+def test_what_cannot_be_allowed_is_refused(
+    small_desk: Desk, changes: dict[str, str], exit_code: int, found: tuple[str, str]
+) -> None:
+    small_desk.open()
+    assert small_desk.allow().code == 0
+    assert refused(small_desk.allow("--json", **{"epsilon": "1", **changes}), exit_code) == found
 
 
 def test_names_are_shown_as_they_are_and_never_as_markup(small_desk: Desk) -> None:

@@ -39,7 +39,7 @@ def fields(refused: pytest.ExceptionInfo[OrderRefused]) -> list[str]:
 
 
 def test_every_deployment_of_ours_is_known_with_a_flow_that_prefect_can_run_as_it_is() -> None:
-    assert [*own_deployments()] == ["release", "release-table", "review", "verify-log"]
+    assert [*own_deployments()] == ["release", "release-table", "ask", "review", "verify-log"]
     for name, own in own_deployments().items():
         flow = own_deployment(name).flow()
         assert isinstance(flow, Flow)
@@ -110,5 +110,7 @@ def test_a_pool_of_another_kind_or_with_another_template_is_refused() -> None:
 
 
 def test_a_name_that_is_not_ours_has_no_flow() -> None:
-    with pytest.raises(OrderRefused, match=r"deployment.name refused: must be one of release, release-table, review"):
+    with pytest.raises(
+        OrderRefused, match=r"deployment.name refused: must be one of release, release-table, ask, review"
+    ):
         own_deployment("os.system")

@@ -124,7 +124,7 @@ def test_each_row_that_is_inserted_is_noticed(records: Records, either_home: Hom
                     refuses(records, subject)
     for table in ("ledger_entries", "ledger_tails"):
         with kept(either_home, table):
-            tamper(either_home, f"INSERT INTO {table} VALUES ('dataset new', 2)")
+            tamper(either_home, f"INSERT INTO {table} (subject, seq) VALUES ('dataset new', 2)")
             refuses(records, "dataset new")
     assert records.ledger.verify() == 9
 

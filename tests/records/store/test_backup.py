@@ -20,10 +20,12 @@ from sqlalchemy import Engine
 
 from penstock.records import Home, LogAltered, Run, open_records
 from penstock.records.audit import RecordsDisagree, verify_everything
-from penstock.records.files.digest import plain_file
+from penstock.records.files.digest import canonical, plain_file
 from penstock.records.ledger.accounts import Account, Claim
+from penstock.records.ledger.analysts import AllowanceExceeded
 from penstock.records.ledger.ledger import BudgetExceeded
 from penstock.records.ledger.limits import Officer, open_account
+from penstock.records.ledger.questions import Asked, allow_analyst, ask, standing
 from penstock.records.people import _secrets as user_secrets
 from penstock.records.people.trusted_keys import people, trust
 from penstock.records.people.users import Role, add_user, users_turn
@@ -112,6 +114,66 @@ def test_everything_comes_back_on_either_database(
 
 
 @pytest.mark.parametrize(("published", "elsewhere"), list(itertools.product(DATABASES, DATABASES)), indirect=True)
+def _ask(key: str) -> Asked:
+    claim = Claim(
+        dataset="people",
+        source="p",
+        model="dp",
+        epsilon=Fraction(1, 4),
+        adjacency="presence",
+        unit="individual",
+        whose="id",
+    )
+    draw = f"answer to {key}".encode
+    how: dict[str, Any] = {"facts": {}, "actor": "maker", "now": NOW}
+    return ask(open_records().log, claim, analyst="ann", key=key, individual="i1", draw=draw, **how)
+
+
+@pytest.mark.parametrize(("published", "elsewhere"), list(itertools.product(DATABASES, DATABASES)), indirect=True)
+def test_questions_come_back_with_their_answers_and_balances(
+    published: Path, elsewhere: Callable[[], Path], tmp_path: Path
+) -> None:
+    log, officer = open_records().log, Officer("olga", KEY, "agreed")
+    account = Account(
+        dataset="people", model="dp", limit=Fraction(1), adjacency="presence", unit="individual", partition=None
+    )
+    open_account(log, account, officer, actor="maker", now=NOW)
+    allow_analyst(log, "people", "dp", "ann", Fraction(3, 4), officer, actor="maker", now=NOW)
+    first = _ask("k1"), _ask("k2")
+    before = verify_everything([published])
+    back_up(tmp_path / "backup")
+    elsewhere()
+    assert restore(tmp_path / "backup", [published]) == before
+    again = _ask("k1"), _ask("k2")
+    assert [(each.answer, each.seq, each.repeated) for each in again] == [
+        (each.answer, each.seq, True) for each in first
+    ]
+    _ask("k3")
+    with pytest.raises(AllowanceExceeded):
+        _ask("k4")
+    assert standing(open_records().log, dataset="people", model="dp", analyst="ann").spent == Fraction(3, 4)
+    verify_everything([published])
+
+
+@pytest.mark.parametrize("schema", ["0002", "0003"])
+def test_a_backup_from_before_there_were_questions_comes_back(
+    published: Path, elsewhere: Callable[[], Path], tmp_path: Path, schema: str
+) -> None:
+    before = verify_everything([published])
+    back_up(tmp_path / "backup")
+    rows = [json.loads(line) for line in (tmp_path / "backup" / "records.jsonl").read_bytes().splitlines()]
+    for read in rows:
+        if read["table"] == "ledger_tails":
+            assert read["row"].pop("balance") is None
+    (tmp_path / "backup" / "records.jsonl").write_bytes(b"".join(canonical(read) + b"\n" for read in rows))
+    complete = json.loads((tmp_path / "backup" / "backup.json").read_bytes())
+    complete |= {"schema": schema, "rows": plain_file(tmp_path / "backup" / "records.jsonl")}
+    (tmp_path / "backup" / "backup.json").write_bytes(canonical(complete))
+    elsewhere()
+    assert restore(tmp_path / "backup", [published]) == before
+    _spend("after")
+
+
 def test_users_come_back_with_their_passwords(
     published: Path, elsewhere: Callable[[], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

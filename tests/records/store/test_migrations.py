@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -11,12 +12,15 @@ from sqlalchemy.pool import NullPool
 
 from penstock.records import Action, Home, open_records
 from penstock.records.files.digest import canonical, keyed
+from penstock.records.ledger.ledger import BudgetExceeded
+from penstock.records.ledger.questions import allow_analyst
 from penstock.records.log.chain import GENESIS, Entry, digest_of
-from penstock.records.store.database import SCHEMA, RecordsUnavailable
+from penstock.records.store.database import SCHEMA, RecordsUnavailable, reading
 from penstock.records.store.migrations import NEWEST, VERSION_TABLE, SchemaRefused
 from tests.records.database_faults import tamper
-from tests.records.ledger_cases import account, claim, released, states, with_accounts
+from tests.records.ledger_cases import HOW, account, claim, officer, released, states, with_accounts
 from tests.records.ledger_worker import race
+from tests.records.question_cases import asked, verified
 
 FIRST_VERSION = (
     "CREATE TABLE log_events (seq INTEGER NOT NULL, occurred TEXT NOT NULL, run TEXT NOT NULL, action TEXT NOT NULL,"
@@ -105,6 +109,8 @@ def test_processes_that_open_it_together_all_succeed(either_home: Home, now: dat
         (f"DELETE FROM {VERSION_TABLE}", "must hold one version in penstock_schema, which was altered"),
         (f"UPDATE {VERSION_TABLE} SET version_num = '9999'", "this version of Penstock knows; 9999 is newer"),
         ("DROP TABLE ledger_tails", "must hold ledger_tails, which was removed"),
+        ("DROP TABLE question_answers", "must hold question_answers, which was removed"),
+        ("DROP TABLE question_pages", "must hold question_pages, which was removed"),
     ],
 )
 def test_a_schema_that_no_step_made_is_refused_and_left_as_it_is(either_home: Home, change: str, message: str) -> None:
@@ -122,6 +128,44 @@ def test_a_step_that_was_taken_already_is_not_taken_again(either_home: Home) -> 
     with pytest.raises(RecordsUnavailable):
         open_records(home=either_home)
     assert (records.log.verify().count, records.ledger.verify()) == (2, 1)
+
+
+UNDONE = (
+    "ALTER TABLE ledger_tails DROP COLUMN balance",
+    "DROP TABLE question_answers",
+    "DROP TABLE question_pages",
+)
+
+
+@pytest.mark.parametrize("step", ["0002", "0003"])
+def test_a_ledger_from_before_there_were_questions_goes_on_and_can_be_asked(either_home: Home, step: str) -> None:
+    records = with_accounts(open_records(home=either_home), account())
+    released(records, "r1", claim(epsilon=Fraction(1, 2)))
+    head = records.log.head()
+    tamper(either_home, *UNDONE, f"UPDATE {VERSION_TABLE} SET version_num = '{step}'")
+    if step == "0002":
+        tamper(either_home, "CREATE INDEX log_events_by_run ON log_events (run)")
+    later = open_records(home=either_home)
+    assert (later.log.head(), later.ledger.verify()) == (head, 4)
+    allow_analyst(later.log, "income", "dp", "ann", Fraction(1), officer(), **HOW)
+    asked(later, "k1", epsilon=Fraction(1, 2))
+    with pytest.raises(BudgetExceeded):
+        asked(later, "k2", epsilon=Fraction(1, 100))
+    verified(later)
+
+
+def test_a_ledger_without_questions_is_sealed_as_before_there_were_any(either_home: Home) -> None:
+    """The seal of the ledger and that of the head, from the recipe of the versions before."""
+    records = with_accounts(open_records(home=either_home), account())
+    released(records, "r1", claim())
+    allow_analyst(records.log, "income", "dp", "ann", Fraction(1), officer(), **HOW)
+    with reading(records.engine) as connection:
+        tails = {row.subject: row.seq for row in connection.exec_driver_sql("SELECT subject, seq FROM ledger_tails")}
+        seq, digest, ledger, seal = connection.exec_driver_sql("SELECT seq, digest, ledger, seal FROM log_head").one()
+        assert set(connection.exec_driver_sql("SELECT balance FROM ledger_tails").scalars()) == {None}
+    key = either_home.secret_key()
+    assert ledger == keyed(key, "ledger", canonical(tails))
+    assert seal == keyed(key, "head", canonical([seq, digest, ledger]))
 
 
 @pytest.mark.parametrize("table", ["log_events", "log_head"])

@@ -1,0 +1,135 @@
+"""The plan of a question: what each method would promise, how far it may stray, what it costs and what is left.
+
+Public facts alone: the data description, the prior, the log; of the source, where the number of records is public, its
+footers. No row is read, nothing is spent, and nothing goes on record.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, TypedDict
+
+from penstock.flows.answer import Way, Wish, terms_of, ways
+from penstock.flows.query_text import as_text
+from penstock.flows.spec.data_description import DataDescription
+from penstock.mechanisms.models import Budgeted
+from penstock.mechanisms.questions import CONFIDENCE, Expected, why_not
+from penstock.mechanisms.refusal import Refusal
+from penstock.records.home import Home
+from penstock.tasks.questions.drawn import Spread, drawn
+
+__all__ = ["PlannedMethod", "QuestionPlan", "plan_question"]
+
+
+class PlannedMethod(TypedDict):
+    """One method that could answer. Exact numbers are text; None where nothing is known without the data.
+
+    standard_error, half_width: how far an answer may stray, and how far at most with 95 % confidence. is_upper_bound:
+    these are of the worst case, since the size of the noise is secret. left, left_to_analyst: afterwards; None where
+    there is no account, or it has too little.
+    """
+
+    method: str
+    model: str
+    adjacency: str
+    epsilon: str
+    promise: str
+    standard_error: float | None
+    half_width: float | None
+    rank_error: float | None
+    is_upper_bound: bool
+    is_typical: bool
+    expect: list[str]
+    left: str | None
+    left_to_analyst: str | None
+
+
+class QuestionPlan(TypedDict):
+    """A question before it is asked. cannot: why each other method is out. picture: SVG of the distributions."""
+
+    name: str
+    query: str
+    records: int | None
+    methods: list[PlannedMethod]
+    cannot: dict[str, str]
+    picture: str
+
+
+def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> QuestionPlan:
+    """Return what to expect of every method; refuse what the question itself would be refused for."""
+    home = Home.located()
+    terms = terms_of(description, home, wish.query)
+    found = ways(description, wish, terms)
+    cannot = dict(why_not(wish.query, description.columns, terms, prior=wish.prior))
+    planned: list[PlannedMethod] = []
+    spreads: list[Spread] = []
+    left = _Left(description.budget.dataset, analyst)
+    for name, way in found.items():
+        if wish.method not in (None, name):
+            continue
+        if way.epsilon is None:
+            cannot[name] = way.why
+            continue
+        expected = way.method.expected(way.epsilon, terms.records, CONFIDENCE)
+        planned.append(_planned(way, way.epsilon, expected, left))
+        spreads.append(Spread(way.method, way.epsilon, expected))
+    text = as_text(wish.query)
+    return {
+        "name": description.name,
+        "query": text,
+        "records": terms.records,
+        "methods": planned,
+        "cannot": cannot,
+        "picture": drawn(spreads, title=text),
+    }
+
+
+def _planned(way: Way, epsilon: Fraction, expected: Expected, left: _Left) -> PlannedMethod:
+    guarantee = way.method.guarantee(epsilon)
+    account, analyst = left.after(way.method.model, epsilon)
+    return {
+        "method": way.method.name,
+        "model": guarantee.model,
+        "adjacency": guarantee.adjacency,
+        "epsilon": str(epsilon),
+        "promise": guarantee.statement,
+        "standard_error": expected.standard_error,
+        "half_width": expected.half_width,
+        "rank_error": expected.rank_error,
+        "is_upper_bound": expected.is_upper_bound,
+        "is_typical": expected.is_typical,
+        "expect": list(expected.sentences),
+        "left": account,
+        "left_to_analyst": analyst,
+    }
+
+
+class _Left:
+    """What accounts and analyst have left, looked up once for each model."""
+
+    def __init__(self, dataset: str, analyst: str) -> None:
+        self._dataset, self._analyst = dataset, analyst
+        self._known: dict[str, Any] = {}
+
+    def after(self, model: Budgeted, epsilon: Fraction) -> tuple[str | None, str | None]:
+        """Return what is left once this is spent; None where it cannot be."""
+        found = self._standing(model)
+        if found is None:
+            return None, None
+        amounts = (found.left - epsilon, found.left_to_analyst - epsilon)
+        account, analyst = (str(amount) if amount >= 0 else None for amount in amounts)
+        return account, analyst
+
+    def _standing(self, model: Budgeted) -> Any:
+        from penstock.records import existing_records
+        from penstock.records.ledger.questions import standing
+
+        if model not in self._known:
+            try:
+                log = existing_records().log
+                self._known[model] = standing(log, dataset=self._dataset, model=model, analyst=self._analyst)
+            except Refusal as refusal:
+                if refusal.kind == "integrity":
+                    raise
+                self._known[model] = None  # no records yet, or no account: a plan needs neither
+        return self._known[model]

@@ -1,0 +1,54 @@
+"""The paths of a spec or a data description: relative to its file, with their variables, a taxonomy's content read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from penstock.flows.spec._path_variables import expanded
+from penstock.flows.spec._taxonomies import read_taxonomy
+from penstock.mechanisms.refusal import Fault, SpecRefused
+from penstock.records.files.addresses import is_address
+
+__all__ = ["path_text", "read_taxonomies", "resolve"]
+
+
+def path_text(field: str, given: object) -> str:
+    """Return a path that was given beside the spec as text. In doubt refuse: another file would be released."""
+    text = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(text, str) or not text:
+        raise SpecRefused.at(
+            field, rule="must be a path or an address", got=type(given).__name__, remedy="Give a path, or leave it out."
+        )
+    return text
+
+
+def resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:
+    """Return the path or address that a text names, relative to `base`; add what is wrong with it to the faults."""
+    path = expanded(text, field, faults)
+    if is_address(path) and local:
+        faults.append(Fault(field, "must be a local path", "Copy it beside the spec."))
+        return text
+    if is_address(path):
+        return path  # the section checks whether it is a good one
+    return os.path.realpath(base / path)  # unlike Path.resolve, it accepts a circle of links
+
+
+def read_taxonomies(raw: dict[str, Any], base: Path) -> list[Fault]:
+    """Replace the path of a taxonomy by its content, so that the digest of the spec covers it; return the faults."""
+    faults: list[Fault] = []
+    source = raw.get("source")
+    columns = source.get("columns") if isinstance(source, dict) else None
+    for name, column in columns.items() if isinstance(columns, dict) else ():
+        if not isinstance(column, dict) or not isinstance(column.get("taxonomy"), str):
+            continue
+        found: list[Fault] = []
+        path = resolve(column["taxonomy"], base, "taxonomy", found)
+        if not found:
+            try:
+                column["taxonomy"] = read_taxonomy(Path(path))
+            except SpecRefused as refusal:
+                found += refusal.faults
+        faults += [Fault(f"source.columns.{name}.taxonomy", each.rule, each.remedy, each.got) for each in found]
+    return faults

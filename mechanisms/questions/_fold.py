@@ -1,0 +1,238 @@
+"""Rows folded into exact whole numbers, batch after batch: all that an answer needs, and as secret as the rows.
+
+    count                         the number of records that take part, by group
+    sum, mean                     with it the sum of their steps on the grid, the smallest and the largest
+    median, quantile, extremes    how often each step of the grid occurs, by group
+    value                         the value of one individual
+
+Nothing of the data is refused: what is outside the domain is clamped, what is missing does not take part (_asked.py).
+Up to SMALL rows are folded by NumPy alone, because loading the compiler takes longer than they do. The order of rows
+and the sizes of batches make no difference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penstock.mechanisms.columns import Columns
+from penstock.mechanisms.questions._asked import Asked
+from penstock.mechanisms.questions._filters import Filter, filters_of, prepared
+from penstock.mechanisms.questions._order import Counted, Ordered, Sorted
+
+__all__ = ["SMALL", "Exact", "Fold"]
+
+SMALL = 200_000
+# Rows at a time: their conditions stay in the cache while they are used.
+_CHUNK = 2**16
+# Steps are counted in place up to this many points of the grid in all groups; beyond, they are kept and sorted.
+_MOST_POINTS = 2**22
+_FAR = 2**62
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+_NONE = np.zeros(0, np.bool_)
+_NO_GROUPS = np.zeros(0, np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class Exact:
+    """What was folded so far. rows: all rows, whether they take part or not. table: number, sum, smallest, largest.
+
+    points: how often each step of each group occurs, once that is worth its memory. kept: steps, as keys g * width + s,
+    that wait for it, or are sorted in the end.
+    value: of the one individual, a number or the code of a category; None: absent, or missing.
+    """
+
+    rows: int = 0
+    table: Ints = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+    points: Ints | None = None
+    kept: list[NDArray[Any]] = field(default_factory=list)
+    value: float | int | None = None
+
+    @property
+    def counts(self) -> Ints:
+        return self.table[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """How the rows of one question are folded."""
+
+    asked: Asked
+    filters: tuple[Filter, ...]
+    what: Literal["count", "totals", "points", "value"]
+
+    @classmethod
+    def of(cls, asked: Asked) -> Fold:
+        """Return the fold that a question needs."""
+        kinds: dict[str, Literal["count", "totals", "points", "value"]] = {
+            "count": "count",
+            "sum": "totals",
+            "mean": "totals",
+            "value": "value",
+        }
+        return cls(asked, filters_of(asked.query.where, asked.declared), kinds.get(asked.query.statistic, "points"))
+
+    def begin(self) -> Exact:
+        """Return the fold of no rows."""
+        return Exact(table=np.tile(np.array([0, 0, _FAR, -_FAR], np.int64), (len(self.asked.groups), 1)))
+
+    def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
+        """Add a batch of rows, and return the same object; rows: their number, needed without any column."""
+        names = self.asked.columns
+        lengths = {len(columns[name]) for name in names or columns} | (set() if rows is None else {rows})
+        if len(lengths) != 1:
+            raise ValueError("every column has one value for each of the rows, whose number is known")
+        read = prepared(columns, self.asked.declared, names)
+        number = lengths.pop()
+        compiled = exact.rows + number > SMALL
+        exact.rows += number
+        if self.what == "value":
+            _find(self.asked, exact, columns, read)
+            return exact
+        if self.what == "points" and compiled and exact.points is None and self._size <= _MOST_POINTS:
+            exact.points = np.zeros(self._size, np.int64)
+            for keys in exact.kept:
+                np.add.at(exact.points, keys, 1)
+            exact.kept.clear()
+        step = self._compiled(exact) if compiled else self._plainly(exact)
+        for part in _chunks(number):
+            takes = self._takes(read, part)
+            step(read, part, takes)
+        return exact
+
+    def ordered(self, exact: Exact) -> Iterator[Ordered]:
+        """Yield the steps of each group in turn, in ascending order."""
+        width, groups = self._width, range(len(self.asked.groups))
+        if exact.points is not None:
+            for group in groups:
+                times = exact.points[group * width : (group + 1) * width]
+                steps = np.flatnonzero(times)
+                yield Counted(steps, np.cumsum(times[steps]), width)
+            return
+        keys = np.sort(np.concatenate([np.zeros(0, self._key_type), *exact.kept]))
+        # Places are looked up in the type of the keys: otherwise all of them would be converted.
+        ends = np.searchsorted(keys, np.array([group * width for group in groups], self._key_type)).tolist()
+        for group, start, end in zip(groups, ends, [*ends[1:], len(keys)], strict=True):
+            yield Sorted(keys[start:end], group * width, width)
+
+    @property
+    def _width(self) -> int:
+        return self.asked.numbers.steps + 1
+
+    @property
+    def _size(self) -> int:
+        return self._width * len(self.asked.groups)
+
+    @property
+    def _key_type(self) -> type[np.int32] | type[np.int64]:
+        """Return the type of kept keys; narrow ones are sorted in half the time."""
+        return np.int32 if self._size < 2**31 else np.int64
+
+    def _takes(self, read: Columns, part: slice) -> Bools | None:
+        """Return which rows satisfy every condition; None where there is none."""
+        takes = None
+        for each in self.filters:
+            holds = each.holds(read[each.column][part])
+            takes = holds if takes is None else np.logical_and(takes, holds, out=takes)
+        return takes
+
+    def _groups(self, read: Columns, part: slice) -> Ints:
+        return _NO_GROUPS if self.asked.query.by is None else read[self.asked.query.by][part]
+
+    def _plainly(self, exact: Exact) -> Callable[[Columns, slice, Bools | None], None]:
+        """Return the loop body by NumPy alone."""
+
+        def step(read: Columns, part: slice, takes: Bools | None) -> None:
+            number = part.stop - part.start
+            takes = np.ones(number, np.bool_) if takes is None else takes
+            groups = self._groups(read, part) if self.asked.query.by is not None else np.zeros(number, np.int64)
+            takes = takes & (groups >= 0) & (groups < len(exact.table))
+            if self.what == "count":
+                exact.table[:, 0] += np.bincount(groups[takes], minlength=len(exact.table))
+                return
+            values = read[str(self.asked.query.of)][part]
+            is_there = values == values
+            if self.asked.everybody:
+                values = np.where(is_there, values, self.asked.numbers.low).astype(values.dtype)
+            else:
+                takes &= is_there
+            groups, steps = groups[takes], self.asked.numbers.index(values[takes])
+            if self.what == "points":
+                exact.kept.append((groups * self._width + steps).astype(self._key_type))
+                return
+            exact.table[:, 0] += np.bincount(groups, minlength=len(exact.table))
+            np.add.at(exact.table[:, 1], groups, steps)
+            np.minimum.at(exact.table[:, 2], groups, steps)
+            np.maximum.at(exact.table[:, 3], groups, steps)
+
+        return step
+
+    def _compiled(self, exact: Exact) -> Callable[[Columns, slice, Bools | None], None]:
+        """Return the loop body by compiled loops."""
+        from penstock.mechanisms.questions._kernels import add_up, keep, place, tally
+
+        def step(read: Columns, part: slice, takes: Bools | None) -> None:
+            if self.what == "count":
+                if self.asked.query.by is None:
+                    exact.table[0, 0] += part.stop - part.start if takes is None else np.count_nonzero(takes)
+                else:
+                    counts = np.zeros(len(exact.table), np.int64)
+                    tally(counts, _NONE if takes is None else takes, self._groups(read, part))
+                    exact.table[:, 0] += counts
+                return
+            values, ends = self._on_grid(read[str(self.asked.query.of)][part])
+            given = (values, _NONE if takes is None else takes, self._groups(read, part), *ends, self.asked.everybody)
+            if self.what == "totals":
+                add_up(exact.table, *given)
+            elif exact.points is not None:
+                place(exact.points, *given, self._width)
+            else:
+                keys = np.empty(len(values), np.int64)
+                number = keep(keys, *given, self._width, len(exact.table))
+                exact.kept.append(keys[:number].astype(self._key_type))
+
+        return step
+
+    def _on_grid(self, values: NDArray[Any]) -> tuple[NDArray[Any], tuple[Any, ...]]:
+        """Return values, and by what they come to steps: low, high, factor, first."""
+        grid = self.asked.numbers
+        if values.dtype.kind == "i" and grid.whole and grid.exponent == 0:
+            return values, (int(grid.low), int(grid.high), 1, grid.first)
+        factor = float(np.ldexp(1.0, -grid.exponent))
+        return values.astype(np.float64, copy=False), (grid.low, grid.high, factor, grid.first)
+
+
+def _chunks(rows: int) -> Iterator[slice]:
+    for start in range(0, rows, _CHUNK):
+        yield slice(start, min(start + _CHUNK, rows))
+
+
+def _find(asked: Asked, exact: Exact, columns: Columns, read: Columns) -> None:
+    """Take the first value that the individual has."""
+    if exact.value is not None:
+        return
+    whose, values = columns[str(asked.terms.whose)], read[str(asked.query.of)]
+    for row in np.flatnonzero(_is(whose, asked.query.individual)).tolist():
+        value = values[row].item()
+        known = value == value if asked.column.numeric else 0 <= value < len(asked.column.categories or ())
+        if known:
+            exact.value = value
+            return
+
+
+def _is(whose: NDArray[Any], individual: str | int | None) -> Bools:
+    """Return which rows are those of the individual; "17" is 17 where numbers are stored."""
+    names: list[str | int] = [] if whose.dtype.kind in "iuf" else [str(individual)]
+    if whose.dtype.kind in "iufO" and re.fullmatch(r"-?[0-9]{1,18}", str(individual)):
+        names.append(int(str(individual)))
+    found = np.zeros(len(whose), np.bool_)
+    for name in names:
+        found |= np.asarray(whose == name, np.bool_)
+    return found

@@ -1,0 +1,133 @@
+"""What a method is: one way to answer a question, with its promise, its expected error, its folding and its draw.
+
+    begin, add      rows are folded into exact whole numbers (_fold.py), the same for all methods
+    answer          one draw for each group; whatever the data are, it does not refuse
+    guarantee       what the answer promises
+    expected        what to expect of it, from public facts
+    least_epsilon   the other way round: the least epsilon for a wanted error
+
+Epsilons are exact fractions; one that the noise cannot carry is refused before any row is looked at.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from penstock.mechanisms.columns import Columns
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.models import Budgeted
+from penstock.mechanisms.numbers.exact import readable
+from penstock.mechanisms.questions._asked import Asked
+from penstock.mechanisms.questions._fold import Exact, Fold
+from penstock.mechanisms.questions._promise import promised
+from penstock.mechanisms.questions.accuracy import CONFIDENCE, LEAST_EPSILON, MOST_EPSILON, Expected
+from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refusal import Fault, SettingRefused
+
+__all__ = ["Answer", "Method"]
+
+Answer = int | float | str
+
+
+class Method(ABC):
+    """One way to answer one question; make it by `methods`."""
+
+    name: ClassVar[str]
+    model: ClassVar[Budgeted] = "dp"
+    # The least epsilon of one change in one group that the draw can carry in bounded time.
+    least_in_a_group: ClassVar[Fraction] = LEAST_EPSILON
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self._fold = Fold.of(asked)
+
+    @property
+    def adjacency(self) -> str:
+        """Return the adjacency of the promise, in the words of penstock.mechanisms.composition."""
+        return self.asked.adjacency
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Return the labels of the answers: the categories of `by`, else one that is empty."""
+        return self.asked.groups
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns of the source that must be read."""
+        return self.asked.columns
+
+    @property
+    def divided(self) -> int:
+        """Return by how much epsilon is divided: rows of a unit, times the groups that one change of a row touches."""
+        return self.asked.terms.rows_per_unit * self.asked.touched
+
+    @property
+    def least_epsilon_possible(self) -> Fraction:
+        """Return the least epsilon that can be asked for."""
+        return self.least_in_a_group * self.divided
+
+    def epsilon_faults(self, epsilon: Fraction) -> list[Fault]:
+        """Return why an epsilon cannot be spent; nothing of it depends on the data."""
+        least = self.least_epsilon_possible
+        exact = isinstance(epsilon, int | Fraction) and not isinstance(epsilon, bool)
+        if exact and least <= epsilon <= MOST_EPSILON:
+            return []
+        rule = f"must be an exact number from {readable(least)} to {MOST_EPSILON} for {self.name}"
+        return [Fault("epsilon", rule, "Choose another, or another method.", str(epsilon))]
+
+    def guarantee(self, epsilon: Fraction) -> Guarantee:
+        """Return what an answer at this epsilon promises, and what it does not."""
+        SettingRefused.raise_for(self.epsilon_faults(epsilon))
+        return promised(self.asked, self.name, self.model, self.adjacency, Fraction(epsilon), self._settings(epsilon))
+
+    def expected(self, epsilon: Fraction, records: int | None = None, confidence: Fraction = CONFIDENCE) -> Expected:
+        """Return what to expect; records: how many the answer rests on, as far as that is public or supposed."""
+        SettingRefused.raise_for([*self.epsilon_faults(epsilon), *_confidence_faults(confidence)])
+        return self._expected(Fraction(epsilon), records, confidence)
+
+    def least_epsilon(
+        self, within: Fraction, confidence: Fraction = CONFIDENCE, records: int | None = None
+    ) -> Fraction | None:
+        """Return the least readable epsilon with P(|answer - truth| <= within) >= confidence; None where none has."""
+        SettingRefused.raise_for(_confidence_faults(confidence))
+        if not within >= 0:
+            raise SettingRefused.at("within", rule="must be 0 or more", got=str(within), remedy="Correct it.")
+        return self._least_epsilon(Fraction(within), confidence, records)
+
+    def epsilon_of_scale(self, scale: Fraction) -> Fraction | None:
+        """Return the cost of Laplace noise of this scale, in the unit of the answer; None for other noise."""
+        return None
+
+    def begin(self) -> Exact:
+        """Return the fold of no rows."""
+        return self._fold.begin()
+
+    def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
+        """Fold a batch of rows; rows: their number, needed where no column is given."""
+        return self._fold.add(exact, columns, rows)
+
+    def answer(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> tuple[Answer, ...]:
+        """Return one draw for each group. What is refused depends on epsilon alone, never on the data."""
+        SettingRefused.raise_for(self.epsilon_faults(epsilon))
+        return self._draw(exact, Fraction(epsilon), randomness)
+
+    @abstractmethod
+    def _draw(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> tuple[Answer, ...]: ...
+
+    @abstractmethod
+    def _expected(self, epsilon: Fraction, records: int | None, confidence: Fraction) -> Expected: ...
+
+    @abstractmethod
+    def _least_epsilon(self, within: Fraction, confidence: Fraction, records: int | None) -> Fraction | None: ...
+
+    def _settings(self, epsilon: Fraction) -> dict[str, Any]:
+        """Return public settings of the noise, for the promise."""
+        return {}
+
+
+def _confidence_faults(confidence: Fraction) -> list[Fault]:
+    if 0 < confidence < 1:
+        return []
+    return [Fault("confidence", "must be above 0 and below 1", 'Write it as "0.95".', str(confidence))]

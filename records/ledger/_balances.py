@@ -1,0 +1,63 @@
+"""What all questions of one sitting cost together, so that nobody has to add them up again.
+
+    sum         of the epsilons of its answered questions; if each is about one individual, the largest sum of one
+    questions   how many were answered
+    pages       only for individuals: the digest of the sums of each (_individuals.py)
+
+It stands beside the tail of its sitting, under the seal of the head (_transactions.py), and `penstock audit verify`
+recomputes it from the events. Numbers are exact, so they are text.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+
+from penstock.records.files.digest import canonical, keyed
+
+__all__ = ["NO_QUESTIONS", "Balance", "balance_of", "history_of", "longer", "text_of_history"]
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The closing balance of one sitting."""
+
+    sum: Fraction = Fraction(0)
+    questions: int = 0
+    pages: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Return it in the form that is sealed."""
+        pages = {} if self.pages is None else {"pages": self.pages}
+        return canonical({"sum": str(self.sum), "questions": self.questions, **pages}).decode()
+
+    def with_question(self, epsilon: Fraction) -> Balance:
+        """Return the balance after a question that everybody pays for."""
+        return Balance(self.sum + epsilon, self.questions + 1)
+
+
+NO_QUESTIONS = Balance()
+
+
+def balance_of(text: str | None) -> Balance | None:
+    """Return the balance in a sealed text; None if it is none."""
+    content = {} if text is None else json.loads(text)
+    return Balance(Fraction(content["sum"]), content["questions"], content.get("pages")) if "sum" in content else None
+
+
+def history_of(text: str | None) -> str | None:
+    """Return the digest of a subject's events in a sealed text; None if it is none."""
+    content = {} if text is None else json.loads(text)
+    return str(content["history"]) if "history" in content else None
+
+
+def text_of_history(history: str) -> str:
+    """Return the text that is sealed for a subject with this history."""
+    return canonical({"history": history}).decode()
+
+
+def longer(key: bytes, history: str, digest: str) -> str:
+    """Return the digest of a subject's events with one more: h_i = keyed(K, "history", h_(i-1), d_i), h_0 empty."""
+    return keyed(key, "history", history, digest)

@@ -1,0 +1,145 @@
+"""A question, settled before any row is read: what is asked, how it is answered, what it costs, what is promised.
+
+    key = keyed(K, "question", canonical(source, edition, query, method, epsilon, terms, prior, columns used))      (1)
+
+Whoever asks the same of the same records again gets the same answer by (1), and nothing is spent. Nothing else decides
+an answer: neither who asks nor when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.questions import CONFIDENCE, Expected, Method, Query, Terms
+from penstock.records.files.digest import canonical, keyed
+from penstock.records.home import Home
+from penstock.records.ledger.accounts import Claim
+from penstock.tasks.questions.identity import Identity
+
+__all__ = ["Question"]
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked, in public terms alone.
+
+    name, dataset, edition, source, declared, terms: of the data description. text: the query as one line.
+    prior: as it was given; None where there is none. records: how many there are, where that is public.
+    """
+
+    name: str
+    dataset: str
+    edition: str | None
+    source: str
+    declared: Mapping[str, Column]
+    terms: Terms
+    query: Query
+    text: str
+    method: Method
+    epsilon: Fraction
+    guarantee: Guarantee
+    prior: Mapping[str, Any] | None = None
+    records: int | None = None
+
+    @property
+    def used(self) -> dict[str, Column]:
+        """Return the declared columns that decide the answer."""
+        return {name: self.declared[name] for name in self.method.columns}
+
+    @property
+    def is_about_one(self) -> bool:
+        """Return whether it is about one named individual."""
+        return self.query.individual is not None
+
+    @property
+    def shown(self) -> str:
+        """Return the text for logs and pages that others read: without the name of an individual."""
+        return self.text if not self.is_about_one else f"value of {self.query.of} for one individual"
+
+    def key(self, home: Home, identity: Identity) -> str:
+        """Return (1)."""
+        content = {
+            "source": identity.source,
+            "edition": self.edition,
+            "query": self.query.model_dump(mode="json"),
+            "method": self.method.name,
+            "epsilon": str(self.epsilon),
+            "terms": self._terms,
+            "prior": None if self.prior is None else dict(self.prior),
+            "columns": {name: column.model_dump(mode="json") for name, column in self.used.items()},
+        }
+        return keyed(home.secret_key(), "question", canonical(content))
+
+    def individual(self, home: Home) -> str | None:
+        """Return the keyed digest of the individual that it is about, if it is about one."""
+        if self.query.individual is None:
+            return None
+        return keyed(home.secret_key(), "individual", str(self.terms.whose), str(self.query.individual))
+
+    def claim(self, identity: Identity) -> Claim:
+        """Return what the question asks of the ledger."""
+        return Claim(
+            dataset=self.dataset,
+            source=identity.source,
+            model=self.guarantee.model,
+            epsilon=self.epsilon,
+            adjacency=self.guarantee.adjacency,
+            unit=self.guarantee.unit,
+            # Whatever this question is about: the analyst's other questions are counted together with it.
+            about=tuple(name for name, column in self.declared.items() if column.role != "identifier"),
+            values=identity.values,
+            formerly=identity.formerly,
+            files=identity.files,
+            edition=self.edition,
+            table=True,
+            whose=self.terms.whose,
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the audit log says of the question."""
+        return {"query": self.shown, "method": self.method.name, "name": self.name}
+
+    def expected(self) -> Expected:
+        """Return how far the answer may lie from the truth."""
+        return self.method.expected(self.epsilon, self.records, CONFIDENCE)
+
+    def document(self, values: tuple[int | float | str, ...]) -> dict[str, Any]:
+        """Return the answer with everything that is needed to read it, as it is stored and signed."""
+        expected = self.expected()
+        return {
+            "format": _FORMAT,
+            "name": self.name,
+            "edition": self.edition,
+            "query": self.query.model_dump(mode="json", exclude_none=True),
+            "text": self.text,
+            "method": self.method.name,
+            "epsilon": str(self.epsilon),
+            "terms": self._terms,
+            "columns": {name: column.model_dump(mode="json") for name, column in self.used.items()},
+            "prior": None if self.prior is None else dict(self.prior),
+            "records": self.records,
+            "guarantee": self.guarantee.model_dump(mode="json"),
+            "standard_error": expected.standard_error,
+            "half_width": expected.half_width,
+            "confidence": str(expected.confidence),
+            "is_upper_bound": expected.is_upper_bound,
+            "is_typical": expected.is_typical,
+            "expect": list(expected.sentences),
+            "groups": list(self.method.groups),
+            "values": list(values),
+        }
+
+    @property
+    def _terms(self) -> dict[str, Any]:
+        return {
+            "adjacency": self.terms.adjacency,
+            "whose": self.terms.whose,
+            "rows_per_unit": self.terms.rows_per_unit,
+        }

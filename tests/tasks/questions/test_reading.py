@@ -1,0 +1,116 @@
+"""Reading for a question: codes and numbers as declared, whatever files, groups of rows and types hold them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.questions import Exact, Method, Query, Terms, methods
+from penstock.mechanisms.randomness import seeded
+from penstock.tasks.files.source import open_source
+from penstock.tasks.questions.reading import evaluate, joined
+
+DECLARED = {
+    "who": Column(role="identifier"),
+    "sex": Column(role="quasi_identifier", type="nominal", categories=("F", "M")),
+    "code": Column(role="quasi_identifier", type="nominal", categories=(3, 1, 2)),
+    "age": Column(role="quasi_identifier", type="integer", domain=(0, 100)),
+    "pay": Column(role="confidential", type="continuous", domain=(0, 10)),
+}
+ROWS = 60
+TERMS = Terms("add_remove")
+
+
+def table(kind: str = "plain") -> pa.Table:
+    rows = range(ROWS)
+    sexes = pa.array([("F", "M", "other", None)[row % 4] for row in rows])
+    return pa.table(
+        {
+            "who": [f"p{row % 7}" for row in rows],
+            "sex": sexes.dictionary_encode() if kind == "dictionary" else sexes,
+            "code": pa.array([row % 4 for row in rows], pa.int16() if kind == "dictionary" else pa.int64()),
+            "age": pa.array(
+                [None if row % 5 == 0 and kind == "plain" else row for row in rows],
+                pa.uint64() if kind == "dictionary" else pa.int64(),
+            ),
+            "pay": pa.array([row / 10 for row in rows], pa.float32() if kind == "dictionary" else pa.float64()),
+        }
+    )
+
+
+def method(terms: Terms = TERMS, **query: object) -> Method:
+    found = methods(Query.model_validate(query), DECLARED, terms)
+    return found.get("laplace") or found["exponential"]
+
+
+def counts(path: Path, chosen: Method, terms: Terms = TERMS) -> list[int]:
+    exact = evaluate(open_source(str(path), DECLARED, unit=terms.whose), chosen, DECLARED, terms, seeded(1))
+    return [int(each) for each in exact.counts]
+
+
+@pytest.mark.parametrize("kind", ["plain", "dictionary"])
+@pytest.mark.parametrize("group", [7, 1000], ids=["many groups of rows", "one"])
+def test_counts_are_exact(kind: str, group: int, tmp_path: Path) -> None:
+    file = tmp_path / "data.parquet"
+    pq.write_table(table(kind), file, row_group_size=group)
+    assert counts(file, method(statistic="count")) == [ROWS]
+    assert counts(file, method(statistic="count", by="sex")) == [15, 15]
+    assert counts(file, method(statistic="count", by="code")) == [15, 15, 15]
+    in_band = method(statistic="count", where=[{"column": "age", "at_least": 10, "below": 20}])
+    assert counts(file, in_band) == [8 if kind == "plain" else 10]
+
+
+def test_hive_folders_are_columns(tmp_path: Path) -> None:
+    pq.write_to_dataset(table(), tmp_path / "all", partition_cols=["sex"])
+    assert counts(tmp_path / "all", method(statistic="count", by="sex")) == [15, 15]
+    assert counts(tmp_path / "all", method(statistic="count", where=[{"column": "sex", "is_in": ["F"]}])) == [15]
+
+
+def test_an_empty_source_has_no_records(tmp_path: Path) -> None:
+    file = tmp_path / "data.parquet"
+    pq.write_table(table().slice(0, 0), file)
+    assert counts(file, method(statistic="count")) == [0]
+
+
+def test_each_unit_counts_as_often_as_it_may(tmp_path: Path) -> None:
+    file = tmp_path / "data.parquet"
+    pq.write_table(table(), file, row_group_size=7)
+    for most in (1, 3, 100):
+        terms = Terms("add_remove", whose="who", rows_per_unit=most)
+        wanted = sum(min(most, len(range(unit, ROWS, 7))) for unit in range(7))
+        assert counts(file, method(terms, statistic="count"), terms) == [wanted]
+
+
+def test_records_of_nobody_take_no_part(tmp_path: Path) -> None:
+    file = tmp_path / "data.parquet"
+    whose = pa.array([None if row % 2 else f"p{row}" for row in range(ROWS)])
+    pq.write_table(table().set_column(0, "who", whose), file)
+    terms = Terms("add_remove", whose="who", rows_per_unit=5)
+    assert counts(file, method(terms, statistic="count"), terms) == [ROWS // 2]
+
+
+def test_the_largest_unsigned_numbers_do_not_become_negative(tmp_path: Path) -> None:
+    file = tmp_path / "data.parquet"
+    large = table("dictionary").set_column(3, "age", pa.array([2**64 - 1] * ROWS, pa.uint64()))
+    pq.write_table(large, file)
+    assert counts(file, method(statistic="count", where=[{"column": "age", "at_least": 100}])) == [ROWS]
+
+
+@pytest.mark.parametrize("statistic", ["sum", "median"])
+def test_parts_folded_beside_each_other_are_the_whole(statistic: str) -> None:
+    chosen = method(statistic=statistic, of="pay", by="sex")
+    values = {"pay": np.arange(40) / 4, "sex": np.arange(40) % 2}
+
+    def folded(rows: slice) -> Exact:
+        return chosen.add(chosen.begin(), {name: each[rows] for name, each in values.items()})
+
+    whole, parts = folded(slice(0, 40)), joined(chosen, [folded(slice(0, 15)), folded(slice(15, 40)), chosen.begin()])
+    assert whole.rows == parts.rows
+    assert (whole.table == parts.table).all()
+    for mine, its in zip(chosen._fold.runs(whole), chosen._fold.runs(parts), strict=True):
+        assert (mine.steps.tolist(), mine.times.tolist()) == (its.steps.tolist(), its.times.tolist())
