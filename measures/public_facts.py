@@ -24,9 +24,8 @@ NO_VALUE = "no value of the data is used"
 def stated_errors(chosen: Chosen) -> dict[str, float]:
     """Return the error to expect of each column or figure, as far as the mechanism states it as a public fact."""
     facts = [*chosen.get("figures", {}).items(), *chosen.get("answers", {}).items()]
-    facts += [
-        stated for kind in ("parts", "joint") for part in chosen.get(kind, ()) for stated in part["columns"].items()
-    ]
+    facts += [stated for part in chosen.get("parts", ()) for stated in part["columns"].items()]
+    facts += [stated for joint in chosen.get("joint", ()) for stated in joint["answers"].items()]
     return {name: float(stated["expected_error"]) for name, stated in facts}
 
 

@@ -301,7 +301,8 @@ class JointChosen(TypedDict):
     theirs, 0 where it is impossible. prior: the digest of these weights.
     """
 
-    columns: dict[str, JointColumnChosen]
+    columns: list[str]
+    answers: dict[str, JointColumnChosen]
     impossible: Combinations
     epsilon: Exact
     factors: list[Exact]

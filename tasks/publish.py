@@ -292,7 +292,7 @@ def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterato
     """Yield how exact each column is, from public facts."""
     stated = {name: (part, facts) for part in settled.get("parts", ()) for name, facts in part["columns"].items()}
     stated |= {name: ({}, facts) for name, facts in settled.get("answers", {}).items()}
-    stated |= {name: (joint, facts) for joint in settled.get("joint", ()) for name, facts in joint["columns"].items()}
+    stated |= {name: (joint, facts) for joint in settled.get("joint", ()) for name, facts in joint["answers"].items()}
     for name, column in columns.items():
         if name not in stated:
             continue

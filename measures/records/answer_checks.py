@@ -36,7 +36,7 @@ def answer_checks(output: RecordOutput) -> tuple[Check, ...]:
     """Run every check of answers."""
     alone, joint = _stated(output)
     drawn = {**alone, **{", ".join(facts["columns"]): facts for facts in joint}}
-    columns = {**alone, **{name: fact for facts in joint for name, fact in facts["columns"].items()}}
+    columns = {**alone, **{name: fact for facts in joint for name, fact in facts["answers"].items()}}
     return (
         _factors_bounded(output, drawn),
         _possible_answers(output, columns),
@@ -55,13 +55,14 @@ def _stated(output: RecordOutput) -> tuple[dict[str, Mapping[str, Any]], list[Ma
     try:
         facts: dict[str, Mapping[str, Any]] = dict(output.chosen["answers"])
         joint: list[Mapping[str, Any]] = list(output.chosen.get("joint", ()))
-        together = [name for fact in joint for name in dict(fact["columns"])]
+        together = [name for fact in joint for name in fact["columns"]]
         drawn = [*facts.values(), *joint]
         low_and_high = [[Fraction(factor) for factor in fact["factors"]] for fact in drawn]
         is_understood = (
             sorted([*facts, *together]) == sorted(promised)
             and not any(output.declared[name].numeric for name in together)
-            and all(isinstance(each, Mapping) for fact in joint for each in fact["columns"].values())
+            and all(sorted(fact["columns"]) == sorted(fact["answers"]) for fact in joint)
+            and all(isinstance(each, Mapping) for fact in joint for each in fact["answers"].values())
             and all(len(factors) == 2 and factors[0] > 0 for factors in low_and_high)
             and all(Fraction(fact["epsilon"]) > 0 for fact in drawn)
             and all(Fraction(facts[name]["grid"]) > 0 for name in facts if output.declared[name].numeric)

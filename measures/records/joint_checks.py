@@ -27,7 +27,7 @@ Facts = Mapping[str, Any]
 def possible_combinations(output: RecordOutput, joint: Sequence[Facts]) -> Check:
     """Check the combinations of columns that were answered together."""
     stated = [
-        {"columns": list(facts["columns"]), "epsilon": facts["epsilon"], "impossible": facts.get("impossible")}
+        {"columns": facts["columns"], "epsilon": facts["epsilon"], "impossible": facts.get("impossible")}
         for facts in joint
     ]
     is_promised = stated == output.guarantee.parameters.get("joint")
@@ -52,7 +52,7 @@ def _is_kept(output: RecordOutput, facts: Facts) -> bool:
 def _possible(output: RecordOutput, facts: Facts) -> set[tuple[int, ...]] | None:
     """Return the combinations that may be released, as codes; None if the stated weights are others than they must."""
     declared = [list(output.declared[name].categories or ()) for name in facts["columns"]]
-    own: list[Any] = [each.get("weights") for each in facts["columns"].values()]
+    own: list[Any] = [facts["answers"][name].get("weights") for name in facts["columns"]]
     stated: Any = facts.get("weights")
     if not all(map(_are_weights, own, map(len, declared))) or not _are_weights(stated, math.prod(map(len, declared))):
         return None

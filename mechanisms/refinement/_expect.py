@@ -40,7 +40,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         sentences += [
             f"{name}: expected distance, as a share of the largest {facts['expected_error']:.3g}, if combinations are "
             "spread as the priors and what is impossible say."
-            for name, facts in joint.facts()["columns"].items()
+            for name, facts in joint.facts()["answers"].items()
         ]
     may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))
     sentences += clamping.expected(may_be, declared, "values and means")

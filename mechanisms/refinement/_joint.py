@@ -200,7 +200,8 @@ class Joint:
         weights, factors = self.refined.axis.weights, self.refined.factors
         errors = self._expected_errors()
         return {
-            "columns": {
+            "columns": list(self.parts),
+            "answers": {
                 name: {
                     "share": str(part.epsilon / self.epsilon),
                     "declared": dict(part.declared),

@@ -72,7 +72,7 @@ def test_a_larger_share_makes_its_column_more_exact():
     def errors(share):
         shares = {"kin": str(share), "school": str(1 - share)}
         [joint] = chosen_facts(params(names, shares=shares, impossible=even), only(*names), N)["joint"]
-        return [facts["expected_error"] for facts in joint["columns"].values()]
+        return [facts["expected_error"] for facts in joint["answers"].values()]
 
     little, much = errors(Fraction(1, 20)), errors(Fraction(19, 20))
     assert little[0] > 1.3 * much[0]
@@ -104,8 +104,8 @@ def test_what_is_stated_has_its_form_and_is_known_before_any_record_is_seen(adja
         {"kin": ["child"], "school": [3, 4]},
     ]
     assert one["points"] == len(one["weights"]) == 24
-    assert [each["share"] for each in one["columns"].values()] == ["1/3"] * 3
-    assert one["columns"]["kin"]["declared"] == {
+    assert [each["share"] for each in one["answers"].values()] == ["1/3"] * 3
+    assert one["answers"]["kin"]["declared"] == {
         "prior": MASSES["kin"] | {"masses": {"husband": "3/10", "wife": "3/10", "child": "2/5"}}
     }
     assert other["weights"] == [
@@ -151,7 +151,7 @@ def test_the_expected_error_is_what_simulation_shows(epsilon):
     codes = np.unravel_index(rng.choice(len(weights), 40_000, p=weights / weights.sum()), (3, 2, 4))
     columns = dict(zip(names, codes, strict=True))
     released = protect(columns, declared, chosen, seeded(1)).columns
-    for name, facts in joint.facts()["columns"].items():
+    for name, facts in joint.facts()["answers"].items():
         axis = joint.parts[name].refined.axis
         apart = np.abs(columns[name] - released[name])
         apart = apart / 3 if isinstance(axis, Line) else apart > 0
