@@ -37,9 +37,10 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
             f"{len(weights)} combinations are possible, and no other comes out, even if the data have it; the nearest "
             f"{share:.0%} of the prior get about {1 - share:.0%} of the answers."
         )
+        moved = joint.moved()
         sentences += [
-            f"{name}: expected distance, as a share of the largest {facts['expected_error']:.3g}, if combinations are "
-            "spread as the priors and what is impossible say."
+            f"{name}: expected distance, as a share of the largest {facts['expected_error']:.3g}; what is impossible "
+            f"moves {moved[name]:.0%} of its prior to other values."
             for name, facts in joint.facts()["answers"].items()
         ]
     may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))

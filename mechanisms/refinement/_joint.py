@@ -64,7 +64,7 @@ Combination = dict[
         list[str],
         BeforeValidator(_listed),
         Field(min_length=1, max_length=MOST_COMBINATIONS),
-        WithJsonSchema({"anyOf": [{"type": "array", "items": _ONE}, _ONE]}),
+        WithJsonSchema({"anyOf": [_ONE, {"type": "array", "items": _ONE}]}),
     ],
 ]
 Impossible = Sequence[Mapping[str, Sequence[str]]]
@@ -221,6 +221,16 @@ class Joint:
     def stated(self) -> list[dict[str, list[str | int]]]:
         """Return the impossible combinations, with categories as they are declared."""
         return [{name: list(categories) for name, categories in each.items()} for each in self.impossible]
+
+    def moved(self) -> dict[str, float]:
+        """Return how much of each column's own prior lies on other values in (1), because of what is impossible."""
+        weights = self.refined.axis.weights.reshape(self._sizes)
+        found = {}
+        for place, (name, part) in enumerate(self.parts.items()):
+            others = tuple(axis for axis in range(weights.ndim) if axis != place)
+            own, left = part.refined.axis.weights, weights.sum(axis=others)
+            found[name] = float(np.abs(own / own.sum() - left / left.sum()).sum()) / 2
+        return found
 
     def _expected_errors(self) -> dict[str, float]:
         """Return each column's root mean square error as a share of its widest, for truths spread as (1) says."""

@@ -100,8 +100,9 @@ class Params(BaseModel):
         max_length=MOST_CATEGORIES,
         exclude_if=lambda given: not given,  # so that specs from before there were any keep their digests
         description="Combinations that cannot occur, each as two or more columns with a category, or a list of them: "
-        "{relationship: Own-child, marital-status: [Married, Widowed]}. From public knowledge, never from the data. "
-        "Columns that they link are answered together, with the sum of their shares, and no answer is one of these.",
+        "{relationship: Husband, marital-status: [Divorced, Widowed]}. From public knowledge, never from the data. "
+        "Columns that they link are answered together, and never by one of these; they spend the sum of their shares, "
+        "and a larger share makes its column's distance count for more.",
     )
     rows_per_unit: Annotated[StrictInt, Field(ge=1)] | None = Field(
         default=None,

@@ -132,6 +132,9 @@ def test_people_who_choose_and_people_who_use_are_told():
     )
     for name in DECLARED:
         assert sum(each.startswith(f"{name}: ") for each in told) == 1
+    # Children, 4/10, have the first two schools only: those have 7/10 instead of 1/2.
+    [school] = [each for each in told if each.startswith("school: ")]
+    assert school.endswith("moves 20% of its prior to other values.")
     treated = MECHANISM.treatments(params(), DECLARED)
     assert list(treated) == list(DECLARED)
     assert "the values of kin, sex, school together" in treated["sex"]
