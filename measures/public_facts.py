@@ -25,6 +25,7 @@ def stated_errors(chosen: Chosen) -> dict[str, float]:
     """Return the error to expect of each column or figure, as far as the mechanism states it as a public fact."""
     facts = [*chosen.get("figures", {}).items(), *chosen.get("answers", {}).items()]
     facts += [stated for part in chosen.get("parts", ()) for stated in part["columns"].items()]
+    facts += [stated for joint in chosen.get("joint", ()) for stated in joint["answers"].items()]
     return {name: float(stated["expected_error"]) for name, stated in facts}
 
 

@@ -236,14 +236,30 @@ class StatisticsChosen(TypedDict):
     figures: NotRequired[dict[str, ErrorChosen]]
 
 
+Combinations = list[dict[str, list[str | int]]]
+
+
+@_CLOSED
+class JointParameters(TypedDict):
+    """Columns that are answered together, without the combinations that are impossible."""
+
+    columns: list[str]
+    epsilon: Exact
+    impossible: Combinations
+
+
 @_CLOSED
 class RefinementParameters(TypedDict):
-    """Answers drawn from refined priors; priors: the kind of each."""
+    """Answers drawn from refined priors; priors: the kind of each.
+
+    epsilon_by_column: of the columns that are answered by themselves; joint: of those that are answered together.
+    """
 
     mechanism: Literal["refinement"]
     epsilon: Exact
     epsilon_by_column: dict[str, Exact]
     priors: dict[str, str]
+    joint: NotRequired[list[JointParameters]]
     rows_per_unit: NotRequired[Whole]
 
 
@@ -265,12 +281,44 @@ class AnswerChosen(TypedDict):
 
 
 @_CLOSED
+class JointColumnChosen(TypedDict):
+    """One of several columns that are answered together: the weights of its own prior, by the order of its categories.
+
+    share: its part of their epsilon, by which its distances count. expected_error: as a share of its own widest.
+    """
+
+    share: Exact
+    declared: dict[str, Any]
+    weights: list[Whole]
+    expected_error: float
+
+
+@_CLOSED
+class JointChosen(TypedDict):
+    """How columns are answered together: one combination for each record.
+
+    weights: the prior of every combination, in the order of the columns, the last one changing fastest: the product of
+    theirs, 0 where it is impossible. prior: the digest of these weights.
+    """
+
+    columns: list[str]
+    answers: dict[str, JointColumnChosen]
+    impossible: Combinations
+    epsilon: Exact
+    factors: list[Exact]
+    points: Whole
+    prior: str
+    weights: list[Whole]
+
+
+@_CLOSED
 class RefinementChosen(TypedDict):
-    """The answers to every value of a file of records."""
+    """The answers to every value of a file of records; answers: the columns that are answered by themselves."""
 
     records: Whole
     epsilon: Exact
     answers: dict[str, AnswerChosen]
+    joint: NotRequired[list[JointChosen]]
 
 
 @cache

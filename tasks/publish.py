@@ -292,6 +292,7 @@ def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterato
     """Yield how exact each column is, from public facts."""
     stated = {name: (part, facts) for part in settled.get("parts", ()) for name, facts in part["columns"].items()}
     stated |= {name: ({}, facts) for name, facts in settled.get("answers", {}).items()}
+    stated |= {name: (joint, facts) for joint in settled.get("joint", ()) for name, facts in joint["answers"].items()}
     for name, column in columns.items():
         if name not in stated:
             continue
@@ -299,7 +300,8 @@ def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterato
         low, high = column.bounds
         yield {
             "column": name,
-            "epsilon": facts["epsilon"],
+            "epsilon": facts.get("epsilon") or part["epsilon"],
+            "together": [] if "epsilon" in facts else [other for other in part["columns"] if other != name],
             "order": part.get("order"),
             "k": part.get("k"),
             "expected_error": facts["expected_error"],

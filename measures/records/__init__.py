@@ -8,6 +8,7 @@ Begin with `comparison`, what every measure takes, and `output`, what the checks
     comparison         original and released columns side by side: what every measure starts from
     group_checks       the checks of probabilistic k-anonymity and of k-anonymity
     information_loss   what the data lost: values, means, variances and correlations, original against released
+    joint_checks       the check of columns that were answered together, without impossible combinations
     linkage            distance-based record linkage: who can be found again by looking for the nearest original
     output             what is re-checked of released records: the columns before and after, the promise, and the
                        account of the work

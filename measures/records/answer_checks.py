@@ -4,6 +4,7 @@
                        1 / a_d <= e^epsilon_i where a person's presence is hidden; a_d <= 1 <= a_u
     possible_answers   every number lies on the public grid, a power of two, inside the declared domain; every category
                        is a code of the declared list, with a prior weight above 0
+    possible_combinations  of columns that were answered together: joint_checks.py
     epsilon_spent      c times the sum of epsilon_i <= epsilon, c records of each unit, in exact fractions
     identifiers_absent no identifier, and no undeclared column, is released
 
@@ -14,7 +15,7 @@ defect can break it. That answers were drawn with these factors cannot be seen i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from penstock.measures.checks import Check, RecheckImpossible, identifiers_absent, verdict
+from penstock.measures.records.joint_checks import possible_combinations
 from penstock.measures.records.output import RecordOutput
 from penstock.mechanisms.columns import named
 
@@ -32,26 +34,38 @@ _DIGITS = 50
 
 def answer_checks(output: RecordOutput) -> tuple[Check, ...]:
     """Run every check of answers."""
-    stated = _stated(output)
+    alone, joint = _stated(output)
+    drawn = {**alone, **{", ".join(facts["columns"]): facts for facts in joint}}
+    columns = {**alone, **{name: fact for facts in joint for name, fact in facts["answers"].items()}}
     return (
-        _factors_bounded(output, stated),
-        _possible_answers(output, stated),
-        _epsilon_spent(output, stated),
+        _factors_bounded(output, drawn),
+        _possible_answers(output, columns),
+        *((possible_combinations(output, joint),) if joint else ()),
+        _epsilon_spent(output, [*alone.values(), *joint]),
         identifiers_absent(output.declared, output.released),
     )
 
 
-def _stated(output: RecordOutput) -> dict[str, Mapping[str, Any]]:
-    """Return the facts of every promised column; refuse if one is missing or makes no sense."""
+def _stated(output: RecordOutput) -> tuple[dict[str, Mapping[str, Any]], list[Mapping[str, Any]]]:
+    """Return the facts of columns that were answered by themselves, and of those that were answered together.
+
+    Refuse if a promised column is in none of them, or in two, or if facts make no sense.
+    """
     promised = named(output.declared, "quasi_identifier", "confidential")
     try:
         facts: dict[str, Mapping[str, Any]] = dict(output.chosen["answers"])
-        low_and_high = [[Fraction(factor) for factor in fact["factors"]] for fact in facts.values()]
+        joint: list[Mapping[str, Any]] = list(output.chosen.get("joint", ()))
+        together = [name for fact in joint for name in fact["columns"]]
+        drawn = [*facts.values(), *joint]
+        low_and_high = [[Fraction(factor) for factor in fact["factors"]] for fact in drawn]
         is_understood = (
-            sorted(facts) == sorted(promised)
+            sorted([*facts, *together]) == sorted(promised)
+            and not any(output.declared[name].numeric for name in together)
+            and all(sorted(fact["columns"]) == sorted(fact["answers"]) for fact in joint)
+            and all(isinstance(each, Mapping) for fact in joint for each in fact["answers"].values())
             and all(len(factors) == 2 and factors[0] > 0 for factors in low_and_high)
-            and all(Fraction(fact["epsilon"]) > 0 for fact in facts.values())
-            and all(Fraction(facts[name]["grid"]) > 0 for name in promised if output.declared[name].numeric)
+            and all(Fraction(fact["epsilon"]) > 0 for fact in drawn)
+            and all(Fraction(facts[name]["grid"]) > 0 for name in facts if output.declared[name].numeric)
             and (output.guarantee.unit == "row" or output.guarantee.parameters["rows_per_unit"] >= 1)
             and Fraction(output.guarantee.parameters["epsilon"]) > 0
         )
@@ -63,7 +77,7 @@ def _stated(output: RecordOutput) -> dict[str, Mapping[str, Any]]:
             rule="must state epsilon, two factors and the grid of every released column",
             remedy="Report this defect.",
         )
-    return facts
+    return facts, joint
 
 
 def _factors_bounded(output: RecordOutput, stated: Mapping[str, Mapping[str, Any]]) -> Check:
@@ -121,10 +135,10 @@ def _is_possible(output: RecordOutput, name: str, fact: Mapping[str, Any]) -> bo
     return bool((on_grid & (released >= low) & (released <= high)).all())
 
 
-def _epsilon_spent(output: RecordOutput, stated: Mapping[str, Mapping[str, Any]]) -> Check:
+def _epsilon_spent(output: RecordOutput, drawn: Sequence[Mapping[str, Any]]) -> Check:
     parameters = output.guarantee.parameters
     records = 1 if output.guarantee.unit == "row" else parameters["rows_per_unit"]
-    spent = records * sum(Fraction(fact["epsilon"]) for fact in stated.values())
+    spent = records * sum(Fraction(fact["epsilon"]) for fact in drawn)
     passed = spent <= Fraction(parameters["epsilon"])
     rule = "the columns of all records of a unit spend at most epsilon together"
     return Check("epsilon_spent", passed, rule, "they do" if passed else "they spend more")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared, named
-from penstock.mechanisms.refinement._mechanism import OUTPUT_ROLES, Params, questions
+from penstock.mechanisms.refinement._mechanism import OUTPUT_ROLES, Params, asked
 
 __all__ = ["expect"]
 
@@ -17,7 +17,8 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         "Expected errors are root mean squares, if true values are spread as the priors say; where a prior is wrong, "
         "they can be larger, and the promise holds all the same.",
     ]
-    for name, question in questions(params, declared).items():
+    all_asked = asked(params, declared)
+    for name, question in all_asked.alone.items():
         share = float(question.refined.factors.share_inside)
         error = question.facts()["expected_error"]
         unit = error
@@ -29,6 +30,19 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
             f"{name}: {distance} {unit:.3g}; the nearest {share:.0%} of the prior get about {1 - share:.0%} of the "
             "answers."
         )
+    for joint in all_asked.joint:
+        share, weights = float(joint.refined.factors.share_inside), joint.refined.axis.weights
+        sentences.append(
+            f"{', '.join(joint.parts)} are answered together, with the sum of their shares: {(weights > 0).sum()} of "
+            f"{len(weights)} combinations are possible, and no other comes out, even if the data have it; the nearest "
+            f"{share:.0%} of the prior get about {1 - share:.0%} of the answers."
+        )
+        moved = joint.moved()
+        sentences += [
+            f"{name}: expected distance, as a share of the largest {facts['expected_error']:.3g}; what is impossible "
+            f"moves {moved[name]:.0%} of its prior to other values."
+            for name, facts in joint.facts()["answers"].items()
+        ]
     may_be = clamping.may_be_clamped(declared, named(declared, *OUTPUT_ROLES))
     sentences += clamping.expected(may_be, declared, "values and means")
     return (*sentences, "Work grows with the number of records.")

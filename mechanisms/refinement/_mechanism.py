@@ -3,14 +3,16 @@
     1  every column has a public prior (priors.py), stated before anybody looks at the data
     2  each value is answered by one draw from its column's prior, refined around the value (refine.py), with
        epsilon_i = w_i epsilon / c,   sum of w_i = 1,   c records of each unit
+       columns that impossible combinations link are answered together, with the sum of theirs (_joint.py)
     3  the release puts the rows in random order
 
 Theorem. Under `replace` the output is epsilon-differentially private, n public. Under `presence` it is, where the rows
 of a person whose data are not used would be drawn from the priors themselves; if their values are replaced instead,
 the loss is at most 2 epsilon.
-Proof. Draws of different records are independent, and those of one record's columns add up; a unit has at most c of
-them. Under `replace` the factors have a_u / a_d <= e^epsilon_i (refine, (b)). Under `presence` each answer has between
-e^-epsilon_i and e^epsilon_i times its prior probability; from one value to another by way of the prior is twice that.
+Proof. Draws of different records are independent, and those of one record add up, whether each answers one column or
+several; a unit has at most c records. Under `replace` the factors have a_u / a_d <= e^epsilon_i (refine, (b)). Under
+`presence` each answer has between e^-epsilon_i and e^epsilon_i times its prior probability; from one value to another
+by way of the prior is twice that.
 
 Source: Soria-Comas 2013 (thesis), sections 5.3 and 5.5, Propositions 3 and 4. Departure: the thesis promises epsilon
 for a replaced value with factors e^epsilon and e^-epsilon; that is 2 epsilon, so `replace` has factors of its own.
@@ -18,7 +20,7 @@ for a replaced value with factors e^epsilon and e^-epsilon; that is 2 epsilon, s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -34,6 +36,7 @@ from penstock.mechanisms.numbers.grid import Grid
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
+from penstock.mechanisms.refinement._joint import Combination, Joint, combination_faults, joint_questions
 from penstock.mechanisms.refinement._promise import promised
 from penstock.mechanisms.refinement.axes import Axis, Matrix, axis_of
 from penstock.mechanisms.refinement.priors import AnyPrior, digest_of, faults_of, grid_for, weights
@@ -41,13 +44,25 @@ from penstock.mechanisms.refinement.refine import MOST_EPSILON, UNIT, Refined, b
 from penstock.mechanisms.refusal import Fault, SettingRefused
 from penstock.mechanisms.sound import require_sound
 
-__all__ = ["OUTPUT_ROLES", "Params", "Question", "chosen_facts", "faults", "promise", "protect", "questions"]
+__all__ = [
+    "OUTPUT_ROLES",
+    "Asked",
+    "Params",
+    "Question",
+    "asked",
+    "chosen_facts",
+    "faults",
+    "promise",
+    "protect",
+    "questions",
+]
 
 OUTPUT_ROLES: tuple[Role, ...] = ("quasi_identifier", "confidential")
 # Every true category is compared with every other.
 MOST_CATEGORIES = 640
 # Expected errors are means over at most this many values, spread as the prior is.
 _TRIED = 129
+_FACTORS = {"replace": by_value, "presence": by_presence}
 
 
 class Params(BaseModel):
@@ -79,6 +94,15 @@ class Params(BaseModel):
     shares: dict[str, ExactNumber] = Field(
         default={}, description="How epsilon is divided among the columns; must add up to 1. Equal where not given."
     )
+    impossible: list[Combination] = Field(
+        default=[],
+        max_length=MOST_CATEGORIES,
+        exclude_if=lambda given: not given,  # so that specs from before there were any keep their digests
+        description="Combinations that cannot occur, each as two or more columns with a category, or a list of them: "
+        "{relationship: Husband, marital-status: [Divorced, Widowed]}. From public knowledge, never from the data. "
+        "Columns that they link are answered together, and never by one of these; they spend the sum of their shares, "
+        "and a larger share makes its column's distance count for more.",
+    )
     rows_per_unit: Annotated[StrictInt, Field(ge=1)] | None = Field(
         default=None,
         description="Where a person or business has several records: the most that are used of each, chosen at random. "
@@ -101,9 +125,17 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
             rule = "must not be weight: it has no declared bounds, so nothing can be promised about it"
             remedy = "Declare it confidential and continuous with a domain, or leave it out."
             found.append(Fault(f"columns.{name}.role", rule, remedy, "weight"))
-    for name in names:
-        found += _column_faults(params, declared[name], name)
-    return found
+    of_columns = [fault for name in names for fault in _column_faults(params, declared[name], name)]
+    return [*found, *of_columns, *_combination_faults(params, declared, names, are_priors_sound=not of_columns)]
+
+
+def _combination_faults(
+    params: Params, declared: Declared, names: tuple[str, ...], *, are_priors_sound: bool
+) -> Iterator[Fault]:
+    def weights_of(name: str) -> NDArray[np.int64]:
+        return weights(params.priors[name], declared[name], name)
+
+    return combination_faults(params.impossible, declared, names, weights_of if are_priors_sound else None)
 
 
 def _column_faults(params: Params, column: Column, name: str) -> list[Fault]:
@@ -183,12 +215,29 @@ class Question:
         return float(np.sqrt(mean)) / max(1, self.refined.axis.widest)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How all released columns are answered: some by themselves, and those that combinations link together."""
+
+    names: tuple[str, ...]
+    alone: Mapping[str, Question]
+    joint: tuple[Joint, ...]
+
+
+def asked(params: Params, declared: Declared) -> Asked:
+    """Return how all released columns are answered."""
+    each = questions(params, declared)
+    joint = joint_questions(params.impossible, declared, each, _FACTORS[params.adjacency])
+    alone = {name: one for name, one in each.items() if not any(name in together.parts for together in joint)}
+    return Asked(tuple(each), alone, joint)
+
+
 def questions(params: Params, declared: Declared) -> dict[str, Question]:
-    """Return how each released column is answered."""
+    """Return how each released column is answered, or would be if no combination linked it with others."""
     SettingRefused.raise_for(faults(params, declared))
     names = named(declared, *OUTPUT_ROLES)
     loss = params.epsilon / (params.rows_per_unit or 1)
-    factors = by_value if params.adjacency == "replace" else by_presence
+    factors = _FACTORS[params.adjacency]
     found = {}
     for name in names:
         column, epsilon = declared[name], loss * params.shares.get(name, Fraction(1, len(names)))
@@ -209,27 +258,30 @@ def _axis(params: Params, column: Column, name: str) -> Axis:
 
 def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, Any]:
     """Return what `protect` will state as chosen, before any record is looked at."""
-    return _facts(params, questions(params, declared), records)
+    return _facts(params, asked(params, declared), records)
 
 
-def _facts(params: Params, asked: Mapping[str, Question], records: int) -> dict[str, Any]:
-    columns = {name: question.facts() for name, question in asked.items()}
-    return {"records": records, "epsilon": str(params.epsilon), "answers": columns}
+def _facts(params: Params, all_asked: Asked, records: int) -> dict[str, Any]:
+    columns = {name: question.facts() for name, question in all_asked.alone.items()}
+    together = {"joint": [joint.facts() for joint in all_asked.joint]} if all_asked.joint else {}
+    return {"records": records, "epsilon": str(params.epsilon), "answers": columns, **together}
 
 
 def promise(params: Params, declared: Declared) -> Guarantee:
     """Return what a release with these settings promises, and what it does not."""
-    asked = questions(params, declared)
-    return promised(params, declared, {name: question.epsilon for name, question in asked.items()})
+    return promised(params, declared, asked(params, declared))
 
 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
     """Return one answer for every value under `promise(params, declared)`, in the order of the source rows."""
-    asked = questions(params, declared)
-    guarantee = promised(params, declared, {name: question.epsilon for name, question in asked.items()})
+    all_asked = asked(params, declared)
+    guarantee = promised(params, declared, all_asked)
     records = require_sound(columns, declared, clamped=True)
-    released = {}
-    for name, question in asked.items():
+    drawn = {}
+    for name, question in all_asked.alone.items():
         points = question.refined.draw(question.true_points(columns[name], name), randomness)
-        released[name] = question.answers(points, columns[name])
-    return Protected(released, guarantee, masked=tuple(released), chosen=_facts(params, asked, records))
+        drawn[name] = question.answers(points, columns[name])
+    for joint in all_asked.joint:
+        drawn |= joint.answers(columns, randomness)
+    released = {name: drawn[name] for name in all_asked.names}
+    return Protected(released, guarantee, masked=all_asked.names, chosen=_facts(params, all_asked, records))

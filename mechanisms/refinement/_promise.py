@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from penstock.mechanisms import clamping, phrases
@@ -11,7 +9,7 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.guarantee import Guarantee
 
 if TYPE_CHECKING:
-    from penstock.mechanisms.refinement._mechanism import Params
+    from penstock.mechanisms.refinement._mechanism import Asked, Params
 
 __all__ = ["promised"]
 
@@ -20,10 +18,12 @@ _CHANGED = {
     "presence": "whether the data of a named individual are used, or answers about them are drawn from the priors, "
     "{factor}; if their values are replaced by others, by a factor of at most e^{twice}.",
 }
+_TOGETHER = " {}: one such draw for all of them together, from a prior without the combinations that are impossible."
+_NOT_BY_ITSELF = "hiding each of {} by its own share of epsilon: as much may be lost as their shares add up to"
 
 
-def promised(params: Params, declared: Declared, epsilons: Mapping[str, Fraction]) -> Guarantee:
-    """Return the guarantee of a release that spends these epsilons on its columns, for each record."""
+def promised(params: Params, declared: Declared, asked: Asked) -> Guarantee:
+    """Return the guarantee of a release that answers its columns like this."""
     unit: Literal["row", "individual"] = "row" if params.rows_per_unit is None else "individual"
     changed = _CHANGED[params.adjacency].format(
         unit=phrases.unit_in_words("replace", params.rows_per_unit),
@@ -34,9 +34,16 @@ def promised(params: Params, declared: Declared, epsilons: Mapping[str, Fraction
     parameters: dict[str, Any] = {
         "mechanism": "refinement",
         "epsilon": str(params.epsilon),
-        "epsilon_by_column": {name: str(epsilon) for name, epsilon in epsilons.items()},
-        "priors": {name: params.priors[name].kind for name in epsilons},
+        "epsilon_by_column": {name: str(question.epsilon) for name, question in asked.alone.items()},
+        "priors": {name: params.priors[name].kind for name in asked.names},
     }
+    linked = [", ".join(joint.parts) for joint in asked.joint]
+    together = "".join(_TOGETHER.format(columns) for columns in linked)
+    if asked.joint:
+        parameters["joint"] = [
+            {"columns": list(joint.parts), "epsilon": str(joint.epsilon), "impossible": joint.stated()}
+            for joint in asked.joint
+        ]
     limits = [
         phrases.NUMBER_OF_RECORDS,
         phrases.COMMON,
@@ -46,18 +53,21 @@ def promised(params: Params, declared: Declared, epsilons: Mapping[str, Fraction
     if params.rows_per_unit is not None:
         parameters["rows_per_unit"] = params.rows_per_unit
         limits.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
-    limits += clamping.not_promised(clamping.may_be_clamped(declared, tuple(epsilons)), "values and means")
+    limits += [_NOT_BY_ITSELF.format(columns) for columns in linked]
+    limits += clamping.not_promised(clamping.may_be_clamped(declared, asked.names), "values and means")
+    public = "priors, impossible combinations" if asked.joint else "priors"
     return Guarantee(
         model="dp",
         parameters=parameters,
         adjacency=params.adjacency,
         unit=unit,
         statement=f"{params.epsilon}-differential privacy: {changed} The output is a file of records; each value is "
-        "one draw from a public prior that was sharpened around the true value by bounded factors.",
+        f"one draw from a public prior that was sharpened around the true value by bounded factors.{together}",
         public=(
             "number of records",
             "declared domains, categories and taxonomies",
             "priors",
+            *(("impossible combinations",) if asked.joint else ()),
             "distances",
             "grid",
             "factors",
@@ -65,12 +75,18 @@ def promised(params: Params, declared: Declared, epsilons: Mapping[str, Fraction
         ),
         secret=("random words", "refined distributions", "true values", "original row order"),
         assumptions=(
-            phrases.BY_DECLARATION.format("priors, domains, categories, distances and taxonomies"),
+            phrases.BY_DECLARATION.format(f"{public}, domains, categories, distances and taxonomies"),
             phrases.one_individual(params.rows_per_unit),
             *phrases.validated_and_decided(),
         ),
         not_promised=tuple(limits),
         postprocessing="any",
         composes_with="dp: epsilons add up",
-        audit=("factors_bounded", "possible_answers", "epsilon_spent", "identifiers_absent"),
+        audit=(
+            "factors_bounded",
+            "possible_answers",
+            *(("possible_combinations",) if asked.joint else ()),
+            "epsilon_spent",
+            "identifiers_absent",
+        ),
     )

@@ -132,11 +132,20 @@ class Refined:
         regions = self.axis.regions(true, self.threshold)
         return np.array([self._mean_square(regions, place) for place in range(len(true))])
 
+    def chances(self, true: Ints) -> NDArray[np.float64]:
+        """Return `masses` for several true points, one row for each; floats, no promise rests on them."""
+        regions = self.axis.regions(true, self.threshold)
+        return np.array([self._chances(regions, place)[1] for place in range(len(true))])
+
     def _mean_square(self, regions: Regions, place: int) -> float:
+        apart, chances = self._chances(regions, place)
+        return float((chances * apart.astype(np.float64) ** 2).sum())
+
+    def _chances(self, regions: Regions, place: int) -> tuple[Ints, NDArray[np.float64]]:
+        """Return the distance of every point from one true point, and its refined probability."""
         apart, beyond = regions.steps_beyond(place)
         factors = np.array([float(factor) for factor in self._factors(regions, place)])
-        chances = factors[np.sign(beyond) + 1] * self.axis.weights / self.total
-        return float((chances * apart.astype(np.float64) ** 2).sum())
+        return apart, factors[np.sign(beyond) + 1] * self.axis.weights / self.total
 
     def _factors(self, regions: Regions, place: int) -> tuple[Fraction, Fraction, Fraction]:
         """Return a_u, a_ud by (3), and a_d."""

@@ -25,7 +25,15 @@ from penstock.flows.spec import load_spec
 from penstock.mechanisms.models import ADDS_UP
 from penstock.records import open_records
 from tests.flows.good_specs import DP, GOOD, TABLE, changed
-from tests.support.workplace import Workplace, make_private, make_refined, make_table, make_units, open_dp_account
+from tests.support.workplace import (
+    COMBINATIONS,
+    Workplace,
+    make_private,
+    make_refined,
+    make_table,
+    make_units,
+    open_dp_account,
+)
 from tests.tasks.close_release import EVERY, make_close_in
 from tests.tasks.described_release import RELEASES, prepare
 
@@ -82,6 +90,7 @@ FORMS: dict[str, Callable[[Workplace], None]] = {
     "groups averaged": lambda place: (place.use_mdav("mdav_id", 40), place.raw.update(gates=place.raw["gates"][:1])),
     "marginals": lambda place: make_private(place, mode="marginals"),
     "refined": make_refined,
+    "refined together": lambda place: make_refined(place, impossible=COMBINATIONS),
     "statistics": lambda place: _statistics(place, model="dp", adjacency="replace"),
     "individual statistics": lambda place: _statistics(
         place, model="idp", adjacency="from_D", groups=[], acknowledges=["idp"]

@@ -127,6 +127,14 @@ def dp_microaggregated(draw, mode):
     return Sample(dp_microaggregation, params, declared, columns, draw(st.integers(0, 2**32)))
 
 
+# What is answered together: nothing, a pair, three columns through the second of them.
+IMPOSSIBLE = [
+    [],
+    [{"injury": "burn", "cause": ["fire", "flood"]}],
+    [{"schooling": "basic", "cause": "fall"}, {"injury": "burn", "cause": "fire"}],
+]
+
+
 @st.composite
 def refined(draw, adjacency):
     declared = {
@@ -157,6 +165,7 @@ def refined(draw, adjacency):
         priors=priors,
         distances={"cause": [[0, 1, 2], [3, 0, 1], [1, 1, 0]]} if "cause" in priors and draw(st.booleans()) else {},
         rows_per_unit=draw(st.sampled_from([None, 3])),
+        impossible=[each for each in draw(st.sampled_from(IMPOSSIBLE)) if set(each) <= set(priors)],
     )
     return Sample(refinement, params, declared, columns, draw(st.integers(0, 2**32)))
 

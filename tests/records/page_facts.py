@@ -56,6 +56,7 @@ NOISE = (
     {
         "column": "age",
         "epsilon": "1/2",
+        "together": [],
         "order": "corners_in_turn",
         "k": 1_133,
         "expected_error": 0.22155,
@@ -65,6 +66,7 @@ NOISE = (
     {
         "column": "region",
         "epsilon": "1/3",
+        "together": [],
         "order": "corners_in_turn",
         "k": 1_133,
         "expected_error": 0.7834,

@@ -159,6 +159,10 @@ def make_private(workplace: Workplace, **settings: Any) -> None:
     }
 
 
+# For answers from refined priors: two columns that are answered together.
+COMBINATIONS = [{"region": "South", "education": ["bachelor", "master"]}, {"region": "East", "education": "primary"}]
+
+
 def make_refined(workplace: Workplace, **settings: Any) -> None:
     """Switch the workplace to answers from refined priors, of every kind, that spend 1 of what its data set may."""
     make_private(workplace)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -22,7 +23,16 @@ from penstock.tasks import assess
 from penstock.tasks.files.columns import load_columns
 from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.private_release import Line, begun
-from tests.support.workplace import ROWS, Workplace, budget_of, make_refined, make_units, open_dp_account, predicate
+from tests.support.workplace import (
+    COMBINATIONS,
+    ROWS,
+    Workplace,
+    budget_of,
+    make_refined,
+    make_units,
+    open_dp_account,
+    predicate,
+)
 
 CHECKS = ["factors_bounded", "possible_answers", "epsilon_spent", "identifiers_absent"]
 COLUMNS = ["age", "region", "education", "income"]
@@ -71,6 +81,85 @@ def test_a_staged_answer_that_is_impossible_stops_the_release(workplace: Workpla
         decision = assess.assess.fn(line.job, source, staged)  # type: ignore[attr-defined]
     assert decision.verdict.word == "refuse"
     assert [result.gate for result in decision.results if result.verdict.word != "pass"] == ["possible_answers"]
+
+
+def impossible_ones(table: pa.Table) -> int:
+    """How many records have one of the combinations that cannot be."""
+    pairs = zip(table["region"].to_pylist(), table["education"].to_pylist(), strict=True)
+    return sum(pair in {("South", "bachelor"), ("South", "master"), ("East", "primary")} for pair in pairs)
+
+
+@both
+def test_impossible_combinations_are_not_published_and_the_bundle_says_what_was_answered_together(
+    workplace: Workplace, adjacency: str
+) -> None:
+    make_refined(workplace, adjacency=adjacency, impossible=COMBINATIONS)
+    assert impossible_ones(pq.read_table(workplace.source)) > ROWS / 10
+    with begun(workplace) as line:
+        receipt = line.publish()
+    bundle = Path(receipt.path)
+    assert verify_bundle(bundle, Home.open().public_key_path)
+    assert impossible_ones(pq.read_table(bundle / "data.parquet")) == 0
+    said = predicate(bundle)["release"]
+    [joint] = said["settled"]["joint"]
+    assert (joint["columns"], joint["epsilon"]) == (["region", "education"], "1/2")
+    assert set(said["settled"]["answers"]) == {"age", "income"}
+    assert said["guarantee"]["parameters"]["joint"][0]["impossible"] == [
+        {"region": ["South"], "education": ["bachelor", "master"]},
+        {"region": ["East"], "education": ["primary"]},
+    ]
+    gates = [each["gate"] for each in said["gates"]["results"]]
+    assert gates == [*CHECKS[:2], "possible_combinations", *CHECKS[2:], "expected_error", "privacy_loss"]
+    assert {each["verdict"] for each in said["gates"]["results"]} == {"pass"}
+    assert budget_of()[:2] == ("1", "3")
+
+
+def test_a_staged_combination_that_is_impossible_stops_the_release(workplace: Workplace) -> None:
+    make_refined(workplace, impossible=COMBINATIONS)
+    with begun(workplace) as line:
+        source, staged = line.protect()
+        table = pq.read_table(staged.data)
+        for name, value in (("region", "East"), ("education", "primary")):
+            values = [value, *table[name].to_pylist()[1:]]
+            field = table.schema.field(name)
+            table = table.set_column(table.column_names.index(name), field, pa.array(values).cast(field.type))
+        pq.write_table(table, staged.data)
+        decision = assess.assess.fn(line.job, source, staged)  # type: ignore[attr-defined]
+    assert decision.verdict.word == "refuse"
+    assert [result.gate for result in decision.results if result.verdict.word != "pass"] == ["possible_combinations"]
+
+
+def test_the_public_page_and_the_plan_say_what_was_answered_together(workplace: Workplace) -> None:
+    make_refined(workplace, impossible=COMBINATIONS)
+    told = preview(load_spec(workplace.write_spec()), count=False)["expect"]
+    assert any(sentence.startswith("region, education are answered together") for sentence in told)
+    with begun(workplace) as line:
+        page = " ".join(public_page(line).split())
+    assert "1/2 together with education" in page
+    assert "1/2 together with region" in page
+    assert "region, education were drawn together" in page
+    assert "no impossible combination is released" in page
+
+
+def test_what_the_public_is_told_of_combinations_does_not_depend_on_those_in_the_data(
+    workplace: Workplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_refined(workplace, impossible=COMBINATIONS)
+    first = public_side(workplace)
+    (tmp_path / "other").mkdir()
+    other = Workplace(tmp_path / "other")
+    monkeypatch.setenv("PENSTOCK_HOME", str(other.home))
+    make_refined(other, impossible=COMBINATIONS)
+    other.write_survey(ROWS, seed=2)
+    assert public_side(other) == first
+
+
+def test_a_combination_that_does_not_fit_is_refused_by_the_plan(workplace: Workplace) -> None:
+    make_refined(workplace, impossible=[*COMBINATIONS, {"region": "Nowhere", "age": "3"}, {"region": "West"}])
+    with pytest.raises(SpecRefused) as refusal:
+        load_spec(workplace.write_spec())
+    fields = [fault.field for fault in refusal.value.faults]
+    assert fields == ["protect.0.impossible.2.region", "protect.0.impossible.2.age", "protect.0.impossible.3"]
 
 
 def public_page(line: Line) -> str:

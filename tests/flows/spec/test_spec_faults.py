@@ -354,6 +354,26 @@ def test_a_fault_of_a_prior_is_told_at_the_keys_that_somebody_wrote(prior: objec
     assert (fault.field, fault.rule) == (f"protect.0.priors.priors.{field}", rule)
 
 
+@pytest.mark.parametrize(
+    ("impossible", "field", "rule"),
+    [
+        ({"a": "b"}, "", "must be a list"),
+        (["a"], ".0", "must hold keys and values"),
+        ([{"a": [], "b": "c"}], ".0.a", "must have at least 1 item"),
+        ([{"a": "c", "b": ["c", 0.5]}], ".0.b.1", "must be a valid string"),
+        ([{"a": True, "b": "c"}], ".0.a.0", "must be a valid string"),
+    ],
+)
+def test_a_fault_of_a_combination_is_told_at_the_keys_that_somebody_wrote(
+    impossible: object, field: str, rule: str
+) -> None:
+    protect = {"mechanism": "refinement", "epsilon": "1", "adjacency": "replace", "priors": {}}
+    with pytest.raises(SpecRefused) as refused:
+        parse_spec({**PRIVATE, "protect": [{**protect, "impossible": impossible}]})
+    [fault] = refused.value.faults
+    assert (fault.field, rule in fault.rule) == (f"protect.0.impossible{field}", True), fault
+
+
 def test_a_column_called_priors_keeps_its_place_in_a_fault() -> None:
     raw = copy.deepcopy({**PRIVATE, "protect": GOOD["protect"]})
     raw["source"]["columns"]["priors"]["domain"] = [0, "x"]

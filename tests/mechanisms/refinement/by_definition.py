@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -77,3 +79,36 @@ def epsilons() -> st.SearchStrategy[Fraction]:
         st.fractions(Fraction(1, 1000), Fraction(64), max_denominator=1000),
         st.fractions(Fraction(1, 100), Fraction(3), max_denominator=100),
     )
+
+
+def refined_together(
+    weights: Sequence[Sequence[int]],
+    distances: Sequence[Distance],
+    shares: Sequence[Fraction],
+    impossible: Callable[[tuple[int, ...]], bool],
+    true: tuple[int, ...],
+    up: Fraction,
+    down: Fraction,
+) -> dict[tuple[int, ...], Fraction]:
+    """The refined distribution of combinations: the product of the priors where possible, divided by its sum."""
+    combinations = list(itertools.product(*(range(len(each)) for each in weights)))
+    products = [
+        Fraction(0)
+        if impossible(y)
+        else math.prod(Fraction(w[code], sum(w)) for w, code in zip(weights, y, strict=True))
+        for y in combinations
+    ]
+    widest = [
+        max(apart(x, y) for x in range(len(w)) for y in range(len(w))) or 1
+        for apart, w in zip(distances, weights, strict=True)
+    ]
+    common = math.lcm(*(Fraction(share, wide).denominator for share, wide in zip(shares, widest, strict=True)))
+
+    def apart(_: int, place: int) -> int:
+        parts = zip(distances, shares, widest, true, combinations[place], strict=True)
+        return int(common * sum(share * distance(x, y) / wide for distance, share, wide, x, y in parts))
+
+    denominator = math.lcm(*(product.denominator for product in products))
+    whole = [int(product * denominator) for product in products]
+    masses, _ = refined(whole, apart, 0, up, down)
+    return dict(zip(combinations, masses, strict=True))
