@@ -49,6 +49,7 @@ __all__ = ["Combination", "Joint", "combination_faults", "joint_questions", "lin
 
 # Every combination is compared with every other.
 MOST_COMBINATIONS = 640
+_MOST_SHOWN = 10**12
 
 
 def _listed(given: object) -> object:
@@ -95,7 +96,8 @@ def combination_faults(
         number = math.prod(len(declared[name].categories or ()) for name in group)
         if number > MOST_COMBINATIONS:
             rule = f"must link columns with at most {MOST_COMBINATIONS} combinations, not {', '.join(group)}"
-            yield Fault("impossible", rule, "Group their categories, or link fewer columns.", str(number))
+            got = str(number) if number < _MOST_SHOWN else f"more than {_MOST_SHOWN:,}"
+            yield Fault("impossible", rule, "Group their categories, or link fewer columns.", got)
         elif weights_of is not None:
             weights = _products([weights_of(name) for name in group], _where_impossible(group, impossible, declared))
             if not any(weights):

@@ -139,6 +139,18 @@ def test_the_comparison_notices_other_shares_and_combinations():
     assert not agree(shares, [{"kin": "child", "school": 4}])
 
 
+def test_distances_are_those_from_the_truth_to_the_answer():
+    """They need not be the same back: from a husband a child is near, and from a child a husband is far."""
+    given = [[0, 9, 1], [9, 0, 1], [9, 1, 0]]
+    chosen = Params(
+        epsilon="1", adjacency="replace", priors={"kin": EVEN, "sex": EVEN}, distances={"kin": given},
+        shares={"kin": "1/100", "sex": "99/100"}, impossible=[{"kin": "husband", "sex": "female"}],
+    )  # fmt: skip
+    [joint] = asked(chosen, only("kin", "sex")).joint
+    masses = joint.refined.masses(1)  # a husband, male: then children, then wives
+    assert masses[1] > masses[5] > masses[3]
+
+
 # What comes out.
 @pytest.mark.parametrize("adjacency", ["replace", "presence"])
 @pytest.mark.parametrize("epsilon", ["1/1000000000", "3", "64"])

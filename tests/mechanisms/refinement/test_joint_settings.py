@@ -211,6 +211,18 @@ def test_as_many_combinations_as_can_be_compared_may_be_linked_and_not_more():
     assert [fault.got for fault in found("x", "y", "z")] == ["13440"]
 
 
+def test_a_product_of_a_thousand_columns_is_refused_without_writing_out_its_digits():
+    declared = {f"x{place}": MANY["x"] for place in range(1000)}
+    chosen = Params(
+        epsilon="1",
+        adjacency="replace",
+        priors=dict.fromkeys(declared, EVEN),
+        impossible=[dict.fromkeys(declared, "c0")],
+    )
+    [fault] = faults(chosen, declared)
+    assert (fault.field, fault.got) == ("impossible", "more than 1,000,000,000,000")
+
+
 def test_masses_whose_products_are_too_fine_are_refused():
     declared = {name: MANY[name] for name in ("x", "y")}
 
