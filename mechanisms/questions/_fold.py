@@ -96,16 +96,35 @@ class Fold:
         if self.what == "value":
             _find(self.asked, exact, columns, read)
             return exact
-        if self.what == "points" and compiled and exact.points is None and self._size <= _MOST_POINTS:
-            exact.points = np.zeros(self._size, np.int64)
-            for keys in exact.kept:
-                np.add.at(exact.points, keys, 1)
-            exact.kept.clear()
+        if self.what == "points" and compiled and self._size <= _MOST_POINTS:
+            self._count_in_place(exact)
         step = self._compiled(exact) if compiled else self._plainly(exact)
         for part in _chunks(number):
             takes = self._takes(read, part)
             step(read, part, takes)
         return exact
+
+    def join(self, exact: Exact, other: Exact) -> Exact:
+        """Add what was folded elsewhere, and return the same object; of two values of an individual, keep the first."""
+        exact.rows += other.rows
+        exact.table[:, :2] += other.table[:, :2]
+        np.minimum(exact.table[:, 2], other.table[:, 2], out=exact.table[:, 2])
+        np.maximum(exact.table[:, 3], other.table[:, 3], out=exact.table[:, 3])
+        exact.value = other.value if exact.value is None else exact.value
+        exact.kept += other.kept
+        if other.points is not None:
+            exact.points = other.points if exact.points is None else exact.points + other.points
+        if exact.points is not None:
+            self._count_in_place(exact)
+        return exact
+
+    def _count_in_place(self, exact: Exact) -> None:
+        """Move what was kept to where it is counted."""
+        if exact.points is None:
+            exact.points = np.zeros(self._size, np.int64)
+        for keys in exact.kept:
+            np.add.at(exact.points, keys, 1)
+        exact.kept.clear()
 
     def ordered(self, exact: Exact) -> Iterator[Ordered]:
         """Yield the steps of each group in turn, in ascending order."""
