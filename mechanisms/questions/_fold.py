@@ -40,10 +40,11 @@ _NONE = np.zeros(0, np.bool_)
 _NO_GROUPS = np.zeros(0, np.int64)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Exact:
-    """What was folded so far. rows: all rows, whether they take part or not. table: number, sum, smallest, largest.
+    """What was folded so far; secret, so it does not show itself in logs.
 
+    rows: all rows, whether they take part or not. table: number, sum, smallest, largest.
     points: how often each step of each group occurs, once that is worth its memory. kept: steps, as keys g * width + s,
     that wait for it, or are sorted in the end.
     value: of the one individual, a number or the code of a category; None: absent, or missing.
@@ -237,8 +238,8 @@ def _find(asked: Asked, exact: Exact, columns: Columns, read: Columns) -> None:
     """Take the first value that the individual has."""
     if exact.value is not None:
         return
-    whose, values = columns[str(asked.terms.whose)], read[str(asked.query.of)]
-    for row in np.flatnonzero(_is(whose, asked.query.individual)).tolist():
+    values = read[str(asked.query.of)]
+    for row in np.flatnonzero(_rows_of(asked, columns[str(asked.terms.whose)])).tolist():
         value = values[row].item()
         known = value == value if asked.column.numeric else 0 <= value < len(asked.column.categories or ())
         if known:
@@ -246,11 +247,16 @@ def _find(asked: Asked, exact: Exact, columns: Columns, read: Columns) -> None:
             return
 
 
-def _is(whose: NDArray[Any], individual: str | int | None) -> Bools:
+def _rows_of(asked: Asked, whose: NDArray[Any]) -> Bools:
     """Return which rows are those of the individual; "17" is 17 where numbers are stored."""
-    names: list[str | int] = [] if whose.dtype.kind in "iuf" else [str(individual)]
-    if whose.dtype.kind in "iufO" and re.fullmatch(r"-?[0-9]{1,18}", str(individual)):
-        names.append(int(str(individual)))
+    individual = str(asked.query.individual)
+    column = asked.declared.get(str(asked.terms.whose))
+    names: list[str | int] = [] if whose.dtype.kind in "iuf" else [individual]
+    if column is not None and column.categories is not None:  # they arrive as codes
+        known = list(map(str, column.categories))
+        names = [known.index(individual)] if individual in known else []
+    elif whose.dtype.kind in "iufO" and re.fullmatch(r"-?[0-9]{1,18}", individual):
+        names.append(int(individual))
     found = np.zeros(len(whose), np.bool_)
     for name in names:
         found |= np.asarray(whose == name, np.bool_)

@@ -73,7 +73,7 @@ def middle_point(asked: Asked) -> int:
     return asked.numbers.steps // 2 * parts_of_a_step(asked)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Figures:
     """f of every group, and how large its noise is at epsilon 1, both in parts of a step."""
 

@@ -304,3 +304,22 @@ def test_the_category_of_an_individual_is_a_declared_one():
     for codes, expected in (([-1, 2], 2), ([7, 0], 0), ([-1, 9], None)):
         exact = method.add(method.begin(), {"side": np.array(codes), "id": np.array(["p", "p"], object)})
         assert exact.value == expected
+
+
+def test_an_individual_that_is_a_declared_category_is_found_by_its_code():
+    declared = {"x": DECLARED["x"], "unit": Column(role="quasi_identifier", type="nominal", categories=(10, 20, 0))}
+    for individual, expected in (("20", 1.0), (0, -1.0), (1, None)):
+        query = Query(statistic="value", of="x", individual=individual)
+        method = methods(query, declared, Terms("presence", whose="unit"))["refinement"]
+        exact = method.add(method.begin(), {"x": np.array([0.0, 1.0, -1.0]), "unit": np.array([0, 1, 2])})
+        assert exact.value == expected
+
+
+def test_nothing_that_was_folded_is_written_into_a_log():
+    method = methods(Query(statistic="median", of="whole"), DECLARED, Terms("replace", relaxations=("idp",)))
+    exact = method["individual"].add(method["individual"].begin(), {"whole": np.array([4.0, 4.0])})
+    (ordered,) = method["individual"]._fold.ordered(exact)
+    figures = method["individual"].figures(exact)
+    for each in (exact, ordered, ordered.between(1, 2), figures):
+        assert "array" not in repr(each)
+        assert "steps=" not in repr(each)
