@@ -40,10 +40,11 @@ _NONE = np.zeros(0, np.bool_)
 _NO_GROUPS = np.zeros(0, np.int64)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Exact:
-    """What was folded so far. rows: all rows, whether they take part or not. table: number, sum, smallest, largest.
+    """What was folded so far; secret, so it does not show itself in logs.
 
+    rows: all rows, whether they take part or not. table: number, sum, smallest, largest.
     points: how often each step of each group occurs, once that is worth its memory. kept: steps, as keys g * width + s,
     that wait for it, or are sorted in the end.
     value: of the one individual, a number or the code of a category; None: absent, or missing.
@@ -96,16 +97,35 @@ class Fold:
         if self.what == "value":
             _find(self.asked, exact, columns, read)
             return exact
-        if self.what == "points" and compiled and exact.points is None and self._size <= _MOST_POINTS:
-            exact.points = np.zeros(self._size, np.int64)
-            for keys in exact.kept:
-                np.add.at(exact.points, keys, 1)
-            exact.kept.clear()
+        if self.what == "points" and compiled and self._size <= _MOST_POINTS:
+            self._count_in_place(exact)
         step = self._compiled(exact) if compiled else self._plainly(exact)
         for part in _chunks(number):
             takes = self._takes(read, part)
             step(read, part, takes)
         return exact
+
+    def join(self, exact: Exact, other: Exact) -> Exact:
+        """Add what was folded elsewhere, and return the same object; of two values of an individual, keep the first."""
+        exact.rows += other.rows
+        exact.table[:, :2] += other.table[:, :2]
+        np.minimum(exact.table[:, 2], other.table[:, 2], out=exact.table[:, 2])
+        np.maximum(exact.table[:, 3], other.table[:, 3], out=exact.table[:, 3])
+        exact.value = other.value if exact.value is None else exact.value
+        exact.kept += other.kept
+        if other.points is not None:
+            exact.points = other.points if exact.points is None else exact.points + other.points
+        if exact.points is not None:
+            self._count_in_place(exact)
+        return exact
+
+    def _count_in_place(self, exact: Exact) -> None:
+        """Move what was kept to where it is counted."""
+        if exact.points is None:
+            exact.points = np.zeros(self._size, np.int64)
+        for keys in exact.kept:
+            np.add.at(exact.points, keys, 1)
+        exact.kept.clear()
 
     def ordered(self, exact: Exact) -> Iterator[Ordered]:
         """Yield the steps of each group in turn, in ascending order."""
@@ -218,8 +238,8 @@ def _find(asked: Asked, exact: Exact, columns: Columns, read: Columns) -> None:
     """Take the first value that the individual has."""
     if exact.value is not None:
         return
-    whose, values = columns[str(asked.terms.whose)], read[str(asked.query.of)]
-    for row in np.flatnonzero(_is(whose, asked.query.individual)).tolist():
+    values = read[str(asked.query.of)]
+    for row in np.flatnonzero(_rows_of(asked, columns[str(asked.terms.whose)])).tolist():
         value = values[row].item()
         known = value == value if asked.column.numeric else 0 <= value < len(asked.column.categories or ())
         if known:
@@ -227,11 +247,16 @@ def _find(asked: Asked, exact: Exact, columns: Columns, read: Columns) -> None:
             return
 
 
-def _is(whose: NDArray[Any], individual: str | int | None) -> Bools:
+def _rows_of(asked: Asked, whose: NDArray[Any]) -> Bools:
     """Return which rows are those of the individual; "17" is 17 where numbers are stored."""
-    names: list[str | int] = [] if whose.dtype.kind in "iuf" else [str(individual)]
-    if whose.dtype.kind in "iufO" and re.fullmatch(r"-?[0-9]{1,18}", str(individual)):
-        names.append(int(str(individual)))
+    individual = str(asked.query.individual)
+    column = asked.declared.get(str(asked.terms.whose))
+    names: list[str | int] = [] if whose.dtype.kind in "iuf" else [individual]
+    if column is not None and column.categories is not None:  # they arrive as codes
+        known = list(map(str, column.categories))
+        names = [known.index(individual)] if individual in known else []
+    elif whose.dtype.kind in "iufO" and re.fullmatch(r"-?[0-9]{1,18}", individual):
+        names.append(int(individual))
     found = np.zeros(len(whose), np.bool_)
     for name in names:
         found |= np.asarray(whose == name, np.bool_)
