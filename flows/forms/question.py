@@ -125,7 +125,7 @@ def _show_link(page: str) -> None:
     if FlowRunContext.get() is None or not reports:
         return
     create_link_artifact(
-        key="answer",
+        key="question-answer",
         link=reports.rstrip("/").removesuffix("/reports") + page,
         link_text="The answer",
         description="With its promise and how far it may stray. For whoever asked, and for officers.",

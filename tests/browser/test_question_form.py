@@ -58,7 +58,7 @@ def test_a_question_is_planned_answered_repeated_and_refused(asked: Office, ente
     flow_run = site.run_by(form)
     site.until_state("Completed")
     assert "Epsilon 1/2 was spent" in asked.flow_run(flow_run)["state"]["message"]
-    site.open_artifact("answer")
+    site.open_artifact("question-answer")
     page = str(site.page.get_by_role("link", name="The answer").first.get_attribute("href"))
     assert page.startswith(f"{asked.serving.address}/answers/")
     window.page.goto(page)

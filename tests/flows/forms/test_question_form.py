@@ -111,7 +111,7 @@ def test_no_answer_is_in_prefect(form: Workplace, prefect_home: Path) -> None:
     mine = [each for each in artifacts if each["flow_run_id"] == str(flow_run.id)]
     told = json.dumps([mine, states, flow_run.model_dump(mode="json")], default=str).replace(" ", "")
     assert values not in told
-    assert [each["key"] for each in mine] == ["answer"]
+    assert [each["key"] for each in mine] == ["question-answer"]
     assert f"http://penstock.example/answers/{key_of_answer()}/" in mine[0]["data"]
     files = [path for path in prefect_home.rglob("*") if path.is_file()]
     assert files
