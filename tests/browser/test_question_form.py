@@ -64,7 +64,7 @@ def test_a_question_is_planned_answered_repeated_and_refused(asked: Office, ente
     window.page.goto(page)
     expect(window.page.get_by_role("heading", name=f"count where {NORTH} by education")).to_be_visible()
     expect(window.page.get_by_role("row", name="secondary").first).to_be_visible()
-    expect(window.page.get_by_text("How far the answer may lie from the truth").first).to_be_visible()
+    expect(window.page.get_by_role("img", name="How far the answer may lie from the truth")).to_be_visible()
     site.picture(pictures / "answer.png")
     told = window.page.get_by_role("table").first.inner_text()
 
