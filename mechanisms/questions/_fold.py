@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -40,25 +40,52 @@ _NONE = np.zeros(0, np.bool_)
 _NO_GROUPS = np.zeros(0, np.int64)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Exact:
     """What was folded so far; secret, so it does not show itself in logs.
 
-    rows: all rows, whether they take part or not. table: number, sum, smallest, largest.
-    points: how often each step of each group occurs, once that is worth its memory. kept: steps, as keys g * width + s,
-    that wait for it, or are sorted in the end.
+    rows: all rows, whether they take part or not. table: number, sum, smallest, largest. kept: steps, as keys
+    g * width + s, that wait to be counted, or are sorted in the end.
     value: of the one individual, a number or the code of a category; None: absent, or missing.
     """
 
-    rows: int = 0
-    table: Ints = field(default_factory=lambda: np.zeros((0, 4), np.int64))
-    points: Ints | None = None
-    kept: list[NDArray[Any]] = field(default_factory=list)
-    value: float | int | None = None
+    __slots__ = ("_hundreds", "_ones", "kept", "rows", "table", "value")
+
+    def __init__(self, groups: int) -> None:
+        self.rows = 0
+        self.table: Ints = np.tile(np.array([0, 0, _FAR, -_FAR], np.int64), (groups, 1))
+        self.kept: list[NDArray[Any]] = []
+        self.value: float | int | None = None
+        # Counts in bytes, which stay in the cache, and what overflowed them; together how often each step occurs.
+        self._ones: NDArray[np.uint8] | None = None
+        self._hundreds: Ints | None = None
 
     @property
     def counts(self) -> Ints:
+        """Return how many records take part, by group."""
         return self.table[:, 0]
+
+    @property
+    def points(self) -> Ints | None:
+        """Return how often each step of each group occurs, where that is counted in place."""
+        if self._hundreds is not None and self._ones is not None:
+            self._hundreds += self._ones
+            self._ones.fill(0)
+        return self._hundreds
+
+    @points.setter
+    def points(self, counted: Ints) -> None:
+        self._ones, self._hundreds = np.zeros(len(counted), np.uint8), counted
+
+    @property
+    def is_kept(self) -> bool:
+        """Return whether steps are kept, not counted in place."""
+        return self._hundreds is None
+
+    def counters(self) -> tuple[NDArray[np.uint8], Ints]:
+        """Return the two arrays in which steps are counted."""
+        if self._ones is None or self._hundreds is None:
+            raise ValueError("steps are not counted in place")
+        return self._ones, self._hundreds
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +109,7 @@ class Fold:
 
     def begin(self) -> Exact:
         """Return the fold of no rows."""
-        return Exact(table=np.tile(np.array([0, 0, _FAR, -_FAR], np.int64), (len(self.asked.groups), 1)))
+        return Exact(len(self.asked.groups))
 
     def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
         """Add a batch of rows, and return the same object; rows: their number, needed without any column."""
@@ -97,7 +124,7 @@ class Fold:
         if self.what == "value":
             _find(self.asked, exact, columns, read)
             return exact
-        if self.what == "points" and compiled and self._size <= _MOST_POINTS:
+        if exact.is_kept and self.what == "points" and compiled and self._size <= _MOST_POINTS:
             self._count_in_place(exact)
         step = self._compiled(exact) if compiled else self._plainly(exact)
         for part in _chunks(number):
@@ -113,26 +140,29 @@ class Fold:
         np.maximum(exact.table[:, 3], other.table[:, 3], out=exact.table[:, 3])
         exact.value = other.value if exact.value is None else exact.value
         exact.kept += other.kept
-        if other.points is not None:
-            exact.points = other.points if exact.points is None else exact.points + other.points
+        counted, of_other = exact.points, other.points
+        if of_other is not None:
+            exact.points = of_other if counted is None else counted + of_other
         if exact.points is not None:
             self._count_in_place(exact)
         return exact
 
     def _count_in_place(self, exact: Exact) -> None:
         """Move what was kept to where it is counted."""
-        if exact.points is None:
-            exact.points = np.zeros(self._size, np.int64)
+        counted = exact.points
+        if counted is None:
+            exact.points = counted = np.zeros(self._size, np.int64)
         for keys in exact.kept:
-            np.add.at(exact.points, keys, 1)
+            np.add.at(counted, keys, 1)
         exact.kept.clear()
 
     def ordered(self, exact: Exact) -> Iterator[Ordered]:
         """Yield the steps of each group in turn, in ascending order."""
         width, groups = self._width, range(len(self.asked.groups))
-        if exact.points is not None:
+        counted = exact.points
+        if counted is not None:
             for group in groups:
-                times = exact.points[group * width : (group + 1) * width]
+                times = counted[group * width : (group + 1) * width]
                 steps = np.flatnonzero(times)
                 yield Counted(steps, np.cumsum(times[steps]), width)
             return
@@ -211,8 +241,8 @@ class Fold:
             given = (values, _NONE if takes is None else takes, self._groups(read, part), *ends, self.asked.everybody)
             if self.what == "totals":
                 add_up(exact.table, *given)
-            elif exact.points is not None:
-                place(exact.points, *given, self._width)
+            elif not exact.is_kept:
+                place(*exact.counters(), *given, self._width)
             else:
                 keys = np.empty(len(values), np.int64)
                 number = keep(keys, *given, self._width, len(exact.table))

@@ -165,6 +165,24 @@ def test_small_batches_wait_for_the_compiler_and_then_are_counted_with_the_other
     assert told(method, exact) == told(method, whole)
 
 
+def test_many_equal_values_overflow_no_counter():
+    method = methods(Query(statistic="median", of="whole"), DECLARED, Terms("add_remove"))["exponential"]
+    values = {"whole": np.tile(np.array([1.0, 1.0, 1.0, 4.0]), 100_000)}
+    exact = method.begin()
+    for _ in range(3):
+        method.add(exact, values)
+    expected = [([4, 7], [900_000, 300_000], 0, (-1, 9))]
+    assert windows(method, exact) == expected
+    assert windows(method, exact) == expected  # to look changes nothing
+    method.add(exact, {"whole": np.array([4.0])})
+    assert windows(method, exact) == [([4, 7], [900_000, 300_001], 0, (-1, 9))]
+
+
+def test_only_steps_that_are_counted_in_place_have_counters():
+    with pytest.raises(ValueError, match="not counted in place"):
+        _fold.Exact(1).counters()
+
+
 def test_folds_of_every_form_are_joined():
     """Kept with kept, kept with counted, counted with counted; and the value of an individual is the first."""
     method = methods(Query(statistic="median", of="x"), DECLARED, Terms("add_remove"))["exponential"]
