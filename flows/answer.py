@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
 from penstock.flows.query_text import QueryRefused, as_text
 from penstock.flows.spec.data_description import DataDescription
 from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.questions import CONFIDENCE, Method, Query, Terms, faults, methods, why_not
+from penstock.mechanisms.questions import CONFIDENCE, Method, Query, Terms, canonical, faults, methods, why_not
 from penstock.mechanisms.refinement.priors import AnyPrior
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records import open_records
@@ -94,8 +94,8 @@ def answer(description: DataDescription, wish: Callable[[], Wish], *, analyst: s
 def settled(description: DataDescription, wish: Wish, home: Home) -> Question:
     """Return the question with its method, its cost and its promise; refuse by public facts alone."""
     terms = terms_of(description, home, wish.query)
-    found = ways(description, wish, terms)
-    chosen = _chosen(found, wish)
+    wish = replace(wish, query=canonical(wish.query))  # asked in other words, it is the same question
+    chosen = _chosen(ways(description, wish, terms), wish)
     if chosen.epsilon is None:
         raise QueryRefused(Fault(_asked_by(wish), f"cannot be kept by {chosen.method.name}: {chosen.why}", _ANOTHER))
     return Question(

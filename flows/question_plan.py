@@ -7,15 +7,17 @@ footers. No row is read, nothing is spent, and nothing goes on record.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from penstock.flows.answer import Way, Wish, terms_of, ways
 from penstock.flows.query_text import as_text
 from penstock.flows.spec.data_description import DataDescription
 from penstock.mechanisms.models import Budgeted
 from penstock.mechanisms.questions import CONFIDENCE, Expected, why_not
-from penstock.mechanisms.refusal import Refusal
+from penstock.records import RecordsAbsent, existing_records
 from penstock.records.home import Home
+from penstock.records.ledger.ledger import AccountMissing
+from penstock.records.ledger.questions import Standing, standing
 from penstock.tasks.questions.drawn import Spread, drawn
 
 __all__ = ["PlannedMethod", "QuestionPlan", "plan_question"]
@@ -109,7 +111,7 @@ class _Left:
 
     def __init__(self, dataset: str, analyst: str) -> None:
         self._dataset, self._analyst = dataset, analyst
-        self._known: dict[str, Any] = {}
+        self._known: dict[str, Standing | None] = {}
 
     def after(self, model: Budgeted, epsilon: Fraction) -> tuple[str | None, str | None]:
         """Return what is left once this is spent; None where it cannot be."""
@@ -120,16 +122,11 @@ class _Left:
         account, analyst = (str(amount) if amount >= 0 else None for amount in amounts)
         return account, analyst
 
-    def _standing(self, model: Budgeted) -> Any:
-        from penstock.records import existing_records
-        from penstock.records.ledger.questions import standing
-
+    def _standing(self, model: Budgeted) -> Standing | None:
         if model not in self._known:
             try:
-                log = existing_records().log
+                log = existing_records(whole=False).log
                 self._known[model] = standing(log, dataset=self._dataset, model=model, analyst=self._analyst)
-            except Refusal as refusal:
-                if refusal.kind == "integrity":
-                    raise
-                self._known[model] = None  # no records yet, or no account: a plan needs neither
+            except (RecordsAbsent, AccountMissing):  # a plan needs neither
+                self._known[model] = None
         return self._known[model]

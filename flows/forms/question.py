@@ -24,6 +24,7 @@ from penstock.flows.release_by_reference import kept_file, require_home
 from penstock.flows.run_ends import told_by_code
 from penstock.flows.spec.data_description import load_description
 from penstock.mechanisms.numbers.exact import exact_number
+from penstock.mechanisms.questions import CONFIDENCE
 from penstock.mechanisms.refusal import Fault
 from penstock.records.home import Home
 from penstock.tasks.questions.answered import page_of
@@ -34,8 +35,8 @@ LONGEST = 3600  # seconds; an answer that takes longer is stuck, and has cost no
 Name = Annotated[str, Field(min_length=1)]
 Statistic = Literal["count", "sum", "mean", "median", "quantile", "minimum", "maximum"]
 MethodName = Literal["usual", "laplace", "staircase", "exponential", "individual", "bootstrap", "refinement"]
-_EXACT = r"^[0-9]{1,30}(\.[0-9]{1,30}|/[0-9]{1,30})?$"
-Exact = Annotated[str, Field(pattern=_EXACT)]
+# Empty for nothing: Prefect's page shows no field for a text that may also be null.
+Exact = Annotated[str, Field(pattern=r"^([0-9]{1,30}(\.[0-9]{1,30}|/[0-9]{1,30})?)?$")]
 
 
 @flow(
@@ -51,13 +52,13 @@ def answer_question(
     *,
     data: Name,
     statistic: Statistic,
-    of: Name | None = None,
-    share: Exact | None = None,
+    of: str = "",
+    share: Exact = "",
     where: list[Name] = [],  # noqa: B006  # Prefect shows it in the form; nobody changes it
-    by: Name | None = None,
+    by: str = "",
     method: MethodName = "usual",
-    epsilon: Exact | None = None,
-    within: Exact | None = None,
+    epsilon: Exact = "",
+    within: Exact = "",
     confidence: Exact = "0.95",
     plan_only: bool = False,
     started_by: Name,
@@ -88,11 +89,11 @@ def answer_question(
         conditions = [each for place, text in enumerate(where) for each in parse_conditions(text, f"where.{place}")]
         asked = {"statistic": statistic, "of": of, "share": share, "where": conditions, "by": by}
         return Wish(
-            query=query_of({name: value for name, value in asked.items() if value is not None}),
+            query=query_of({name: value for name, value in asked.items() if value}),
             method=None if method == "usual" else method,
-            epsilon=None if epsilon is None else exact_number(epsilon),
-            within=None if within is None else exact_number(within),
-            confidence=exact_number(confidence) or 0,  # type: ignore[arg-type]  # _zeros has refused it
+            epsilon=exact_number(epsilon),  # None for an empty text
+            within=exact_number(within),
+            confidence=exact_number(confidence) or CONFIDENCE,
         )
 
     if plan_only:
@@ -109,12 +110,12 @@ def _kept(name: str) -> Path:
     return kept_file(name, "data")
 
 
-def _zeros(**texts: str | None) -> list[Fault]:
+def _zeros(**texts: str) -> list[Fault]:
     """Return a fault for each text that only looks like a number: one divided by zero."""
     return [
         Fault(name, "must be an exact number, such as 1/4", "Correct it.", repr(text))
         for name, text in texts.items()
-        if text is not None and exact_number(text) is None
+        if text and exact_number(text) is None
     ]
 
 
@@ -124,7 +125,7 @@ def _show_link(page: str) -> None:
     if FlowRunContext.get() is None or not reports:
         return
     create_link_artifact(
-        key="answer",
+        key="question-answer",
         link=reports.rstrip("/").removesuffix("/reports") + page,
         link_text="The answer",
         description="With its promise and how far it may stray. For whoever asked, and for officers.",

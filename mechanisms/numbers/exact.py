@@ -50,11 +50,11 @@ ExactNumber = Annotated[
 
 def _signed(value: object) -> Fraction:
     """Return an exact number, which may have a minus before it."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Fraction(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value < 0:
+        return -_exact(-value)
     if isinstance(value, str) and value.startswith("-"):
         return -_exact(value.removeprefix("-"))
-    return _exact(value)
+    return value if isinstance(value, Fraction) else _exact(value)
 
 
 SignedNumber = Annotated[

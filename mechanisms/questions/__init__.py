@@ -26,7 +26,7 @@ from penstock.mechanisms.questions._fold import Exact
 from penstock.mechanisms.questions.accuracy import CONFIDENCE, Curve, Expected
 from penstock.mechanisms.questions.method import Answer, Method
 from penstock.mechanisms.questions.offered import NAMES, methods, why_not
-from penstock.mechanisms.questions.query import Condition, Query, Terms
+from penstock.mechanisms.questions.query import Condition, Query, Terms, canonical
 
 __all__ = [
     "CONFIDENCE",
@@ -41,6 +41,7 @@ __all__ = [
     "Method",
     "Query",
     "Terms",
+    "canonical",
     "faults",
     "methods",
     "why_not",

@@ -23,7 +23,7 @@ the two middle values with y among them are c_r and y clamped to c_(r-1) .. c_(r
 that stays moves U by w <= 2 A.
 
 A group without records is constant in all data sets made of records of D, so any size of noise is right there: it gets
-the largest of all groups, so that it looks like others. Sizes have a floor of one part (_relaxed.py).
+the largest of all groups, so that it looks like others. Sizes have a floor (_relaxed.py).
 
 Source: O'Keefe & Charest 2019, section 5, corrected as in table/sensitivity.py; (2) to (4) with conditions are ours. A
 unit has one row: for more it is not proven.
@@ -42,7 +42,7 @@ from penstock.mechanisms.questions._asked import Asked
 from penstock.mechanisms.questions._fold import Exact, Ints
 from penstock.mechanisms.questions._individual import at_rank, order_statistic
 from penstock.mechanisms.questions._means import LaplaceMean, centred_sums, in_domain, middle_and_reach
-from penstock.mechanisms.questions._relaxed import Figures, Relaxed
+from penstock.mechanisms.questions._relaxed import Figures, Relaxed, floor_of
 from penstock.mechanisms.questions.accuracy import Expected
 from penstock.mechanisms.questions.method import Answer
 from penstock.mechanisms.randomness import Randomness
@@ -67,10 +67,10 @@ class _Bootstrap(Relaxed):
         alone = self.asked.adjacency == "replace" and self.asked.query.by is None
         return alone and int(exact.counts[0]) == exact.rows
 
-    @staticmethod
-    def _like_others(steps: list[int], sizes: list[int]) -> Ints:
-        largest = max([1, *(each for each, size in zip(steps, sizes, strict=True) if size)])
-        floored = [max(1, each) if size else largest for each, size in zip(steps, sizes, strict=True)]
+    def _like_others(self, steps: list[int], sizes: list[int]) -> Ints:
+        least = floor_of(self.asked)
+        largest = max([least, *(each for each, size in zip(steps, sizes, strict=True) if size)])
+        floored = [max(least, each) if size else largest for each, size in zip(steps, sizes, strict=True)]
         return np.array(floored, np.int64)
 
 

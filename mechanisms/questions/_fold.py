@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -40,24 +40,52 @@ _NONE = np.zeros(0, np.bool_)
 _NO_GROUPS = np.zeros(0, np.int64)
 
 
-@dataclass(slots=True, eq=False)
 class Exact:
-    """What was folded so far. rows: all rows, whether they take part or not. table: number, sum, smallest, largest.
+    """What was folded so far; secret, so it does not show itself in logs.
 
-    points: how often each step of each group occurs, once that is worth its memory. kept: steps, as keys g * width + s,
-    that wait for it, or are sorted in the end.
+    rows: all rows, whether they take part or not. table: number, sum, smallest, largest. kept: steps, as keys
+    g * width + s, that wait to be counted, or are sorted in the end.
     value: of the one individual, a number or the code of a category; None: absent, or missing.
     """
 
-    rows: int = 0
-    table: Ints = field(default_factory=lambda: np.zeros((0, 4), np.int64))
-    points: Ints | None = None
-    kept: list[NDArray[Any]] = field(default_factory=list)
-    value: float | int | None = None
+    __slots__ = ("_hundreds", "_ones", "kept", "rows", "table", "value")
+
+    def __init__(self, groups: int) -> None:
+        self.rows = 0
+        self.table: Ints = np.tile(np.array([0, 0, _FAR, -_FAR], np.int64), (groups, 1))
+        self.kept: list[NDArray[Any]] = []
+        self.value: float | int | None = None
+        # Counts in bytes, which stay in the cache, and what overflowed them; together how often each step occurs.
+        self._ones: NDArray[np.uint8] | None = None
+        self._hundreds: Ints | None = None
 
     @property
     def counts(self) -> Ints:
+        """Return how many records take part, by group."""
         return self.table[:, 0]
+
+    @property
+    def points(self) -> Ints | None:
+        """Return how often each step of each group occurs, where that is counted in place."""
+        if self._hundreds is not None and self._ones is not None:
+            self._hundreds += self._ones
+            self._ones.fill(0)
+        return self._hundreds
+
+    @points.setter
+    def points(self, counted: Ints) -> None:
+        self._ones, self._hundreds = np.zeros(len(counted), np.uint8), counted
+
+    @property
+    def is_kept(self) -> bool:
+        """Return whether steps are kept, not counted in place."""
+        return self._hundreds is None
+
+    def counters(self) -> tuple[NDArray[np.uint8], Ints]:
+        """Return the two arrays in which steps are counted."""
+        if self._ones is None or self._hundreds is None:
+            raise ValueError("steps are not counted in place")
+        return self._ones, self._hundreds
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +109,7 @@ class Fold:
 
     def begin(self) -> Exact:
         """Return the fold of no rows."""
-        return Exact(table=np.tile(np.array([0, 0, _FAR, -_FAR], np.int64), (len(self.asked.groups), 1)))
+        return Exact(len(self.asked.groups))
 
     def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
         """Add a batch of rows, and return the same object; rows: their number, needed without any column."""
@@ -96,23 +124,45 @@ class Fold:
         if self.what == "value":
             _find(self.asked, exact, columns, read)
             return exact
-        if self.what == "points" and compiled and exact.points is None and self._size <= _MOST_POINTS:
-            exact.points = np.zeros(self._size, np.int64)
-            for keys in exact.kept:
-                np.add.at(exact.points, keys, 1)
-            exact.kept.clear()
+        if exact.is_kept and self.what == "points" and compiled and self._size <= _MOST_POINTS:
+            self._count_in_place(exact)
         step = self._compiled(exact) if compiled else self._plainly(exact)
         for part in _chunks(number):
             takes = self._takes(read, part)
             step(read, part, takes)
         return exact
 
+    def join(self, exact: Exact, other: Exact) -> Exact:
+        """Add what was folded elsewhere, and return the same object; of two values of an individual, keep the first."""
+        exact.rows += other.rows
+        exact.table[:, :2] += other.table[:, :2]
+        np.minimum(exact.table[:, 2], other.table[:, 2], out=exact.table[:, 2])
+        np.maximum(exact.table[:, 3], other.table[:, 3], out=exact.table[:, 3])
+        exact.value = other.value if exact.value is None else exact.value
+        exact.kept += other.kept
+        counted, of_other = exact.points, other.points
+        if of_other is not None:
+            exact.points = of_other if counted is None else counted + of_other
+        if exact.points is not None:
+            self._count_in_place(exact)
+        return exact
+
+    def _count_in_place(self, exact: Exact) -> None:
+        """Move what was kept to where it is counted."""
+        counted = exact.points
+        if counted is None:
+            exact.points = counted = np.zeros(self._size, np.int64)
+        for keys in exact.kept:
+            np.add.at(counted, keys, 1)
+        exact.kept.clear()
+
     def ordered(self, exact: Exact) -> Iterator[Ordered]:
         """Yield the steps of each group in turn, in ascending order."""
         width, groups = self._width, range(len(self.asked.groups))
-        if exact.points is not None:
+        counted = exact.points
+        if counted is not None:
             for group in groups:
-                times = exact.points[group * width : (group + 1) * width]
+                times = counted[group * width : (group + 1) * width]
                 steps = np.flatnonzero(times)
                 yield Counted(steps, np.cumsum(times[steps]), width)
             return
@@ -191,8 +241,8 @@ class Fold:
             given = (values, _NONE if takes is None else takes, self._groups(read, part), *ends, self.asked.everybody)
             if self.what == "totals":
                 add_up(exact.table, *given)
-            elif exact.points is not None:
-                place(exact.points, *given, self._width)
+            elif not exact.is_kept:
+                place(*exact.counters(), *given, self._width)
             else:
                 keys = np.empty(len(values), np.int64)
                 number = keep(keys, *given, self._width, len(exact.table))
@@ -218,8 +268,8 @@ def _find(asked: Asked, exact: Exact, columns: Columns, read: Columns) -> None:
     """Take the first value that the individual has."""
     if exact.value is not None:
         return
-    whose, values = columns[str(asked.terms.whose)], read[str(asked.query.of)]
-    for row in np.flatnonzero(_is(whose, asked.query.individual)).tolist():
+    values = read[str(asked.query.of)]
+    for row in np.flatnonzero(_rows_of(asked, columns[str(asked.terms.whose)])).tolist():
         value = values[row].item()
         known = value == value if asked.column.numeric else 0 <= value < len(asked.column.categories or ())
         if known:
@@ -227,11 +277,16 @@ def _find(asked: Asked, exact: Exact, columns: Columns, read: Columns) -> None:
             return
 
 
-def _is(whose: NDArray[Any], individual: str | int | None) -> Bools:
+def _rows_of(asked: Asked, whose: NDArray[Any]) -> Bools:
     """Return which rows are those of the individual; "17" is 17 where numbers are stored."""
-    names: list[str | int] = [] if whose.dtype.kind in "iuf" else [str(individual)]
-    if whose.dtype.kind in "iufO" and re.fullmatch(r"-?[0-9]{1,18}", str(individual)):
-        names.append(int(str(individual)))
+    individual = str(asked.query.individual)
+    column = asked.declared.get(str(asked.terms.whose))
+    names: list[str | int] = [] if whose.dtype.kind in "iuf" else [individual]
+    if column is not None and column.categories is not None:  # they arrive as codes
+        known = list(map(str, column.categories))
+        names = [known.index(individual)] if individual in known else []
+    elif whose.dtype.kind in "iufO" and re.fullmatch(r"-?[0-9]{1,18}", individual):
+        names.append(int(individual))
     found = np.zeros(len(whose), np.bool_)
     for name in names:
         found |= np.asarray(whose == name, np.bool_)

@@ -40,6 +40,7 @@ from penstock.mechanisms.questions._relaxed import (
     ORDERED,
     Figures,
     Relaxed,
+    floor_of,
     middle_point,
     parts_of_a_step,
     rounded,
@@ -88,8 +89,8 @@ class Individual(Relaxed):
             of = self._moves_of_sum if self.asked.query.statistic == "sum" else self._moves_of_mean
             moves = [of(row, exact.rows) for row in exact.table.tolist()]
         values = self._sums(exact).tolist() if self.asked.query.statistic == "sum" else [value for value, _, _ in moves]
-        touched = self.asked.touched
-        steps = [max(1, stays, touched * changes) for _, stays, changes in moves]
+        touched, least = self.asked.touched, floor_of(self.asked)
+        steps = [max(least, stays, touched * changes) for _, stays, changes in moves]
         return Figures(np.array(values, np.int64), np.array(steps, np.int64))
 
     def _moves(self, size: int, rows: int, f: Callable[[int, int], int]) -> tuple[int, int, int]:

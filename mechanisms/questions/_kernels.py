@@ -25,6 +25,7 @@ _FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 _WHOLE = types.Array(types.int64, 1, "C", readonly=True)
 _TABLE = types.int64[:, ::1]
 _COUNTS = types.int64[::1]
+_ONES = types.uint8[::1]
 _F, _I, _B = types.float64, types.int64, types.boolean
 
 
@@ -89,14 +90,15 @@ def add_up(
 
 @njit(
     [
-        types.void(_COUNTS, _FLOATS, _BOOLS, _CODES, _F, _F, _F, _I, _B, _I),
-        types.void(_COUNTS, _WHOLE, _BOOLS, _CODES, _I, _I, _I, _I, _B, _I),
+        types.void(_ONES, _COUNTS, _FLOATS, _BOOLS, _CODES, _F, _F, _F, _I, _B, _I),
+        types.void(_ONES, _COUNTS, _WHOLE, _BOOLS, _CODES, _I, _I, _I, _I, _B, _I),
     ],
     cache=True,
     nogil=True,
 )
 def place(
-    counts: Any,
+    ones: Any,
+    hundreds: Any,
     values: Any,
     takes: Any,
     groups: Any,
@@ -107,16 +109,25 @@ def place(
     complete: bool,
     points: int,
 ) -> None:
-    """Count values by group and step: the step s of group g is counted at g * points + s."""
+    """Count values by group and step: the step s of group g is counted at g * points + s.
+
+    Counts are bytes, so that a million of them stay in the cache; a byte that is full is emptied into the other array.
+    """
     everyone, single = len(takes) == 0, len(groups) == 0
-    number = len(counts) // points
+    number = len(ones) // points
     for i in range(len(values)):
         value = values[i]
         is_there = value == value
         if (everyone or takes[i]) and (is_there or complete):
             group = 0 if single else groups[i]
             if 0 <= group < number:
-                counts[group * points + _index(value if is_there else low, low, high, factor, first)] += 1
+                step = group * points + _index(value if is_there else low, low, high, factor, first)
+                count = ones[step]
+                if count == 255:
+                    hundreds[step] += 256
+                    ones[step] = 0
+                else:
+                    ones[step] = count + 1
 
 
 @njit(

@@ -127,13 +127,13 @@ class LaplaceMean(Method):
             told = "The error falls with the number of records that take part, which is not known here."
             return Expected(confidence=confidence, sentences=(told,))
         public = self.asked.everybody
-        curve = curve_of(self._of_sum(epsilon), float(self._grid.eta) / records) if public else None
         supposed = "" if public else f", if {records:,} records take part; with fewer it is larger in proportion"
         return Expected(
             standard_error=error,
             half_width=width,
             confidence=confidence,
-            curve=curve,
+            # Where the number is secret: for a mean in the middle of the domain, which its noise hardly moves.
+            curve=curve_of(self._of_sum(epsilon), float(self._grid.eta) / records),
             is_typical=not public,
             sentences=(
                 f"Standard error {'' if public else 'at most about '}{figure(error)}, within {figure(width)} with "

@@ -13,7 +13,7 @@ __all__ = ["Counted", "Ordered", "Sorted", "Window"]
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Window:
     """Some steps that occur, in a row, and how often each does.
 
@@ -42,7 +42,7 @@ class Ordered(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Counted:
     """steps: those that occur, rising; upto: how many records lie at each or below. points: those of the grid."""
 
@@ -66,7 +66,7 @@ class Counted:
         return Window(self.steps[start : end + 1], times, before, (under, over))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Sorted:
     """values: a sorted part of all keys; a key less `offset` is a step."""
 

@@ -6,14 +6,14 @@ f is a whole number of public parts of a step: steps for sums and order statisti
 d = 2^-k steps for means, q(v) = floor(v / d + 1/2). Everything is clamped to a public interval.
 
 Why steps(D) is never 0. Where no record that the promise speaks of moves f, its sensitivity is 0, and noise of that
-size would print f exactly. To refuse then would answer a question about the data; so the size has a floor, one part of
-the public grid.
-Theorem. With steps(D) = max(1, sensitivity(D)), or anything larger that D alone decides, (1) keeps epsilon. Proof. Both
-promises compare two data sets with noise of the size that the actual one gets. That size is a constant in the
+size would print f exactly. To refuse then would answer a question about the data; so the size has a floor, one step of
+the public grid (one part for a mean by its local sensitivity, which is never so small while there are records).
+Theorem. With steps(D) = max(floor, sensitivity(D)), or anything larger that D alone decides, (1) keeps epsilon. Proof.
+Both promises compare two data sets with noise of the size that the actual one gets. That size is a constant in the
 comparison; if f differs by at most sensitivity(D) <= steps(D), the loss is at most epsilon (noise.laplace, (2)). A
 larger constant loses less.
 
-What the floor does not do: noise of one part is small, so an answer that is nearly exact tells that the records near it
+What the floor does not do: noise of one step is small, so an answer that is nearly exact tells that the records near it
 are many and equal. What the size of the noise reveals is outside both promises, and they say so.
 """
 
@@ -41,7 +41,7 @@ from penstock.mechanisms.statistics import totals_in_units
 from penstock.mechanisms.table.noise import cell_noise
 from penstock.mechanisms.table.scales import Scales
 
-__all__ = ["ORDERED", "Figures", "Relaxed", "middle_point", "parts_of_a_step", "rounded"]
+__all__ = ["ORDERED", "Figures", "Relaxed", "floor_of", "middle_point", "parts_of_a_step", "rounded"]
 
 ORDERED = ("median", "quantile", "minimum", "maximum")
 # Means are whole numbers of this many parts of the whole grid, about.
@@ -63,12 +63,17 @@ def rounded(number: Fraction, parts: int) -> int:
     return doubled // (2 * number.denominator)
 
 
+def floor_of(asked: Asked) -> int:
+    """Return the least size of the noise, in parts."""
+    return parts_of_a_step(asked) if asked.query.statistic == "median" else 1
+
+
 def middle_point(asked: Asked) -> int:
     """Return what a mean or order statistic of no records is, in parts: the middle of the grid."""
     return asked.numbers.steps // 2 * parts_of_a_step(asked)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Figures:
     """f of every group, and how large its noise is at epsilon 1, both in parts of a step."""
 
@@ -116,7 +121,7 @@ class Relaxed(Method):
         return in_domain(drawn / parts, grid)
 
     def _worst(self, epsilon: Fraction, records: int | None) -> LaplaceNoise:
-        return LaplaceNoise(float(scale_at_least(max(1, self.worst_steps(records)), epsilon)))
+        return LaplaceNoise(float(scale_at_least(max(floor_of(self.asked), self.worst_steps(records)), epsilon)))
 
     def _expected(self, epsilon: Fraction, records: int | None, confidence: Fraction) -> Expected:
         noise = self._worst(epsilon, records)

@@ -1,6 +1,7 @@
 """What a method is: one way to answer a question, with its promise, its expected error, its folding and its draw.
 
-    begin, add      rows are folded into exact whole numbers (_fold.py), the same for all methods
+    begin, add,     rows are folded into exact whole numbers (_fold.py), the same for all methods, also in several
+    join            threads, each with its own
     answer          one draw for each group; whatever the data are, it does not refuse
     guarantee       what the answer promises
     expected        what to expect of it, from public facts
@@ -107,6 +108,10 @@ class Method(ABC):
     def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
         """Fold a batch of rows; rows: their number, needed where no column is given."""
         return self._fold.add(exact, columns, rows)
+
+    def join(self, exact: Exact, other: Exact) -> Exact:
+        """Return the fold of the rows of both, which may have been folded beside each other; both are used up."""
+        return self._fold.join(exact, other)
 
     def answer(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> tuple[Answer, ...]:
         """Return one draw for each group. What is refused depends on epsilon alone, never on the data."""

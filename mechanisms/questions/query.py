@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 from penstock.mechanisms.numbers.exact import ExactNumber, SignedNumber
 
-__all__ = ["Adjacency", "Condition", "Kind", "Query", "Relaxation", "Terms"]
+__all__ = ["Adjacency", "Condition", "Kind", "Query", "Relaxation", "Terms", "canonical"]
 
 Kind = Literal["count", "sum", "mean", "median", "quantile", "minimum", "maximum", "value"]
 Adjacency = Literal["replace", "add_remove", "presence"]
@@ -80,3 +80,15 @@ class Terms:
     rows_per_unit: int = 1
     relaxations: tuple[Relaxation, ...] = ()
     records: int | None = None
+
+
+def canonical(query: Query) -> Query:
+    """Return the same question in one form: whoever names conditions in another order, or twice, asks the same."""
+    written = {
+        condition.model_dump_json(): condition
+        for condition in (
+            each if each.is_in is None else each.model_copy(update={"is_in": tuple(sorted(set(each.is_in)))})
+            for each in query.where
+        )
+    }
+    return query.model_copy(update={"where": tuple(written[text] for text in sorted(written))})

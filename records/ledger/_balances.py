@@ -6,17 +6,27 @@
 
 It stands beside the tail of its sitting, under the seal of the head (_transactions.py), and `penstock audit verify`
 recomputes it from the events. Numbers are exact, so they are text.
+
+Fractions with ever new denominators would make an exact sum longer with each question, without end. So
+
+    s + e, if its denominator has at most 256 bits; else the next multiple of 2^-128 above it       (1)
+
+is the sum after a question. It is never too small, and too large by at most 2^-128 for each question.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
 from penstock.records.files.digest import canonical, keyed
 
-__all__ = ["NO_QUESTIONS", "Balance", "balance_of", "history_of", "longer", "text_of_history"]
+__all__ = ["NO_QUESTIONS", "Balance", "added", "balance_of", "history_of", "longer", "text_of_history"]
+
+_LONGEST = 256  # bits
+_GRID = 2**128
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +45,18 @@ class Balance:
 
     def with_question(self, epsilon: Fraction) -> Balance:
         """Return the balance after a question that everybody pays for."""
-        return Balance(self.sum + epsilon, self.questions + 1)
+        return Balance(added(self.sum, epsilon), self.questions + 1)
 
 
 NO_QUESTIONS = Balance()
+
+
+def added(total: Fraction, epsilon: Fraction) -> Fraction:
+    """Return (1)."""
+    exact = total + epsilon
+    if exact.denominator.bit_length() <= _LONGEST:
+        return exact
+    return Fraction(math.ceil(exact * _GRID), _GRID)
 
 
 def balance_of(text: str | None) -> Balance | None:

@@ -24,7 +24,7 @@ from fractions import Fraction
 from sqlalchemy import Column, Connection, Table, Text, select
 
 from penstock.records.files.digest import canonical, keyed
-from penstock.records.ledger._balances import Balance
+from penstock.records.ledger._balances import Balance, added
 from penstock.records.ledger.accounts import LedgerAltered
 from penstock.records.store.database import SCHEMA, put
 
@@ -60,7 +60,7 @@ class Individuals:
         """Return the closing balance of the sitting after one more question, and the pages that it changes."""
         name = _name(self._key, self._sitting, individual)
         *above, (last, content) = self._path(name)
-        charged = Fraction(content[_SUMS].get(name, 0)) + epsilon
+        charged = added(Fraction(content[_SUMS].get(name, 0)), epsilon)
         changed = _subtree(self._key, self._sitting, last, {**content[_SUMS], name: str(charged)})
         below = last
         for page, inner in reversed(above):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from penstock.mechanisms.refusal import Fault
-from penstock.records.ledger._balances import Balance
+from penstock.records.ledger._balances import Balance, added
 from penstock.records.ledger._individuals import pages_of, stored_pages
 from penstock.records.ledger._stored import is_answer_of, stored_answers
 from penstock.records.ledger._transactions import LedgerReader, is_sitting, sitting_subject
@@ -48,9 +48,10 @@ def _recount(key: bytes, sitting: str, events: Sequence[Event]) -> tuple[Balance
     everybody = Fraction(0)
     for event in events:
         if event.facts["individual"] is None:
-            everybody += Fraction(event.facts["epsilon"])
+            everybody = added(everybody, Fraction(event.facts["epsilon"]))
         else:
-            sums[event.facts["individual"]] += Fraction(event.facts["epsilon"])
+            person = event.facts["individual"]
+            sums[person] = added(sums[person], Fraction(event.facts["epsilon"]))
     pages, first = pages_of(key, sitting, sums)
     return Balance(everybody + max(sums.values(), default=Fraction(0)), len(events), first), pages
 

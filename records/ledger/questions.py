@@ -1,6 +1,7 @@
 """Questions that analysts ask of a data set, one after the other, each charged before its answer is seen.
 
-    sitting     all questions of one data set, one analyst, and one claim but for its epsilon
+    sitting     all questions of one data set, one analyst, and one claim but for its epsilon, the columns that it is
+                about and the releases that it acknowledges, so that there are few however different the questions are
     SITTING_OPENED   once, under everything the claim is known by (claims.py), with the claim                      (1)
     ANSWERED         for each question, under its sitting alone: epsilon, key, digest of the answer               (2)
 
@@ -35,7 +36,7 @@ from typing import Any
 
 from penstock.mechanisms.models import ADDS_UP, Model
 from penstock.records.files.digest import canonical, keyed
-from penstock.records.ledger._balances import NO_QUESTIONS, Balance
+from penstock.records.ledger._balances import NO_QUESTIONS, Balance, added
 from penstock.records.ledger._checks import require_account, require_grantable
 from penstock.records.ledger._individuals import Individuals, keep_pages
 from penstock.records.ledger._stored import answer_digest, find_answer, keep_answer
@@ -48,6 +49,7 @@ from penstock.records.log.log import Action, Log, LogWriter
 __all__ = ["Asked", "Standing", "allow_analyst", "ask", "record_refusal", "standing", "stored_answer"]
 
 _ID_DIGITS = 24
+_FINEST = 2**64
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +186,12 @@ def _require_question(claim: Claim, individual: str | None) -> None:
             got=claim.model,
             remedy="Ask under dp, idp or bdp, with an epsilon.",
         )
+    if claim.epsilon.denominator > _FINEST:
+        raise ClaimRefused.at(
+            "epsilon",
+            rule="must have a denominator of at most 2^64, so that sums stay short",
+            remedy="Round it up to a simpler fraction.",
+        )
     if individual is not None and (claim.adjacency, claim.unit) != ("presence", "individual"):
         raise ClaimRefused.at(
             "adjacency",
@@ -231,22 +239,21 @@ def _seats(ledger: LedgerReader, writer: LogWriter, question: _Question) -> tupl
 
 
 def _shape(question: _Question) -> Claim:
-    """Return the claim of its sitting. Whatever is asked of one individual is asked in one sitting, or the largest sums
-    of several would be added."""
-    claim = replace(question.claim, epsilon=None)
-    return claim if question.individual is None else replace(claim, about=None)
+    """Return the claim of its sitting, which may be about any column. What it acknowledges is checked with each
+    question, and stands in its event."""
+    return replace(question.claim, epsilon=None, about=None, acknowledges=())
 
 
 def _cost(seat: _Seat, question: _Question, now: datetime) -> Cost:
     """Return what the question adds to the balance of a sitting."""
-    before, added = seat.balance, question.epsilon
+    before, more = seat.balance, added(seat.balance.sum, question.epsilon) - seat.balance.sum
     if question.individual is not None:
-        so_far = seat.individuals.sum_of(question.individual)
-        added = max(before.sum, so_far + question.epsilon) - before.sum
+        after = added(seat.individuals.sum_of(question.individual), question.epsilon)
+        more = max(before.sum, after) - before.sum
     return Cost(
         run=seat.id,
         attempt=before.questions + 1,
-        claim=replace(question.claim, epsilon=added),
+        claim=replace(question.claim, epsilon=more),
         state="spent",
         occurred=now.astimezone(UTC).isoformat(),
     )
@@ -276,6 +283,7 @@ def _charge(
         "key": question.key,
         "answer": digest,
         "individual": question.individual,
+        "acknowledges": list(claim.acknowledges),
         "question": dict(question.facts),
     }
     event = ledger.write(Action.ANSWERED, run=seats[-1].id, facts=facts, subjects=closing, balances=closing)

@@ -69,6 +69,8 @@ class Identity:
 
 def known_identity(home: Home, path: str, declared: Mapping[str, Column]) -> Identity | None:
     """Return the identity of a source that was identified before and has not changed since; None if there is none."""
+    if not (home.root / "sources").is_dir():
+        return None  # nothing was ever identified here, and a plan makes no home
     state = _state(path)
     key = home.secret_key()
     try:

@@ -68,7 +68,7 @@ class Question:
         content = {
             "source": identity.source,
             "edition": self.edition,
-            "query": self.query.model_dump(mode="json"),
+            "query": {**self.query.model_dump(mode="json"), "individual": self._whom},
             "method": self.method.name,
             "epsilon": str(self.epsilon),
             "terms": self._terms,
@@ -79,9 +79,9 @@ class Question:
 
     def individual(self, home: Home) -> str | None:
         """Return the keyed digest of the individual that it is about, if it is about one."""
-        if self.query.individual is None:
+        if self._whom is None:
             return None
-        return keyed(home.secret_key(), "individual", str(self.terms.whose), str(self.query.individual))
+        return keyed(home.secret_key(), "individual", str(self.terms.whose), self._whom)
 
     def claim(self, identity: Identity) -> Claim:
         """Return what the question asks of the ledger."""
@@ -135,6 +135,11 @@ class Question:
             "groups": list(self.method.groups),
             "values": list(values),
         }
+
+    @property
+    def _whom(self) -> str | None:
+        """Return the individual as text: the number 17 and the text 17 name one person."""
+        return None if self.query.individual is None else str(self.query.individual)
 
     @property
     def _terms(self) -> dict[str, Any]:

@@ -11,8 +11,8 @@ record that says of nobody whose it is takes no part.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ def evaluate(
         parts = list(_parts(dataset))
         fold = partial(_folded, dataset.schema, method, declared, kept)
         shares = [parts[first::_AT_ONCE] for first in range(min(_AT_ONCE, len(parts)))]
-        return joined(method, in_parallel(fold, shares))
+        return reduce(method.join, in_parallel(fold, shares), method.begin())
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(dataset.filesystem, dataset.files[0], error) from None
 
@@ -84,25 +84,6 @@ def _folded(
                 number = int(np.count_nonzero(used))
             exact = method.add(exact, columns, number)
     return exact
-
-
-def joined(method: Method, parts: Iterable[Exact]) -> Exact:
-    """Return the aggregates of all parts together."""
-    whole = method.begin()
-    for part in parts:
-        whole.rows += part.rows
-        whole.table[:, :2] += part.table[:, :2]
-        np.minimum(whole.table[:, 2], part.table[:, 2], out=whole.table[:, 2])
-        np.maximum(whole.table[:, 3], part.table[:, 3], out=whole.table[:, 3])
-        whole.kept += part.kept
-        if part.points is not None:
-            whole.points = part.points if whole.points is None else whole.points + part.points
-        whole.value = part.value if whole.value is None else whole.value
-    if whole.points is not None:
-        for keys in whole.kept:  # of a part that was too small to count in place
-            np.add.at(whole.points, keys, 1)
-        whole.kept.clear()
-    return whole
 
 
 def _kept_rows(dataset: ds.Dataset, terms: Terms, randomness: Randomness) -> NDArray[np.bool_]:

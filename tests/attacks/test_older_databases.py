@@ -25,6 +25,7 @@ from penstock.records.audit import verify_everything
 from penstock.records.ledger.accounts import Account, Claim
 from penstock.records.ledger.limits import Officer, open_account, raise_limit
 from penstock.records.ledger.looks import allow_looks
+from penstock.records.ledger.questions import allow_analyst, ask, record_refusal
 from penstock.records.log.sighting import remembered
 from penstock.records.people.trusted_keys import people, trust, withdraw
 from penstock.records.store.database import SCHEMA
@@ -36,6 +37,16 @@ NOW = datetime(2026, 11, 16, 2, 15, tzinfo=UTC)
 HOW: dict[str, Any] = {"actor": "admin", "now": NOW}
 OFFICER = Officer("olga", private("olga"), "agreed")
 ACCOUNT = Account(dataset="survey", model="dp", limit=Fraction(1), adjacency="replace", unit="row", partition=None)
+
+
+def allowed() -> None:
+    allow_analyst(open_records().log, "survey", "dp", "ann", Fraction(1), OFFICER, **HOW)
+
+
+def answered(key: str) -> None:
+    log, draw = open_records().log, key.encode
+    ask(log, CLAIM, analyst="ann", key=key, individual=None, draw=draw, facts={}, **HOW)
+
 
 SIGNED: dict[str, Callable[[Home], object]] = {
     "a key is withdrawn": lambda home: withdraw(open_records().log, "olga", reason="stolen", **HOW),
@@ -49,6 +60,12 @@ SIGNED: dict[str, Callable[[Home], object]] = {
         **HOW,
     ),
     "a budget is raised": lambda home: raise_limit(open_records().log, "survey", "dp", Fraction(2), OFFICER, **HOW),
+    "an analyst is allowed": lambda home: allowed(),
+    "a question is answered": lambda home: (allowed(), answered("k1")),
+    "a question is asked again": lambda home: (allowed(), answered("k1"), answered("k1")),
+    "a question is refused": lambda home: record_refusal(
+        open_records().log, dataset="survey", analyst="eve", key="k1", code="analyst-not-allowed", **HOW
+    ),
     "a reviewer approves": lambda home: decided(home, "r1", "rita"),
     "a reviewer declines": lambda home: decided(home, "r1", "rita", "refuse"),
 }

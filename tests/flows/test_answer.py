@@ -73,6 +73,13 @@ def test_an_empty_account_refuses_on_record_and_still_repeats(either_workplace: 
     assert asked(data, NORTH, epsilon="1").values == first.values
 
 
+def test_the_same_in_other_words_is_the_same_question(workplace: Workplace) -> None:
+    data = set_up(workplace)
+    first = asked(data, "count where region is South or North and age from 20 below 60", epsilon="1/4")
+    other = asked(data, "count where age from 20 below 60 and region is North or South", epsilon="0.25")
+    assert (other.id, other.repeated) == (first.id, True)
+
+
 def test_each_analyst_has_an_allowance(workplace: Workplace) -> None:
     data = set_up(workplace, limit=2, allowed="1/4")
     first = asked(data, NORTH, epsilon="1/4")

@@ -41,6 +41,7 @@ FIRST = (
     "test_pickles_that_a_server_names.py",
     "test_declarations_that_take_for_ever.py",
     "test_ledger_faults.py",
+    "test_question_faults.py",
     "test_laws_of_every_mechanism.py",
     "test_closeness_line.py",
     "test_closeness_canary.py",

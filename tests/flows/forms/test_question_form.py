@@ -77,7 +77,7 @@ def test_an_answer_is_charged_to_whoever_started_it_and_then_free(form: Workplac
 
 def test_a_plan_spends_nothing(form: Workplace) -> None:
     before = open_records().log.head()
-    state = run(plan_only=True, epsilon=None, within="30")
+    state = run(plan_only=True, epsilon="", within="30")
     assert (state.name, open_records().log.head()) == ("Completed", before)
 
 
@@ -87,7 +87,7 @@ def test_a_plan_spends_nothing(form: Workplace) -> None:
         ({"where": ["region is North", "age frm 20"]}, "query-refused: where.1 refused: needs is, from or below"),
         ({"of": "income"}, "query-refused: query.of refused"),
         ({"epsilon": "1/0"}, "query-refused: epsilon refused"),
-        ({"epsilon": None}, "query-refused: epsilon refused"),
+        ({"epsilon": ""}, "query-refused: epsilon refused"),
         ({"data": "../data.yaml"}, "spec-refused: data refused"),
         ({"method": "laplace", "statistic": "median", "of": "age"}, "query-refused: method refused"),
     ],
@@ -111,7 +111,7 @@ def test_no_answer_is_in_prefect(form: Workplace, prefect_home: Path) -> None:
     mine = [each for each in artifacts if each["flow_run_id"] == str(flow_run.id)]
     told = json.dumps([mine, states, flow_run.model_dump(mode="json")], default=str).replace(" ", "")
     assert values not in told
-    assert [each["key"] for each in mine] == ["answer"]
+    assert [each["key"] for each in mine] == ["question-answer"]
     assert f"http://penstock.example/answers/{key_of_answer()}/" in mine[0]["data"]
     files = [path for path in prefect_home.rglob("*") if path.is_file()]
     assert files

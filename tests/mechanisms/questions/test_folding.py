@@ -137,9 +137,10 @@ def test_a_fold_is_what_it_says_whatever_the_batches_and_the_loops(query, column
         _fold.SMALL = 0 if compiled else small
         exact = folded(method, columns)
         in_two = folded(method, *cut(columns, place))
+        beside = method.join(*(folded(method, part) for part in cut(columns, place)))
     finally:
         _fold.SMALL = small
-    assert told(method, exact) == told(method, in_two)
+    assert told(method, exact) == told(method, in_two) == told(method, beside)
     groups = by_definition(columns, query, method)
     if method._fold.what == "points":
         assert in_order(method, exact) == [sorted(values) for values in groups]
@@ -162,6 +163,40 @@ def test_small_batches_wait_for_the_compiler_and_then_are_counted_with_the_other
         assert (exact.points is None) == (place < 2)
     whole = method.add(method.begin(), {"x": np.concatenate([batch["x"] for batch in batches])})
     assert told(method, exact) == told(method, whole)
+
+
+def test_many_equal_values_overflow_no_counter():
+    method = methods(Query(statistic="median", of="whole"), DECLARED, Terms("add_remove"))["exponential"]
+    values = {"whole": np.tile(np.array([1.0, 1.0, 1.0, 4.0]), 100_000)}
+    exact = method.begin()
+    for _ in range(3):
+        method.add(exact, values)
+    expected = [([4, 7], [900_000, 300_000], 0, (-1, 9))]
+    assert windows(method, exact) == expected
+    assert windows(method, exact) == expected  # to look changes nothing
+    method.add(exact, {"whole": np.array([4.0])})
+    assert windows(method, exact) == [([4, 7], [900_000, 300_001], 0, (-1, 9))]
+
+
+def test_only_steps_that_are_counted_in_place_have_counters():
+    with pytest.raises(ValueError, match="not counted in place"):
+        _fold.Exact(1).counters()
+
+
+def test_folds_of_every_form_are_joined():
+    """Kept with kept, kept with counted, counted with counted; and the value of an individual is the first."""
+    method = methods(Query(statistic="median", of="x"), DECLARED, Terms("add_remove"))["exponential"]
+    chance = np.random.default_rng(0)
+    batches = [{"x": chance.uniform(-2, 3, n)} for n in (10, 250_000, 210_000, 20)]
+    whole = method.add(method.begin(), {"x": np.concatenate([batch["x"] for batch in batches])})
+    small, large, other, last = (method.add(method.begin(), batch) for batch in batches)
+    assert [each.points is None for each in (small, large, other, last)] == [True, False, False, True]
+    joined = method.join(method.join(method.join(small, large), other), last)
+    assert told(method, joined) == told(method, whole)
+    value = Query(statistic="value", of="x", individual=1)
+    one = methods(value, DECLARED | {"id": Column(role="identifier")}, Terms("presence", whose="id"))["refinement"]
+    first, second = (one.add(one.begin(), {"x": np.array([x]), "id": np.array([1])}) for x in (0.5, 1.5))
+    assert one.join(one.join(one.begin(), first), second).value == 0.5
 
 
 def test_steps_of_too_many_groups_are_kept_and_sorted(monkeypatch):
@@ -287,3 +322,22 @@ def test_the_category_of_an_individual_is_a_declared_one():
     for codes, expected in (([-1, 2], 2), ([7, 0], 0), ([-1, 9], None)):
         exact = method.add(method.begin(), {"side": np.array(codes), "id": np.array(["p", "p"], object)})
         assert exact.value == expected
+
+
+def test_an_individual_that_is_a_declared_category_is_found_by_its_code():
+    declared = {"x": DECLARED["x"], "unit": Column(role="quasi_identifier", type="nominal", categories=(10, 20, 0))}
+    for individual, expected in (("20", 1.0), (0, -1.0), (1, None)):
+        query = Query(statistic="value", of="x", individual=individual)
+        method = methods(query, declared, Terms("presence", whose="unit"))["refinement"]
+        exact = method.add(method.begin(), {"x": np.array([0.0, 1.0, -1.0]), "unit": np.array([0, 1, 2])})
+        assert exact.value == expected
+
+
+def test_nothing_that_was_folded_is_written_into_a_log():
+    method = methods(Query(statistic="median", of="whole"), DECLARED, Terms("replace", relaxations=("idp",)))
+    exact = method["individual"].add(method["individual"].begin(), {"whole": np.array([4.0, 4.0])})
+    (ordered,) = method["individual"]._fold.ordered(exact)
+    figures = method["individual"].figures(exact)
+    for each in (exact, ordered, ordered.between(1, 2), figures):
+        assert "array" not in repr(each)
+        assert "steps=" not in repr(each)

@@ -8,7 +8,16 @@ import pytest
 from pydantic import ValidationError
 
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.questions import MOST_CONDITIONS, MOST_GROUPS, Condition, Query, Terms, faults, methods
+from penstock.mechanisms.questions import (
+    MOST_CONDITIONS,
+    MOST_GROUPS,
+    Condition,
+    Query,
+    Terms,
+    canonical,
+    faults,
+    methods,
+)
 from penstock.mechanisms.refusal import SettingRefused
 
 DECLARED = {
@@ -164,3 +173,15 @@ def test_a_query_is_data_and_nothing_else():
     query = Query(statistic="mean", of="x", where=[{"column": "x", "below": "-1/3"}])
     assert Query.model_validate_json(query.model_dump_json()) == query
     assert hash(query) == hash(Query.model_validate(query.model_dump()))
+
+
+def test_the_same_question_in_another_order_has_one_form():
+    north, young = {"column": "region", "is_in": ["north", "south"]}, {"column": "age", "below": "18"}
+    south = {"column": "region", "is_in": ["south", "north"]}
+    forms = {
+        canonical(Query(statistic="count", where=where))
+        for where in ([north, young], [young, south], [young, north, {"column": "age", "below": "36/2"}, young])
+    }
+    assert len(forms) == 1
+    assert canonical(Query(statistic="count", where=[young])) not in forms
+    assert canonical(forms.copy().pop()) in forms

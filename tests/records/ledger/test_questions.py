@@ -77,18 +77,20 @@ def test_a_sitting_is_opened_once_under_everything_its_claim_is_known_by(records
     asked(records, "k1")
     asked(records, "k2")
     asked(records, "k3", analyst="bob")
-    asked(records, "k4", of=replace(QUESTION, about=("age",)))
+    asked(records, "k4", of=replace(QUESTION, about=("age",), acknowledges=("r9",)))
+    asked(records, "k5", of=replace(QUESTION, edition="2026"))
     opened = [event for event in records.log.events() if event.action is Action.SITTING_OPENED]
     assert [event.facts["analyst"] for event in opened] == ["ann", "bob", "ann"]
     assert set(opened[0].facts["subjects"]) == {"dataset income", "source s1", "values v1", "file f1"}
     assert Claim.of(opened[0].facts) == replace(QUESTION, epsilon=None)
+    assert records.log.events()[-3].facts["acknowledges"] == ["r9"]
     sittings = records.ledger.book("income").sittings
     assert [(each.balance.sum, each.balance.questions) for each in sittings.values()] == [
-        (2 * TENTH, 2),
+        (3 * TENTH, 3),
         (TENTH, 1),
         (TENTH, 1),
     ]
-    assert verified(records) == 2 + 4 + 3 + 4
+    assert verified(records) == 2 + 4 + 3 + 5
 
 
 def test_the_same_question_gets_the_same_answer_for_nothing(records: Records) -> None:
@@ -149,7 +151,7 @@ def test_a_dp_question_counts_in_the_other_accounts_too(small: Records) -> None:
 def test_an_analyst_spends_no_more_than_was_allowed(either_home: Home) -> None:
     records = with_analysts(open_records(home=either_home), "ann", "bob", allowed=Fraction(1, 4))
     asked(records, "k1")
-    asked(records, "k2", of=replace(QUESTION, about=("age",)))  # of another sitting
+    asked(records, "k2", of=replace(QUESTION, edition="2026"))  # of another sitting
     told = refused(records, AllowanceExceeded, "epsilon")
     assert "what ann has left under dp, 1/20 of 1/4, got '1/10'" in told
     asked(records, "k3", epsilon=Fraction(1, 20))
@@ -177,6 +179,7 @@ def test_who_was_not_allowed_gets_no_answer_not_even_a_stored_one(records: Recor
     ("wanted", "field"),
     [
         ({"of": replace(QUESTION, epsilon=Fraction(0))}, "epsilon"),
+        ({"of": replace(QUESTION, epsilon=Fraction(1, 2**64 + 1))}, "epsilon"),
         ({"of": replace(QUESTION, epsilon=None, repeats="r1")}, "epsilon"),
         ({"of": uncounted(dataset="income")}, "epsilon"),
         ({"of": replace(QUESTION, dataset=None)}, "budget.dataset"),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.questions import Exact, Method, Query, Terms, methods
+from penstock.mechanisms.questions import Method, Query, Terms, methods
 from penstock.mechanisms.randomness import seeded
 from penstock.tasks.files.source import open_source
-from penstock.tasks.questions.reading import evaluate, joined
+from penstock.tasks.questions.reading import evaluate
 
 DECLARED = {
     "who": Column(role="identifier"),
@@ -99,18 +98,3 @@ def test_the_largest_unsigned_numbers_do_not_become_negative(tmp_path: Path) -> 
     large = table("dictionary").set_column(3, "age", pa.array([2**64 - 1] * ROWS, pa.uint64()))
     pq.write_table(large, file)
     assert counts(file, method(statistic="count", where=[{"column": "age", "at_least": 100}])) == [ROWS]
-
-
-@pytest.mark.parametrize("statistic", ["sum", "median"])
-def test_parts_folded_beside_each_other_are_the_whole(statistic: str) -> None:
-    chosen = method(statistic=statistic, of="pay", by="sex")
-    values = {"pay": np.arange(40) / 4, "sex": np.arange(40) % 2}
-
-    def folded(rows: slice) -> Exact:
-        return chosen.add(chosen.begin(), {name: each[rows] for name, each in values.items()})
-
-    whole, parts = folded(slice(0, 40)), joined(chosen, [folded(slice(0, 15)), folded(slice(15, 40)), chosen.begin()])
-    assert whole.rows == parts.rows
-    assert (whole.table == parts.table).all()
-    for mine, its in zip(chosen._fold.runs(whole), chosen._fold.runs(parts), strict=True):
-        assert (mine.steps.tolist(), mine.times.tolist()) == (its.steps.tolist(), its.times.tolist())
