@@ -7,6 +7,7 @@
     keys/first-officer.password  0600  until the first officer has chosen a password
     runs/<run-id>/      0700   see run.py
     answers/<key>/      0700   see answers.py
+    sources/            0700   by which digests sources are known, see tasks/questions/identity.py
     turns/              0700   see ledger/lock.py
     prefect/            0700   the files of the Prefect server that Penstock runs itself
     tmp/, kernels/      0700   see flows/surroundings.py

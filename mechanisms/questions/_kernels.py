@@ -32,11 +32,14 @@ _F, _I, _B = types.float64, types.int64, types.boolean
 @njit(types.void(_COUNTS, _BOOLS, _CODES), cache=True, nogil=True)
 def tally(counts: Any, takes: Any, groups: Any) -> None:
     """Count the records that take part, in their groups."""
-    everyone = len(takes) == 0
+    if len(takes) == 0:
+        for i in range(len(groups)):
+            if 0 <= groups[i] < len(counts):
+                counts[groups[i]] += 1
+        return
     for i in range(len(groups)):
-        group = groups[i]
-        if (everyone or takes[i]) and 0 <= group < len(counts):
-            counts[group] += 1
+        if 0 <= groups[i] < len(counts):
+            counts[groups[i]] += takes[i]  # added, not asked: nobody can predict whether a record takes part
 
 
 @njit([_I(_F, _F, _F, _F, _I), _I(_I, _I, _I, _I, _I)], cache=True, nogil=True, inline="always")
@@ -77,15 +80,27 @@ def add_up(
         table[0, 2] = smallest
         table[0, 3] = largest
         return
+    if everyone:
+        for i in range(len(values)):
+            value, group = values[i], groups[i]
+            is_there = value == value
+            if (is_there or complete) and 0 <= group < len(table):
+                step = _index(value if is_there else low, low, high, factor, first)
+                table[group, 0] += 1
+                table[group, 1] += step
+                table[group, 2] = min(table[group, 2], step)
+                table[group, 3] = max(table[group, 3], step)
+        return
     for i in range(len(values)):
         value, group = values[i], groups[i]
-        is_there = value == value
-        if (everyone or takes[i]) and (is_there or complete) and 0 <= group < len(table):
+        if 0 <= group < len(table):
+            is_there = value == value
+            used = takes[i] & (is_there | complete)
             step = _index(value if is_there else low, low, high, factor, first)
-            table[group, 0] += 1
-            table[group, 1] += step
-            table[group, 2] = min(table[group, 2], step)
-            table[group, 3] = max(table[group, 3], step)
+            table[group, 0] += used
+            table[group, 1] += step * used
+            table[group, 2] = min(table[group, 2], step if used else table[group, 2])
+            table[group, 3] = max(table[group, 3], step if used else table[group, 3])
 
 
 @njit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from penstock.records.home import login
 from penstock.records.ledger.questions import standing
 from penstock.tasks.questions import asking, identity, reading
 from tests.support.question_house import allow, asked, rested, set_up
-from tests.support.workplace import Workplace
+from tests.support.workplace import Workplace, open_dp_account
 
 NORTH = "count where region is North"
 
@@ -269,3 +270,18 @@ def test_an_edition_is_part_of_the_question(workplace: Workplace) -> None:
     file.write_text(file.read_text(encoding="utf-8").replace("2026-10", "2026-11"), encoding="utf-8")
     second = asked(load_description(file), NORTH, epsilon="1/4")
     assert (second.repeated, second.id != first.id) == (False, True)
+
+
+EXAMPLES = Path(__file__).parents[2] / "deployments" / "examples" / "data"
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("adult-questions", {"epsilon": "1/2"}), ("adult", {})])
+def test_the_examples_are_answered(name: str, wanted: dict[str, str], workplace: Workplace, data_folder: Path) -> None:
+    data = load_description(EXAMPLES / f"{name}.yaml", source=data_folder / "adult.parquet")
+    open_dp_account(3, dataset="adult-1994")
+    allow("3", dataset="adult-1994")
+    table = pq.read_table(data_folder / "adult.parquet", columns=["sex", "class"])
+    rich = table.filter(pc.equal(table["class"], ">50K"))["sex"]
+    found = asked(data, 'count where class is ">50K" by sex', **wanted)
+    for sex, value in found.values.items():
+        assert abs(int(value) - pc.sum(pc.equal(rich, sex)).as_py()) < 1000  # further off: below 1e-20

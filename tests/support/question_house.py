@@ -49,11 +49,11 @@ def set_up(
     return load_description(file)
 
 
-def allow(epsilon: str, analyst: str | None = None, model: Model = "dp") -> None:
+def allow(epsilon: str, analyst: str | None = None, model: Model = "dp", dataset: str = "survey") -> None:
     """An officer allows an analyst to spend so much."""
     how = {"actor": "olga", "now": datetime.now(UTC)}
     officer = Officer("olga", OFFICER, "a colleague")
-    allow_analyst(open_records().log, "survey", model, analyst or login(), Fraction(epsilon), officer, **how)
+    allow_analyst(open_records().log, dataset, model, analyst or login(), Fraction(epsilon), officer, **how)
 
 
 def rested(file: Path) -> None:
