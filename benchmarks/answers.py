@@ -51,7 +51,7 @@ ASKED = {
     "median of age": "quantile_disc(age, 0.5) from s",
     "median of income where sex is F": "quantile_disc(income, 0.5) from s where sex = 'F'",
     "quantile 9/10 of hours by sex": "sex, quantile_disc(hours, 0.9) from s group by sex",
-    "maximum of income": "max(income) from s",
+    "maximum of income": "max(income + 0) from s",  # as it is, it stands in the footer of the file
 }
 
 
