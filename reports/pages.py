@@ -137,13 +137,14 @@ class PublicReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSheet:
-    """One answer for whoever asked. values: [group, answer]. picture: an SVG of ours."""
+    """One answer for whoever asked. values: group, answer, and its error where the draw shows it. picture: an SVG of
+    ours."""
 
     name: str
     query: str
     method: str
     epsilon: str
-    values: Sequence[tuple[str, int | float | str]]
+    values: Sequence[tuple[str, int | float | str, float | None]]
     standard_error: float | None
     half_width: float | None
     is_upper_bound: bool

@@ -57,17 +57,22 @@ def show_answer(screen: Screen, answer: Mapping[str, Any]) -> None:
     error = "" if answer["standard_error"] is None else f"standard error {_figure(answer['standard_error'])}"
     near = "" if answer["half_width"] is None else f"95 % within ± {_figure(answer['half_width'])}"
     bound = ", at most" if answer["is_upper_bound"] else ", supposing what follows" if answer["is_typical"] else ""
-    table = table_of("group", "answer", right=("answer",))
+    errors = answer["errors"]
+    table = table_of("group", "answer", *(("standard error",) if errors else ()), right=("answer", "standard error"))
     for group, value in answer["values"].items():
-        table.add_row(shown(group), shown(_value(value)))
+        table.add_row(shown(group), shown(_value(value)), *((_figure(errors[group]),) if errors else ()))
     if list(answer["values"]) == [""]:
         out.print(f"  [bold green]{shown(_value(answer['values']['']))}[/bold green]")
     else:
         out.print(table)
     spent = "asked before: nothing was spent" if answer["repeated"] else f"epsilon {answer['epsilon']}"
+    expected = ", ".join(filter(None, (error, near))) + bound if error or near else "not known"
+    if errors:
+        only = f"standard error about {_figure(errors[''])}, " if list(errors) == [""] else "as above, "
+        expected = f"{only}from the noisy number of records that take part"
     for label, value in (
-        ("expected error", ", ".join(filter(None, (error, near))) + bound if error or near else "not known"),
-        *(("", sentence) for sentence in answer["expect"]),
+        ("expected error", expected),
+        *(("", sentence) for sentence in (() if errors else answer["expect"])),
         ("method", f"{answer['method']}, {answer['model']}"),
         ("cost", spent),
         ("left", f"{answer['left']} of the account, {answer['left_to_analyst']} to you"),

@@ -24,7 +24,7 @@ from __future__ import annotations
 from penstock.mechanisms.questions._faults import MOST_CONDITIONS, MOST_GROUPS, faults
 from penstock.mechanisms.questions._fold import Exact
 from penstock.mechanisms.questions.accuracy import CONFIDENCE, Curve, Expected
-from penstock.mechanisms.questions.method import Answer, Method
+from penstock.mechanisms.questions.method import Answer, Drawn, Method
 from penstock.mechanisms.questions.offered import NAMES, methods, why_not
 from penstock.mechanisms.questions.query import Condition, Query, Terms, canonical
 
@@ -36,6 +36,7 @@ __all__ = [
     "Answer",
     "Condition",
     "Curve",
+    "Drawn",
     "Exact",
     "Expected",
     "Method",

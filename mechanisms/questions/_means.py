@@ -19,7 +19,7 @@ together with the confidence: an upper bound, whatever the mean is."""
 from __future__ import annotations
 
 from fractions import Fraction
-from math import sqrt
+from math import inf, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,7 +31,7 @@ from penstock.mechanisms.numbers.grid import Grid
 from penstock.mechanisms.questions._fold import Exact, Ints
 from penstock.mechanisms.questions._words import figure, percent
 from penstock.mechanisms.questions.accuracy import Expected, LaplaceNoise, curve_of, half_width, least_of
-from penstock.mechanisms.questions.method import Answer, Method
+from penstock.mechanisms.questions.method import Answer, Drawn, Method
 from penstock.mechanisms.randomness import Randomness
 
 __all__ = ["LaplaceMean", "centred_sums", "in_domain", "middle_and_reach"]
@@ -76,15 +76,25 @@ class LaplaceMean(Method):
         return self._grid.steps * self._grid.eta * self.asked.terms.rows_per_unit / records / Fraction(scale)
 
     def _draw(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> tuple[Answer, ...]:
+        return self._drawn(exact, epsilon, randomness).values
+
+    def _drawn(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> Drawn:
         if self.asked.everybody:
             noise = discrete_laplace(self._grid.steps, epsilon / self.divided, 1, randomness)
             sums = noisy(exact.table[:, 1], noise).astype(np.float64)
-            return in_domain(sums / exact.rows if exact.rows else np.full(1, self._grid.steps / 2), self._grid)
+            return Drawn(in_domain(sums / exact.rows if exact.rows else np.full(1, self._grid.steps / 2), self._grid))
         middle, reach = middle_and_reach(self._grid)
         spent, groups = epsilon / self.each, len(self.groups)
         counts = noisy(exact.counts, discrete_laplace(1, spent, groups, randomness)).astype(np.float64)
         centred = noisy(centred_sums(self._grid, exact), discrete_laplace(reach, spent, groups, randomness))
-        return in_domain(middle + centred.astype(np.float64) / np.maximum(counts, 1), self._grid)
+        means = in_domain(middle + centred.astype(np.float64) / np.maximum(counts, 1), self._grid)
+        return Drawn(means, tuple(self._error_of(epsilon, count) for count in counts.tolist()))
+
+    def _error_of(self, epsilon: Fraction, count: float) -> float:
+        """Return the standard error of a group with this noisy count, which is public once it is drawn; never more than
+        the width of the domain."""
+        error = self.standard_error(epsilon, max(1, round(count)))
+        return min(self._grid.high - self._grid.low, inf if error is None else error)
 
     def half_width(self, epsilon: Fraction, records: int | None, confidence: Fraction) -> float | None:
         """Return within what the error lies with this confidence; None where the number of records is unknown.
@@ -127,7 +137,8 @@ class LaplaceMean(Method):
             told = "The error falls with the number of records that take part, which is not known here."
             return Expected(confidence=confidence, sentences=(told,))
         public = self.asked.everybody
-        supposed = "" if public else f", if {records:,} records take part; with fewer it is larger in proportion"
+        each = "" if self.asked.query.by is None else " in a group"
+        supposed = "" if public else f", if {records:,} records take part{each}; with fewer it is larger in proportion"
         return Expected(
             standard_error=error,
             half_width=width,

@@ -13,6 +13,7 @@ Epsilons are exact fractions; one that the noise cannot carry is refused before 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -27,9 +28,18 @@ from penstock.mechanisms.questions.accuracy import CONFIDENCE, LEAST_EPSILON, MO
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import Fault, SettingRefused
 
-__all__ = ["Answer", "Method"]
+__all__ = ["Answer", "Drawn", "Method"]
 
 Answer = int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """One draw for each group. errors: about the standard error of each, worked out from what was drawn, where that
+    tells more than is known before; None elsewhere."""
+
+    values: tuple[Answer, ...]
+    errors: tuple[float, ...] | None = None
 
 
 class Method(ABC):
@@ -115,8 +125,15 @@ class Method(ABC):
 
     def answer(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> tuple[Answer, ...]:
         """Return one draw for each group. What is refused depends on epsilon alone, never on the data."""
+        return self.drawn(exact, epsilon, randomness).values
+
+    def drawn(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> Drawn:
+        """Return one draw for each group, with what the draw itself shows of its errors."""
         SettingRefused.raise_for(self.epsilon_faults(epsilon))
-        return self._draw(exact, Fraction(epsilon), randomness)
+        return self._drawn(exact, Fraction(epsilon), randomness)
+
+    def _drawn(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> Drawn:
+        return Drawn(self._draw(exact, epsilon, randomness))
 
     @abstractmethod
     def _draw(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> tuple[Answer, ...]: ...

@@ -19,15 +19,18 @@ class Answer:
     """The answer to one question. Confidential, unless its data description publishes answers.
 
     id: under which it is stored, on record, and published. values: by group; a question without groups has one, under
-    "". standard_error, half_width: how far it may lie from the truth, and how far at most with 95 % confidence; None
-    where nothing is known without the data. is_upper_bound: both are those of the worst case. repeated: it was asked
-    before, and nothing was spent now. left, left_to_analyst: what may still be spent, by all and by whoever asked.
-    path: where it is published, signed; None where it is not.
+    "". errors: about the standard error of each, worked out from what was drawn (of a mean, from the noisy number of
+    records); None where the next two say it. standard_error, half_width: how far it may lie from the truth, and how far
+    at most with 95 % confidence, as known before; None where nothing is. is_upper_bound: both are those of the worst
+    case. is_typical: they suppose what `expect` says. repeated: it was asked before, and nothing was spent now. left,
+    left_to_analyst: what may still be spent, by all and by whoever asked. path: where it is published, signed; None
+    where it is not.
     """
 
     id: str
     query: str
     values: Mapping[str, int | float | str]
+    errors: Mapping[str, float] | None
     method: str
     model: str
     epsilon: Fraction

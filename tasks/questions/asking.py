@@ -87,8 +87,7 @@ def draw_answer(log: Log, home: Home, question: Question, identity: Identity, ex
     """Charge the question and draw its answer, in one transaction; or take the stored one, if somebody was faster."""
 
     def draw() -> bytes:
-        values = question.method.answer(exact, question.epsilon, system())
-        return canonical(question.document(values))
+        return canonical(question.document(question.method.drawn(exact, question.epsilon, system())))
 
     return _ask(log, home, question, identity, draw, analyst)
 
@@ -144,6 +143,7 @@ def _answer(key: str, told: dict[str, Any], asked: Asked, left: Standing, path: 
         id=key,
         query=told["text"],
         values=dict(zip(told["groups"], told["values"], strict=True)),
+        errors=None if told.get("errors") is None else dict(zip(told["groups"], told["errors"], strict=True)),
         method=told["method"],
         model=told["guarantee"]["model"],
         epsilon=Fraction(told["epsilon"]),

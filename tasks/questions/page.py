@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from fractions import Fraction
 
 from penstock.mechanisms.guarantee import Guarantee
@@ -20,12 +21,13 @@ def answer_page(stored: bytes) -> str:
     answer = AnswerContent.model_validate(json.loads(stored))
     method, epsilon = method_of(answer), Fraction(answer.epsilon)
     spread = Spread(method, epsilon, method.expected(epsilon, answer.records, CONFIDENCE))
+    errors: Sequence[float | None] = answer.errors or [None] * len(answer.values)
     sheet = AnswerSheet(
         name=answer.name,
         query=answer.text,
         method=answer.method,
         epsilon=answer.epsilon,
-        values=list(zip(answer.groups, answer.values, strict=True)),
+        values=list(zip(answer.groups, answer.values, errors, strict=True)),
         standard_error=answer.standard_error,
         half_width=answer.half_width,
         is_upper_bound=answer.is_upper_bound,

@@ -15,7 +15,7 @@ from typing import Any
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.questions import CONFIDENCE, Expected, Method, Query, Terms
+from penstock.mechanisms.questions import CONFIDENCE, Drawn, Expected, Method, Query, Terms
 from penstock.records.files.digest import canonical, keyed
 from penstock.records.home import Home
 from penstock.records.ledger.accounts import Claim
@@ -110,7 +110,7 @@ class Question:
         """Return how far the answer may lie from the truth."""
         return self.method.expected(self.epsilon, self.records, CONFIDENCE)
 
-    def document(self, values: tuple[int | float | str, ...]) -> dict[str, Any]:
+    def document(self, drawn: Drawn) -> dict[str, Any]:
         """Return the answer with everything that is needed to read it, as it is stored and signed."""
         expected = self.expected()
         return {
@@ -133,7 +133,8 @@ class Question:
             "is_typical": expected.is_typical,
             "expect": list(expected.sentences),
             "groups": list(self.method.groups),
-            "values": list(values),
+            "values": list(drawn.values),
+            "errors": None if drawn.errors is None else list(drawn.errors),
         }
 
     @property

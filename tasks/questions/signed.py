@@ -96,6 +96,7 @@ class AnswerContent(_Part):
     expect: list[str]
     groups: list[str]
     values: list[int | float | str]
+    errors: list[float] | None = None
 
 
 class _LogHead(_Part):

@@ -60,6 +60,8 @@ def _faults(found: SignedAnswer, path: Path) -> list[Fault]:
         faults.append(fault("must promise what its method promises: model, adjacency, unit and epsilon"))
     if (list(method.groups), len(answer.values)) != (answer.groups, len(answer.groups)):
         faults.append(fault("must hold one answer for each declared group"))
+    if answer.errors is not None and len(answer.errors) != len(answer.values):
+        faults.append(fault("must hold one error for each answer, or none"))
     return faults
 
 

@@ -344,3 +344,27 @@ def test_a_large_epsilon_has_a_staircase_that_can_be_drawn():
     for epsilon, error in ((Fraction(12), 1500), (Fraction(64), 40)):
         assert method.expected(epsilon).standard_error < error
         assert all(abs(method.answer(exact, epsilon, seeded(seed))[0] - 5) < 4 * error for seed in range(5))
+
+
+def test_the_error_told_with_a_mean_is_that_of_its_own_group():
+    """Small and large groups of values at a bound, where the bound on the error is reached; 2,000 draws of each, so the
+    observed error is within 10 % of its expectation by six of its standard errors."""
+    method = methods(Query(statistic="mean", of="wide", by="side"), DECLARED, Terms("add_remove"))["laplace"]
+    sides = np.repeat([0, 1], [400, 20_000])
+    exact = method.add(method.begin(), {"side": sides, "wide": np.full(len(sides), 100_000.0)})
+    chance, drawn = seeded(1), []
+    for _ in range(2000):
+        drawn.append(method.drawn(exact, Fraction(1), chance))
+    # Answers are clamped to the domain, so of errors around a bound only half are seen.
+    for group in (0, 1):
+        seen = sqrt(np.mean([(each.values[group] - 100_000) ** 2 for each in drawn]))
+        told = sqrt(np.mean([each.errors[group] ** 2 for each in drawn]))
+        assert seen < told < 2 * seen
+    assert drawn[0].errors[0] > 20 * drawn[0].errors[1]
+
+
+def test_no_error_is_told_with_an_answer_where_it_is_known_before():
+    for query, terms in (({"statistic": "count"}, "add_remove"), ({"statistic": "mean", "of": "x"}, "replace")):
+        method = methods(Query(**query), DECLARED, Terms(terms))["laplace"]
+        exact = method.add(method.begin(), {"x": np.arange(5)} if "of" in query else {}, rows=5)
+        assert method.drawn(exact, Fraction(1), seeded(1)).errors is None

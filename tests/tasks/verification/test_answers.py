@@ -83,6 +83,7 @@ def test_any_changed_byte_of_the_payload_is_refused(published: Path) -> None:
     ("place", "value", "code"),
     [
         ("values", [1], "claim-broken"),
+        ("errors", [1.0, 2.0, 3.0, 4.0, 5.0], "claim-broken"),
         ("epsilon", "1/8", "claim-broken"),
         ("method", "magic", "claim-broken"),
         ("method", "exponential", "claim-broken"),
