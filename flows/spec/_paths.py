@@ -11,7 +11,7 @@ from penstock.flows.spec._taxonomies import read_taxonomy
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.records.files.addresses import is_address
 
-__all__ = ["path_text", "read_taxonomies", "resolve"]
+__all__ = ["inside_faults", "path_text", "read_taxonomies", "resolve"]
 
 
 def path_text(field: str, given: object) -> str:
@@ -22,6 +22,15 @@ def path_text(field: str, given: object) -> str:
             field, rule="must be a path or an address", got=type(given).__name__, remedy="Give a path, or leave it out."
         )
     return text
+
+
+def inside_faults(source: str, publish: str, field: str) -> list[Fault]:
+    """Return a fault where something would be published inside the source: whoever reads it next would take it for
+    data."""
+    if not f"{publish.rstrip('/')}/".startswith(f"{source.rstrip('/')}/"):
+        return []
+    rule = "must not be the source or lie inside it: a published file would be read as data"
+    return [Fault(field, rule, "Publish to a folder of its own.", repr(publish))]
 
 
 def resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:

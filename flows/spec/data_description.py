@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from penstock.flows.spec._faults import disagreements, every_fault
 from penstock.flows.spec._known_keys import KnownKeys
-from penstock.flows.spec._paths import path_text, read_taxonomies, resolve
+from penstock.flows.spec._paths import inside_faults, path_text, read_taxonomies, resolve
 from penstock.flows.spec._sections import Section, Source
 from penstock.flows.spec.spec import read_keys
 from penstock.mechanisms.columns import Column
@@ -119,6 +119,8 @@ class DataDescription(Section):
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
         faults = [*disagreements(self.source.unit, self.columns, {}, {}, None), *self._unit_faults()]
+        if self.questions.publish is not None:
+            faults += inside_faults(self.source.path, self.questions.publish, "questions.publish")
         if faults:
             raise PydanticCustomError("faults", "sections disagree", {"faults": faults})
         return self

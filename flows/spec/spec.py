@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from penstock.flows.spec._faults import MOST_PROTECTIONS, Protection, disagreements, every_fault
 from penstock.flows.spec._known_keys import KnownKeys
-from penstock.flows.spec._paths import path_text, read_taxonomies, resolve
+from penstock.flows.spec._paths import inside_faults, path_text, read_taxonomies, resolve
 from penstock.flows.spec._run_faults import run_faults
 from penstock.flows.spec._sections import Approve, Budget, Describe, Publish, Run, Section, Source, Validate
 from penstock.measures.gates import MOST_GATES, Gate
@@ -94,7 +94,7 @@ class ReleaseSpec(Section):
             self.validation.suite,
             self.publish.spreadsheet,
         )
-        faults += _place_faults(self.source.path, self.publish.path)
+        faults += inside_faults(self.source.path, self.publish.path, "publish.path")
         if self.run.engine != "local" or self.run.bytes is not None:
             asked = "engine" if self.run.engine != "local" else "memory"
             faults += run_faults(
@@ -123,15 +123,6 @@ class ReleaseSpec(Section):
     def data_columns(self) -> dict[str, Column]:
         """Return the columns that are read: all but the direct identifiers."""
         return {name: column for name, column in self.columns.items() if column.role != "identifier"}
-
-
-def _place_faults(source: str, publish: str) -> list[Fault]:
-    """Return a fault where bundles would appear inside the source: the next run would read them as data."""
-    inside, outside = publish.rstrip("/") + "/", source.rstrip("/") + "/"
-    if not inside.startswith(outside):
-        return []
-    rule = "must not be the source or lie inside it: a published file would be read as data"
-    return [Fault("publish.path", rule, "Publish to a folder of its own.", repr(publish))]
 
 
 def parse_spec(raw: object) -> ReleaseSpec:

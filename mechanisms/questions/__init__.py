@@ -26,7 +26,7 @@ from penstock.mechanisms.questions._fold import Exact
 from penstock.mechanisms.questions.accuracy import CONFIDENCE, Curve, Expected
 from penstock.mechanisms.questions.method import Answer, Drawn, Method
 from penstock.mechanisms.questions.offered import NAMES, methods, why_not
-from penstock.mechanisms.questions.query import Condition, Query, Terms, canonical
+from penstock.mechanisms.questions.query import Condition, Query, Terms, canonical, whole_number
 
 __all__ = [
     "CONFIDENCE",
@@ -45,5 +45,6 @@ __all__ = [
     "canonical",
     "faults",
     "methods",
+    "whole_number",
     "why_not",
 ]

@@ -10,6 +10,7 @@ Terms are what the description of the data set says in public: what neighbours d
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,11 +18,16 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
 from penstock.mechanisms.numbers.exact import ExactNumber, SignedNumber
 
-__all__ = ["Adjacency", "Condition", "Kind", "Query", "Relaxation", "Terms", "canonical"]
+__all__ = ["Adjacency", "Condition", "Kind", "Query", "Relaxation", "Terms", "canonical", "whole_number"]
 
 Kind = Literal["count", "sum", "mean", "median", "quantile", "minimum", "maximum", "value"]
 Adjacency = Literal["replace", "add_remove", "presence"]
 Relaxation = Literal["idp", "bdp"]
+
+
+def whole_number(individual: str) -> int | None:
+    """Return the number that names an individual where numbers are stored; None if it is none."""
+    return int(individual) if re.fullmatch(r"-?[0-9]{1,18}", individual) else None
 
 
 class Condition(BaseModel):

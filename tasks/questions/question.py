@@ -15,7 +15,7 @@ from typing import Any
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.questions import CONFIDENCE, Drawn, Expected, Method, Query, Terms
+from penstock.mechanisms.questions import CONFIDENCE, Drawn, Expected, Method, Query, Terms, whole_number
 from penstock.records.files.digest import canonical, keyed
 from penstock.records.home import Home
 from penstock.records.ledger.accounts import Claim
@@ -78,10 +78,16 @@ class Question:
         return keyed(home.secret_key(), "question", canonical(content))
 
     def individual(self, home: Home) -> str | None:
-        """Return the keyed digest of the individual that it is about, if it is about one."""
+        """Return the keyed digest of the individual that it is about, if it is about one.
+
+        Every name under which the same person can be found has one digest: where numbers are stored, 017 finds 17. In
+        texts these may be two people; they are then charged together, which counts too much and never too little.
+        """
         if self._whom is None:
             return None
-        return keyed(home.secret_key(), "individual", str(self.terms.whose), self._whom)
+        number = whole_number(self._whom)
+        charged = self._whom if number is None else str(number)
+        return keyed(home.secret_key(), "individual", str(self.terms.whose), charged)
 
     def claim(self, identity: Identity) -> Claim:
         """Return what the question asks of the ledger."""

@@ -44,6 +44,8 @@ __all__ = [
 
 KIND = "application/vnd.penstock.answer+json"
 LARGEST = 16 << 20  # bytes
+# What is in the file and not signed could be read by others as if it were.
+_FIELDS, _SIGNATURE = {"payload", "payloadType", "signatures"}, {"keyid", "sig"}
 _REMEDY = "Do not use it; get the answer again from its publisher."
 
 
@@ -124,7 +126,7 @@ def place_of_answer(publish: Place, name: str, answer: str) -> Place:
 def publish(home: Home, place: Place, payload: dict[str, Any]) -> None:
     """Sign the payload (1) and put it there, unless a file is there already."""
     require_outside(place, home)
-    content = json.dumps(envelope.sealed(canonical(payload), KIND, home.signing_key()), indent=2).encode() + b"\n"
+    content = _file(envelope.sealed(canonical(payload), KIND, home.signing_key()))
     if isinstance(place, ObjectPath):
         from penstock.records.files import object_store
 
@@ -143,14 +145,23 @@ def publish(home: Home, place: Place, payload: dict[str, Any]) -> None:
         ) from None
 
 
+def _file(signed: dict[str, Any]) -> bytes:
+    """Return the bytes of a file with this envelope."""
+    return json.dumps(signed, indent=2).encode() + b"\n"
+
+
 def opened(content: bytes, key: Ed25519PublicKey) -> SignedAnswer:
-    """Return what a published answer says, if it is signed with this key and has our form."""
+    """Return what a published answer says, if it is signed with this key and has our form, to the last byte."""
     try:
-        payload = envelope.opened(json.loads(content), KIND, key)
+        told = json.loads(content)
+        payload = envelope.opened(told, KIND, key)
     except (ValueError, RecursionError, TypeError):
         raise PublishedAnswerAltered(Fault("answer", "must be a DSSE envelope", _REMEDY)) from None
     except SignatureWrong as wrong:
         raise PublishedAnswerAltered(*(Fault("answer", fault.rule, _REMEDY) for fault in wrong.faults)) from None
+    if content != _file(told) or set(told) != _FIELDS or [set(each) for each in told["signatures"]] != [_SIGNATURE]:
+        rule = "must be written as it was published: nothing beside the signed content, and one signature"
+        raise PublishedAnswerAltered(Fault("answer", rule, _REMEDY))
     try:
         statement = json.loads(payload)
         one_meaning = canonical(statement) == payload

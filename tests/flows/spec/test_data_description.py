@@ -97,6 +97,14 @@ def test_faults_name_their_field(places: dict[str, Any], fields: list[str], tmp_
     assert [fault.field for fault in refused.value.faults] == fields
 
 
+@pytest.mark.parametrize("place", ["", "/", "/answers"])
+def test_answers_are_not_published_inside_the_source(place: str, tmp_path: Path) -> None:
+    raw = changed(source__path="data", questions__publish=f"data{place}")
+    with pytest.raises(SpecRefused) as refused:
+        resolve_keys(raw, tmp_path)
+    assert [fault.field for fault in refused.value.faults] == ["questions.publish"]
+
+
 def test_sections_of_tables_are_not_looked_into(tmp_path: Path) -> None:
     raw = changed(tables={"dp": {}}, publish={"path": "${NOT_SET_ANYWHERE}"}, validate={"min_rows": 5}, approve={})
     assert resolve_keys(raw, tmp_path).name == "survey"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def payload(file: Path) -> dict[str, Any]:
 
 def signed_again(file: Path, said: object, kind: str = KIND, signer: Ed25519PrivateKey | None = None) -> None:
     content = said if isinstance(said, bytes) else canonical(said)
-    file.write_text(json.dumps(envelope.sealed(content, kind, signer or Home.open().signing_key())), encoding="utf-8")
+    made = envelope.sealed(content, kind, signer or Home.open().signing_key())
+    file.write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")
 
 
 def test_it_verifies_and_says_what_cannot_be_seen(published: Path) -> None:
@@ -73,7 +75,7 @@ def test_any_changed_byte_of_the_payload_is_refused(published: Path) -> None:
         changed = bytearray(content)
         changed[place] ^= 1
         told["payload"] = base64.b64encode(changed).decode()
-        published.write_text(json.dumps(told), encoding="utf-8")
+        published.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
         with pytest.raises(Refusal) as refused:
             verify_answer(published, key())
         assert (refused.value.code, refused.value.kind) == ("published-answer-altered", "integrity")
@@ -103,6 +105,34 @@ def test_a_signed_answer_whose_parts_disagree_is_refused(published: Path, place:
     with pytest.raises(Refusal) as refused:
         verify_answer(published, key())
     assert refused.value.code == code
+
+
+def _with_a_remark(text: str) -> str:
+    return text.replace("{", '{\n  "correction": "The right count is 42.",', 1)
+
+
+def _with_a_second_signature(text: str) -> str:
+    told = json.loads(text)
+    told["signatures"].append({"keyid": "another", "sig": "AAAA"})
+    return json.dumps(told, indent=2) + "\n"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text + " ",
+        lambda text: text.replace("{", "{ ", 1),
+        lambda text: text.replace("{", '{\n  "payload": "e30=",', 1),
+        _with_a_remark,
+        _with_a_second_signature,
+    ],
+    ids=["a blank at the end", "a blank", "another payload before it", "a remark", "a second signature"],
+)
+def test_nothing_stands_beside_what_was_signed(published: Path, change: Callable[[str], str]) -> None:
+    published.write_text(change(published.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.raises(Refusal) as refused:
+        verify_answer(published, key())
+    assert refused.value.code == "published-answer-altered"
 
 
 def test_another_key_another_kind_and_another_form_are_refused(published: Path) -> None:
