@@ -31,6 +31,7 @@ __all__ = ["Filter", "apart", "as_codes", "as_numbers", "filters_of", "prepared"
 
 Bools = NDArray[np.bool_]
 
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Filter:
     """One condition; chosen: for each category whether it counts; else the ends of a band, None where it is open."""

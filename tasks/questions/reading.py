@@ -1,7 +1,7 @@
 """The exact aggregates of a question, from the few columns that it needs, batch by batch.
 
-Columns of categories are read as codes of the declared ones, -1 for anything else. Numbers are read by the type in which
-their column is stored, which is public, and by nothing else of the source:
+Columns of categories are read as codes of the declared ones, -1 for anything else. Numbers are read by the type in
+which their column is stored, which is public, and by nothing else of the source:
 
     whole numbers      as int64, or uint64 where they are stored so; what is missing is masked
     floats, decimals   as float64; what is missing or not finite is NaN
