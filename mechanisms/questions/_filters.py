@@ -71,7 +71,7 @@ def _filter(condition: Condition, column: Column) -> Filter:
 def apart(values: NDArray[Any]) -> tuple[NDArray[Any], Bools | None]:
     """Return plain numbers, and of each whether it is there; None where no mask says that one is not."""
     mask = np.ma.getmask(values)
-    return np.ma.getdata(values), None if mask is np.ma.nomask else ~mask
+    return np.ma.getdata(values), None if mask is np.ma.nomask else np.logical_not(np.asarray(mask, np.bool_))
 
 
 def as_numbers(values: NDArray[Any]) -> NDArray[Any]:

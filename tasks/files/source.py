@@ -246,7 +246,7 @@ def _read_units(stored: pa.ChunkedArray) -> _Read:
 
 def unit_codes(stored: pa.ChunkedArray) -> NDArray[np.int64]:
     """Return numbers of units in the order of their first record, so that nothing of their names is left; -1: none."""
-    if not stored.num_chunks:
+    if not len(stored):
         return np.empty(0, np.int64)
     plain = _numbered(stored) if pa.types.is_dictionary(stored.type) else stored
     chunks = plain.dictionary_encode().unify_dictionaries().chunks

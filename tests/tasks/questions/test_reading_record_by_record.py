@@ -55,7 +55,7 @@ STORED: dict[pa.DataType, tuple[Any, ...]] = {
     },
     **{kind: tuple(n for n in WHOLE if 0 <= n < 2**kind.bit_width) for kind in UNSIGNED},
     pa.float16(): tuple(np.float16(n) for n in FLOATS[:8]),
-    pa.float32(): FLOATS[:11],
+    pa.float32(): tuple(float(np.float32(n)) for n in FLOATS[:11]),
     pa.float64(): FLOATS,
     pa.decimal128(38, 5): DECIMALS,
     pa.decimal256(70, 3): DECIMALS[:-1],
@@ -75,7 +75,8 @@ def cases(draw: Any) -> dict[str, Any]:
     kind = draw(st.sampled_from(list(STORED)))
     domain = draw(st.sampled_from([*ENDS]))
     whole = domain in (SMALL_DOMAIN, WIDE) and draw(st.booleans())
-    rows = draw(st.lists(st.tuples(st.sampled_from([None, *STORED[kind]]), st.sampled_from(SIDES)), max_size=6))
+    records = st.tuples(st.sampled_from([None, *STORED[kind]]), st.sampled_from(SIDES))
+    rows = [(*record, f"p{place}") for place, record in enumerate(draw(st.lists(records, max_size=6)))]
     ends = st.none() | st.sampled_from(ENDS[domain])
     return {
         "kind": kind,
@@ -114,7 +115,7 @@ def method_of(case: dict[str, Any]) -> Method:
             "of": None if statistic == "count" else "v",
             "where": () if is_value else where,
             "by": "side" if case["by"] and not is_value else None,
-            "individual": "me" if is_value else None,
+            "individual": "p1" if is_value else None,
         }
     )
     of_all = statistic == "count" and not where and not case["by"]  # not asked where the number of records is public
@@ -124,17 +125,16 @@ def method_of(case: dict[str, Any]) -> Method:
 
 
 def evaluated(method: Method, case: dict[str, Any], rows: list[Any], folder: Path) -> Exact:
-    values, sides = [row[0] for row in rows], [row[1] for row in rows]
     table = pa.table(
         {
-            "v": pa.array(values, case["kind"]),
-            "side": pa.array(sides, pa.string()),
-            "who": pa.array(["me"] * len(rows), pa.string()),
+            "v": pa.array([value for value, _, _ in rows], case["kind"]),
+            "side": pa.array([side for _, side, _ in rows], pa.string()),
+            "who": pa.array([who for _, _, who in rows], pa.string()),
         }
     )
     pq.write_table(table, folder / "data.parquet", row_group_size=case["group"])
     source = open_source(str(folder / "data.parquet"), declared(case), unit="who")
-    return reading.evaluate(source, method, declared(case), Terms("add_remove"), seeded(1))
+    return reading.evaluate(source, method, declared(case), method.asked.terms, seeded(1))
 
 
 def told(method: Method, exact: Exact) -> Any:
@@ -145,9 +145,9 @@ def told(method: Method, exact: Exact) -> Any:
     return exact.rows, exact.table.tolist(), steps, exact.value
 
 
-def by_definition(method: Method, row: tuple[Any, str | None]) -> tuple[int, int] | None:
+def by_definition(method: Method, row: tuple[Any, str | None, str]) -> tuple[int, int] | None:
     """The group and the step of a record on the grid; None where it takes no part."""
-    value, side = row
+    value, side, _ = row
     query = method.asked.query
     group = ("a", "b").index(side) if side in ("a", "b") else -1
     missing = value is None or not isfinite(value)
@@ -187,7 +187,7 @@ def test_a_file_counts_for_what_its_records_count_for_one_by_one(case, tmp_path_
         alone = [evaluated(method, case, [row], folder) for row in case["rows"]]
     assert together == told(method, reduce(method.join, alone, method.begin()))
     if method._fold.what == "value":
-        known = [value for value, _ in case["rows"] if value is not None and isfinite(value)]
+        known = [value for value, _, who in case["rows"] if who == "p1" and value is not None and isfinite(value)]
         assert together[3] == (None if not known else known[0] if isinstance(known[0], int) else float(known[0]))
         return
     places = [place for row in case["rows"] if (place := by_definition(method, row)) is not None]
@@ -227,7 +227,7 @@ def test_what_a_record_counts_for_does_not_depend_on_the_one_beside_it(
     column = Column(role="confidential", type="integer", domain=domain, outside="clamp")
     case = {"kind": kind, "column": column, "group": 100}
     method = methods(Query(statistic="median", of="v"), declared(case), Terms("replace"))["exponential"]
-    exact = evaluated(method, case, [(value, None), (beside, None)], tmp_path)
+    exact = evaluated(method, case, [(value, None, "p"), (beside, None, "q")], tmp_path)
     assert told(method, exact)[2] == [sorted([step, beside or 0])]
 
 
@@ -244,5 +244,5 @@ def test_whole_numbers_are_compared_as_whole_numbers(beside: int | None, tmp_pat
         case = {"kind": kind, "column": column, "group": 100}
         reached = Query.model_validate({"statistic": "count", "where": [{"column": "v", "at_least": end}]})
         method = methods(reached, declared(case), Terms("replace"))["laplace"]
-        exact = evaluated(method, case, [(value, None), (beside, None)], tmp_path)
+        exact = evaluated(method, case, [(value, None, "p"), (beside, None, "q")], tmp_path)
         assert exact.counts.tolist() == [expected]
