@@ -5,8 +5,12 @@ number reaches; so clamping changes no comparison, and numbers are compared as t
 
     x >= t  exactly if  x >= least float not below t,        x < t  exactly if  x < least float not below t        (1)
 
-and for whole numbers the same with the least whole number not below t. NaN, and a category that was not declared or is
-missing, satisfy nothing.
+and for whole numbers the same with the least whole number not below t, without leaving whole numbers; an end beyond
+their type is reached by all or by none. NaN, a masked number, and a category that was not declared or is missing,
+satisfy nothing.
+
+How a number is read depends on the type of its column and on itself, never on the rows beside it: whole numbers stay
+whole whether or not one of them is missing, because what is missing is marked by a mask beside them.
 """
 
 from __future__ import annotations
@@ -23,10 +27,9 @@ from numpy.typing import NDArray
 from penstock.mechanisms.columns import Column, Declared
 from penstock.mechanisms.questions.query import Condition
 
-__all__ = ["Filter", "as_codes", "as_numbers", "filters_of"]
+__all__ = ["Filter", "apart", "as_codes", "as_numbers", "filters_of", "prepared"]
 
 Bools = NDArray[np.bool_]
-_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,13 +46,12 @@ class Filter:
         if self.chosen is not None:
             known: Bools = (values >= 0) & (values < len(self.chosen))
             return known & self.chosen.take(values, mode="clip")
-        found: Bools | None = None
+        numbers, found = apart(values)
         if self.at_least is not None:
-            found = values >= _end(self.at_least, values)
+            found = _both(found, _reaches(numbers, self.at_least))
         if self.below is not None:
-            under = values < _end(self.below, values)
-            found = under if found is None else found & under
-        return values == values if found is None else found  # NaN differs from itself
+            found = _both(found, _is_below(numbers, self.below))
+        return numbers == numbers if found is None else found  # NaN differs from itself
 
 
 def filters_of(where: Sequence[Condition], declared: Declared) -> tuple[Filter, ...]:
@@ -66,15 +68,27 @@ def _filter(condition: Condition, column: Column) -> Filter:
     return Filter(condition.column, None, at_least, condition.below)
 
 
+def apart(values: NDArray[Any]) -> tuple[NDArray[Any], Bools | None]:
+    """Return plain numbers, and of each whether it is there; None where no mask says that one is not."""
+    mask = np.ma.getmask(values)
+    return np.ma.getdata(values), None if mask is np.ma.nomask else np.logical_not(np.asarray(mask, np.bool_))
+
+
 def as_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Return numbers as float64 or int64; what is beyond 64 bits is as far outside every domain."""
-    if values.dtype == np.uint64:
-        values = np.minimum(values, np.uint64(_MOST))
-    return np.ascontiguousarray(values, np.int64 if values.dtype.kind in "iub" else np.float64)
+    """Return whole numbers as int64, or uint64 where they are stored so, with their mask; others as float64."""
+    numbers, mask = np.ma.getdata(values), np.ma.getmask(values)
+    if numbers.dtype.kind not in "iub":
+        numbers = np.ascontiguousarray(numbers, np.float64)
+        return numbers if mask is np.ma.nomask else np.where(mask, np.nan, numbers)
+    numbers = np.ascontiguousarray(numbers, np.uint64 if numbers.dtype == np.uint64 else np.int64)
+    return numbers if mask is np.ma.nomask else np.ma.MaskedArray(numbers, mask)
 
 
 def as_codes(codes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return codes as int64; what is no whole number is no category."""
+    """Return codes as int64; what is masked, or no whole number, is no category."""
+    codes, is_there = apart(codes)
+    if is_there is not None:
+        return np.where(is_there, as_codes(codes), np.int64(-1))
     if codes.dtype.kind == "f":
         return np.where(np.isfinite(codes), np.clip(np.nan_to_num(codes), -1, 2**31), -1).astype(np.int64)
     return np.ascontiguousarray(codes).astype(np.int64, copy=False)
@@ -89,9 +103,27 @@ def prepared(columns: Mapping[str, NDArray[Any]], declared: Declared, names: Seq
     }
 
 
-def _end(end: Fraction, values: NDArray[Any]) -> float | int:
-    """(1)."""
-    if values.dtype.kind == "i":
-        return min(max(ceil(end), _LEAST), _MOST)
+def _both(found: Bools | None, also: Bools) -> Bools:
+    return also if found is None else found & also
+
+
+def _reaches(values: NDArray[Any], end: Fraction) -> Bools:
+    """Return which numbers are at least `end`, by (1)."""
+    if values.dtype.kind not in "iu":
+        return np.asarray(values >= _float_not_below(end), np.bool_)
+    least, kind = ceil(end), np.iinfo(values.dtype)
+    if not kind.min <= least <= kind.max:
+        return np.full(len(values), least < kind.min)
+    return np.asarray(values >= values.dtype.type(least), np.bool_)
+
+
+def _is_below(values: NDArray[Any], end: Fraction) -> Bools:
+    """Return which numbers are below `end`, by (1)."""
+    if values.dtype.kind not in "iu":
+        return np.asarray(values < _float_not_below(end), np.bool_)
+    return ~_reaches(values, end)
+
+
+def _float_not_below(end: Fraction) -> float:
     nearest = float(end)
     return nearest if Fraction(nearest) >= end else nextafter(nearest, inf)

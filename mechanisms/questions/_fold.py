@@ -6,6 +6,8 @@
     value                         the value of one individual
 
 Nothing of the data is refused: what is outside the domain is clamped, what is missing does not take part (_asked.py).
+What is missing is NaN, or masked among whole numbers: those never become floats and whole again, so that the step of a
+record depends on nothing but the type of its column and the record. The fold of rows is the sum of the folds of each.
 Up to SMALL rows are folded by NumPy alone, because loading the compiler takes longer than they do. The order of rows
 and the sizes of batches make no difference.
 """
@@ -22,10 +24,10 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Columns
 from penstock.mechanisms.questions._asked import Asked
-from penstock.mechanisms.questions._filters import Filter, filters_of, prepared
+from penstock.mechanisms.questions._filters import Filter, apart, filters_of, prepared
 from penstock.mechanisms.questions._order import Counted, Ordered, Sorted
 
-__all__ = ["SMALL", "Exact", "Fold"]
+__all__ = ["SMALL", "Exact", "Fold", "theirs"]
 
 SMALL = 200_000
 # Rows at a time: their conditions stay in the cache while they are used.
@@ -33,6 +35,7 @@ _CHUNK = 2**16
 # Steps are counted in place up to this many points of the grid in all groups; beyond, they are kept and sorted.
 _MOST_POINTS = 2**22
 _FAR = 2**62
+_MOST = np.uint64(2**63 - 1)
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -112,7 +115,11 @@ class Fold:
         return Exact(len(self.asked.groups))
 
     def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
-        """Add a batch of rows, and return the same object; rows: their number, needed without any column."""
+        """Add a batch of rows, and return the same object; rows: their number, needed without any column.
+
+        Whole numbers may be masked where they are missing. The column of units holds their names, or for each row
+        whether it is one of the individual's (`theirs`).
+        """
         names = self.asked.columns
         lengths = {len(columns[name]) for name in names or columns} | (set() if rows is None else {rows})
         if len(lengths) != 1:
@@ -207,10 +214,10 @@ class Fold:
             if self.what == "count":
                 exact.table[:, 0] += np.bincount(groups[takes], minlength=len(exact.table))
                 return
-            values = read[str(self.asked.query.of)][part]
-            is_there = values == values
+            values, there = self._on_grid(read[str(self.asked.query.of)][part])
+            is_there = values == values if there is None else there
             if self.asked.everybody:
-                values = np.where(is_there, values, self.asked.numbers.low).astype(values.dtype)
+                values = np.where(is_there, values, values.dtype.type(self.asked.numbers.low))
             else:
                 takes &= is_there
             groups, steps = groups[takes], self.asked.numbers.index(values[takes])
@@ -237,7 +244,12 @@ class Fold:
                     tally(counts, _NONE if takes is None else takes, self._groups(read, part))
                     exact.table[:, 0] += counts
                 return
-            values, ends = self._on_grid(read[str(self.asked.query.of)][part])
+            values, there = self._on_grid(read[str(self.asked.query.of)][part])
+            ends = self._ends(values)
+            if there is not None and self.asked.everybody:
+                values = np.where(there, values, values.dtype.type(self.asked.numbers.low))
+            elif there is not None:
+                takes = there if takes is None else takes & there
             given = (values, _NONE if takes is None else takes, self._groups(read, part), *ends, self.asked.everybody)
             if self.what == "totals":
                 add_up(exact.table, *given)
@@ -250,13 +262,23 @@ class Fold:
 
         return step
 
-    def _on_grid(self, values: NDArray[Any]) -> tuple[NDArray[Any], tuple[Any, ...]]:
-        """Return values, and by what they come to steps: low, high, factor, first."""
+    def _on_grid(self, values: NDArray[Any]) -> tuple[NDArray[Any], Bools | None]:
+        """Return values as whole numbers where their grid is whole, and which are there; else as floats, with NaN."""
         grid = self.asked.numbers
-        if values.dtype.kind == "i" and grid.whole and grid.exponent == 0:
-            return values, (int(grid.low), int(grid.high), 1, grid.first)
-        factor = float(np.ldexp(1.0, -grid.exponent))
-        return values.astype(np.float64, copy=False), (grid.low, grid.high, factor, grid.first)
+        numbers, there = apart(values)
+        if numbers.dtype.kind in "iu" and grid.whole and grid.exponent == 0:
+            # The largest unsigned numbers lie beyond every such grid, and must not come back as negative ones.
+            signed = np.minimum(numbers, _MOST) if numbers.dtype.kind == "u" else numbers
+            return signed.astype(np.int64, copy=False), there
+        numbers = numbers.astype(np.float64, copy=False)
+        return (numbers if there is None else np.where(there, numbers, np.nan)), None
+
+    def _ends(self, values: NDArray[Any]) -> tuple[Any, ...]:
+        """Return by what values come to steps: low, high, factor, first."""
+        grid = self.asked.numbers
+        if values.dtype.kind == "i":
+            return int(grid.low), int(grid.high), 1, grid.first
+        return grid.low, grid.high, float(np.ldexp(1.0, -grid.exponent)), grid.first
 
 
 def _chunks(rows: int) -> Iterator[slice]:
@@ -268,17 +290,20 @@ def _find(asked: Asked, exact: Exact, columns: Columns, read: Columns) -> None:
     """Take the first value that the individual has."""
     if exact.value is not None:
         return
-    values = read[str(asked.query.of)]
-    for row in np.flatnonzero(_rows_of(asked, columns[str(asked.terms.whose)])).tolist():
+    values, there = apart(read[str(asked.query.of)])
+    for row in np.flatnonzero(theirs(asked, columns[str(asked.terms.whose)])).tolist():
         value = values[row].item()
         known = value == value if asked.column.numeric else 0 <= value < len(asked.column.categories or ())
-        if known:
+        if known and (there is None or there[row]):
             exact.value = value
             return
 
 
-def _rows_of(asked: Asked, whose: NDArray[Any]) -> Bools:
-    """Return which rows are those of the individual; "17" is 17 where numbers are stored."""
+def theirs(asked: Asked, whose: NDArray[Any]) -> Bools:
+    """Return which rows are those of the individual; "17" is 17 where numbers are stored. Booleans say it already."""
+    whose, there = apart(whose)
+    if whose.dtype.kind == "b":
+        return whose
     individual = str(asked.query.individual)
     column = asked.declared.get(str(asked.terms.whose))
     names: list[str | int] = [] if whose.dtype.kind in "iuf" else [individual]
@@ -290,4 +315,4 @@ def _rows_of(asked: Asked, whose: NDArray[Any]) -> Bools:
     found = np.zeros(len(whose), np.bool_)
     for name in names:
         found |= np.asarray(whose == name, np.bool_)
-    return found
+    return found if there is None else found & there

@@ -17,12 +17,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from penstock.mechanisms.columns import Columns
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import Budgeted
 from penstock.mechanisms.numbers.exact import readable
 from penstock.mechanisms.questions._asked import Asked
-from penstock.mechanisms.questions._fold import Exact, Fold
+from penstock.mechanisms.questions._fold import Exact, Fold, theirs
 from penstock.mechanisms.questions._promise import promised
 from penstock.mechanisms.questions.accuracy import CONFIDENCE, LEAST_EPSILON, MOST_EPSILON, Expected
 from penstock.mechanisms.randomness import Randomness
@@ -116,8 +119,16 @@ class Method(ABC):
         return self._fold.begin()
 
     def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
-        """Fold a batch of rows; rows: their number, needed where no column is given."""
+        """Fold a batch of rows; rows: their number, needed where no column is given.
+
+        Categories are codes. Numbers are floats, with NaN where one is missing, or whole numbers, masked where one is;
+        a column comes in the same type in every batch. Units are names, or what `theirs` says of them.
+        """
         return self._fold.add(exact, columns, rows)
+
+    def theirs(self, units: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which of these names of units is that of the individual whose value is asked."""
+        return theirs(self.asked, units)
 
     def join(self, exact: Exact, other: Exact) -> Exact:
         """Return the fold of the rows of both, which may have been folded beside each other; both are used up."""

@@ -42,6 +42,7 @@ __all__ = [
     "read_columns",
     "read_source",
     "source_state",
+    "unit_codes",
 ]
 
 
@@ -239,11 +240,17 @@ def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
 
 
 def _read_units(stored: pa.ChunkedArray) -> _Read:
-    """Number units in the order of their first record, so that nothing of their names is left."""
+    codes = unit_codes(stored)
+    return _Read(codes, bool((codes < 0).any()), False)
+
+
+def unit_codes(stored: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Return numbers of units in the order of their first record, so that nothing of their names is left; -1: none."""
+    if not len(stored):
+        return np.empty(0, np.int64)
     plain = _numbered(stored) if pa.types.is_dictionary(stored.type) else stored
     chunks = plain.dictionary_encode().unify_dictionaries().chunks
-    codes = np.concatenate([pc.fill_null(chunk.indices, -1).to_numpy() for chunk in chunks])
-    return _Read(codes.astype(np.int64), bool((codes < 0).any()), False)
+    return np.concatenate([pc.fill_null(chunk.indices, -1).to_numpy() for chunk in chunks]).astype(np.int64)
 
 
 def _numbered(stored: pa.ChunkedArray) -> pa.ChunkedArray:

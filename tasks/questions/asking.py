@@ -17,6 +17,7 @@ from penstock.records.ledger.analysts import AllowanceExceeded, AnalystNotAllowe
 from penstock.records.ledger.ledger import BudgetExceeded
 from penstock.records.ledger.questions import Asked, Standing, ask, standing, stored_answer
 from penstock.records.log.log import Log
+from penstock.tasks.questions._sealed import sealed
 from penstock.tasks.questions.answered import Answer
 from penstock.tasks.questions.identity import Identity, known_identity
 from penstock.tasks.questions.question import Question
@@ -76,7 +77,8 @@ def evaluate_question(question: Question, identity: Identity) -> Exact:
 
     dataset = open_source(question.source, question.declared, unit=question.terms.whose)
     as_found = source_state(dataset)
-    exact = evaluate(dataset, question.method, question.declared, question.terms, system())
+    with sealed():
+        exact = evaluate(dataset, question.method, question.declared, question.terms, system())
     if source_state(dataset) != as_found:
         raise changed(question.source)
     identity.require_still(question.source)
@@ -87,7 +89,9 @@ def draw_answer(log: Log, home: Home, question: Question, identity: Identity, ex
     """Charge the question and draw its answer, in one transaction; or take the stored one, if somebody was faster."""
 
     def draw() -> bytes:
-        return canonical(question.document(question.method.drawn(exact, question.epsilon, system())))
+        with sealed():
+            drawn = question.method.drawn(exact, question.epsilon, system())
+        return canonical(question.document(drawn))
 
     return _ask(log, home, question, identity, draw, analyst)
 

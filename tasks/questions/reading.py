@@ -1,8 +1,14 @@
 """The exact aggregates of a question, from the few columns that it needs, batch by batch.
 
-Columns of categories are read as codes of the declared ones, -1 for anything else; numbers as they are stored, and what
-is missing or not finite as NaN. Nothing that the records hold is refused. Names and types of the columns are public,
-and are checked before (files/source.py).
+Columns of categories are read as codes of the declared ones, -1 for anything else. Numbers are read by the type in
+which their column is stored, which is public, and by nothing else of the source:
+
+    whole numbers      as int64, or uint64 where they are stored so; what is missing is masked
+    floats, decimals   as float64; what is missing or not finite is NaN
+
+so that how one record is read depends on no other: not on whether one beside it is missing, nor on batches, groups of
+rows or their number. Nothing that the records hold is refused. Names and types of the columns are checked before
+(files/source.py).
 
 Where a unit may have several records, at most so many of each are used, chosen at random for each question anew; a
 record that says of nobody whose it is takes no part.
@@ -11,7 +17,7 @@ record that says of nobody whose it is takes no part.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -27,6 +33,7 @@ from penstock.mechanisms.parallel import in_parallel
 from penstock.mechanisms.questions import Exact, Method, Terms
 from penstock.mechanisms.randomness import Randomness
 from penstock.tasks.files.columns import category_codes
+from penstock.tasks.files.source import unit_codes
 from penstock.tasks.files.source_files import unreadable
 
 __all__ = ["evaluate"]
@@ -69,7 +76,7 @@ def _folded(
     kept: NDArray[np.bool_] | None,
     parts: Sequence[tuple[ds.Fragment, int]],
 ) -> Exact:
-    exact, codes = method.begin(), Codes()
+    exact, codes = method.begin(), Codes(method)
     for part, start in parts:
         batches = part.to_batches(
             schema=schema, columns=list(method.columns), batch_size=_BATCH, use_threads=False, cache_metadata=False
@@ -87,55 +94,66 @@ def _folded(
 
 
 def _kept_rows(dataset: ds.Dataset, terms: Terms, randomness: Randomness) -> NDArray[np.bool_]:
-    units = _unit_codes(dataset.to_table(columns=[terms.whose]).column(0))
+    units = unit_codes(dataset.to_table(columns=[terms.whose]).column(0))
     kept = np.zeros(len(units), np.bool_)
     kept[bounded(units, terms.rows_per_unit, randomness)] = True
     return kept & (units >= 0)
 
 
-def _unit_codes(stored: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return a number for each unit, -1 where none is given. A stored dictionary may hold a value twice."""
-    if pa.types.is_dictionary(stored.type):
-        stored = stored.cast(stored.type.value_type)
-    chunks = stored.dictionary_encode().unify_dictionaries().chunks
-    codes = [pc.fill_null(chunk.indices, -1).to_numpy(zero_copy_only=False) for chunk in chunks]
-    return np.concatenate(codes).astype(np.int64) if codes else np.empty(0, np.int64)
-
-
 class Codes:
-    """Codes of categories, by a table from the texts of a dictionary to the declared ones, made once for each."""
+    """What rows say in texts, by a table from those of a dictionary, made once for each: no text is written out."""
 
-    def __init__(self) -> None:
+    def __init__(self, method: Method) -> None:
+        self._method = method
         self._known: dict[str, tuple[pa.Array, pa.Array]] = {}
 
     def of(self, name: str, stored: pa.Array, categories: tuple[Any, ...]) -> NDArray[np.int64]:
         """Return the code of each value of a column, -1 where it is missing or not declared."""
         if not pa.types.is_dictionary(stored.type):
             return category_codes(pa.chunked_array([stored]), categories).astype(np.int64)
+
+        def coded(texts: pa.Array) -> NDArray[Any]:
+            return category_codes(pa.chunked_array([texts]), categories).astype(np.int64)
+
+        found = self._looked_up(name, stored, coded)
+        return (pc.fill_null(found, -1) if found.null_count else found).to_numpy()  # type: ignore[no-any-return]
+
+    def theirs(self, name: str, stored: pa.Array) -> NDArray[np.bool_]:
+        """Return for each row whether it is one of the individual's."""
+
+        def named(units: pa.Array) -> NDArray[Any]:
+            return self._method.theirs(np.asarray(units.to_pylist(), object))
+
+        encoded = stored if pa.types.is_dictionary(stored.type) else stored.dictionary_encode()
+        found = self._looked_up(name, encoded, named)
+        return pc.fill_null(found, False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+    def _looked_up(self, name: str, stored: pa.Array, made: Callable[[pa.Array], NDArray[Any]]) -> pa.Array:
         before, table = self._known.get(name, (None, None))
         if table is None or not stored.dictionary.equals(before):
-            codes = category_codes(pa.chunked_array([stored.dictionary]), categories)
-            table = pa.array(codes.astype(np.int64))
+            table = pa.array(made(stored.dictionary))
             self._known[name] = stored.dictionary, table
         # Arrow's take reads indices as they are; NumPy's would first make wider ones of them.
-        found = pc.take(table, stored.indices)
-        return (pc.fill_null(found, -1) if found.null_count else found).to_numpy()  # type: ignore[no-any-return]
+        return pc.take(table, stored.indices)
 
 
 def _values(name: str, stored: pa.Array, column: Column, codes: Codes) -> NDArray[Any]:
     if column.categories is not None:
         return codes.of(name, stored, column.categories)
     if not column.numeric:
-        return np.asarray(stored.to_pylist(), object)  # whose record it is
-    if pa.types.is_decimal(stored.type):
-        stored = stored.cast(pa.float64(), safe=False)
-    if pa.types.is_integer(stored.type) and not stored.null_count:
-        values = stored.to_numpy()
-        # The largest unsigned numbers lie beyond every domain; they must not come back as negative ones.
-        if values.dtype.kind == "u":
-            values = np.minimum(values, 2**63 - 1)
-        whole: NDArray[np.int64] = values.astype(np.int64, copy=False)
-        return whole
+        return codes.theirs(name, stored)
+    return _whole_numbers(stored) if pa.types.is_integer(stored.type) else _floats(stored)
+
+
+def _whole_numbers(stored: pa.Array) -> NDArray[Any]:
+    if not pa.types.is_uint64(stored.type):
+        stored = stored.cast(pa.int64())
+    if not stored.null_count:
+        return stored.to_numpy()  # type: ignore[no-any-return]
+    return np.ma.MaskedArray(pc.fill_null(stored, 0).to_numpy(), stored.is_null().to_numpy(zero_copy_only=False))
+
+
+def _floats(stored: pa.Array) -> NDArray[np.float64]:
     if not pa.types.is_float64(stored.type):
         stored = stored.cast(pa.float64(), safe=False)
     numbers: NDArray[np.float64] = (pc.fill_null(stored, float("nan")) if stored.null_count else stored).to_numpy()

@@ -74,6 +74,37 @@ def test_an_empty_source_has_no_records(tmp_path: Path) -> None:
     file = tmp_path / "data.parquet"
     pq.write_table(table().slice(0, 0), file)
     assert counts(file, method(statistic="count")) == [0]
+    terms = Terms("add_remove", whose="who", rows_per_unit=2)
+    assert counts(file, method(terms, statistic="count"), terms) == [0]
+
+
+def test_one_name_is_one_unit_in_whatever_groups_of_rows_and_types_it_stands(tmp_path: Path) -> None:
+    file = tmp_path / "data.parquet"
+    terms = Terms("add_remove", whose="who", rows_per_unit=1)
+    numbers = [row % 7 for row in range(ROWS)]
+    for whose in (
+        pa.array(numbers, pa.uint8()),
+        pa.array([f"p{number}" for number in numbers], pa.large_string()),
+        pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(["a", "b", "a", "c", "b", "", "d"])),
+    ):
+        pq.write_table(table().set_column(0, "who", whose), file, row_group_size=9)
+        wanted = 5 if pa.types.is_dictionary(whose.type) else 7
+        assert counts(file, method(terms, statistic="count"), terms) == [wanted]
+
+
+@pytest.mark.parametrize("kind", ["text", "dictionary", "number"])
+def test_the_value_of_an_individual_is_found_by_name(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "data.parquet"
+    names = pa.array([None if row == 3 else row for row in range(ROWS)], pa.int32())
+    whose = names if kind == "number" else names.cast(pa.string())
+    whose = whose.dictionary_encode() if kind == "dictionary" else whose
+    pq.write_table(table().set_column(0, "who", whose), file, row_group_size=9)
+    terms = Terms("presence", whose="who")
+    for individual, wanted in (("17", 1.7), (17, 1.7), ("3", None), ("p", None)):
+        query = Query(statistic="value", of="pay", individual=individual)
+        chosen = methods(query, DECLARED, terms)["refinement"]
+        source = open_source(str(file), DECLARED, unit="who")
+        assert evaluate(source, chosen, DECLARED, terms, seeded(1)).value == wanted
 
 
 def test_each_unit_counts_as_often_as_it_may(tmp_path: Path) -> None:
