@@ -14,7 +14,6 @@ and the sizes of batches make no difference.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,6 +25,7 @@ from penstock.mechanisms.columns import Columns
 from penstock.mechanisms.questions._asked import Asked
 from penstock.mechanisms.questions._filters import Filter, apart, filters_of, prepared
 from penstock.mechanisms.questions._order import Counted, Ordered, Sorted
+from penstock.mechanisms.questions.query import whole_number
 
 __all__ = ["SMALL", "Exact", "Fold", "theirs"]
 
@@ -310,8 +310,8 @@ def theirs(asked: Asked, whose: NDArray[Any]) -> Bools:
     if column is not None and column.categories is not None:  # they arrive as codes
         known = list(map(str, column.categories))
         names = [known.index(individual)] if individual in known else []
-    elif whose.dtype.kind in "iufO" and re.fullmatch(r"-?[0-9]{1,18}", individual):
-        names.append(int(individual))
+    elif whose.dtype.kind in "iufO" and (number := whole_number(individual)) is not None:
+        names.append(number)
     found = np.zeros(len(whose), np.bool_)
     for name in names:
         found |= np.asarray(whose == name, np.bool_)
