@@ -23,7 +23,17 @@ from fractions import Fraction
 
 from penstock.records.files.digest import canonical, keyed
 
-__all__ = ["NO_QUESTIONS", "Balance", "added", "balance_of", "history_of", "longer", "text_of_history"]
+__all__ = [
+    "NO_QUESTIONS",
+    "Balance",
+    "added",
+    "answers_of",
+    "balance_of",
+    "history_of",
+    "longer",
+    "text_of_answers",
+    "text_of_history",
+]
 
 _LONGEST = 256  # bits
 _GRID = 2**128
@@ -74,6 +84,17 @@ def history_of(text: str | None) -> str | None:
 def text_of_history(history: str) -> str:
     """Return the text that is sealed for a subject with this history."""
     return canonical({"history": history}).decode()
+
+
+def answers_of(text: str | None) -> str | None:
+    """Return the digest of all answers that were given (_stored.py) in a sealed text; None if it is none."""
+    content = {} if text is None else json.loads(text)
+    return str(content["answers"]) if "answers" in content else None
+
+
+def text_of_answers(first: str) -> str:
+    """Return the text that is sealed for the answers whose first page has this digest."""
+    return canonical({"answers": first}).decode()
 
 
 def longer(key: bytes, history: str, digest: str) -> str:
