@@ -10,6 +10,7 @@ from penstock.records.ledger._pages import Pages
 from penstock.records.ledger._stored import AnswerAltered
 from penstock.records.ledger.accounts import LedgerAltered
 from penstock.records.ledger.questions import stored_answer
+from penstock.records.log.sighting import SEEN
 from penstock.records.store.database import reading
 from tests.records.database_faults import tamper
 from tests.records.published_home import copied
@@ -24,13 +25,13 @@ def with_answer_of_another_history(home: Home) -> Records:
     """In a copy a question is asked; in the original two others; then its event and its answer are put into it."""
     records = with_analysts(open_records(home=home), "ann")
     asked(records, "before")
-    put_back = copied(home)
+    put_back, memory = copied(home), (home.root / SEEN).read_bytes()
     asked(records, "wanted")
     with reading(records.engine) as connection:
         event = connection.execute(text("SELECT * FROM log_events ORDER BY seq DESC LIMIT 1")).one()._mapping
         row = connection.execute(text("SELECT * FROM question_answers WHERE key = 'wanted'")).one()._mapping
     put_back()
-    # The memory of a home is a file, and a copy of the home has its own.
+    (home.root / SEEN).write_bytes(memory)  # a copy of the home has its own memory
     present = open_records(home=home)
     asked(present, "other 1")
     asked(present, "other 2")
