@@ -42,7 +42,7 @@ from typing import Any
 
 from penstock.mechanisms.models import ADDS_UP, Model
 from penstock.records.files.digest import canonical, keyed
-from penstock.records.ledger._balances import NO_QUESTIONS, Balance, added
+from penstock.records.ledger._balances import FINEST, NO_QUESTIONS, Balance, added
 from penstock.records.ledger._checks import require_account, require_grantable
 from penstock.records.ledger._individuals import Individuals
 from penstock.records.ledger._pages import keep_pages
@@ -56,7 +56,6 @@ from penstock.records.log.log import Action, Log, LogWriter
 __all__ = ["Asked", "Standing", "allow_analyst", "ask", "record_refusal", "standing", "stored_answer"]
 
 _ID_DIGITS = 24
-_FINEST = 2**64
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +192,7 @@ def _require_question(claim: Claim, individual: str | None) -> None:
             got=claim.model,
             remedy="Ask under dp, idp or bdp, with an epsilon.",
         )
-    if claim.epsilon.denominator > _FINEST:
+    if claim.epsilon.denominator > FINEST:
         raise ClaimRefused.at(
             "epsilon",
             rule="must have a denominator of at most 2^64, so that sums stay short",
