@@ -19,6 +19,8 @@ _checks         why a claim is refused that an account could count: other data, 
                 too little left
 _individuals    what has been asked about each individual, so that one balance is found, and the largest known,
                 without all others
+_pages          many values by name, of which one is read or written without the others, and none unnoticed: a
+                tree of pages
 _recount        everything that questions left in the database, recomputed from the events of the log and compared
 _stored         answers that were given, found again by the key of their question
 _transactions   the events of the ledger, found quickly and none left out

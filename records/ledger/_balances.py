@@ -11,7 +11,8 @@ Fractions with ever new denominators would make an exact sum longer with each qu
 
     s + e, if its denominator has at most 256 bits; else the next multiple of 2^-128 above it       (1)
 
-is the sum after a question. It is never too small, and too large by at most 2^-128 for each question.
+is the sum after a question. It is never too small, and too large by at most 2^-128 for each question. What an account
+has spent, with its releases, is rounded in the same way, once. Limits have denominators of at most 2^64.
 """
 
 from __future__ import annotations
@@ -23,8 +24,21 @@ from fractions import Fraction
 
 from penstock.records.files.digest import canonical, keyed
 
-__all__ = ["NO_QUESTIONS", "Balance", "added", "balance_of", "history_of", "longer", "text_of_history"]
+__all__ = [
+    "FINEST",
+    "NO_QUESTIONS",
+    "Balance",
+    "added",
+    "answers_of",
+    "balance_of",
+    "history_of",
+    "longer",
+    "rounded_up",
+    "text_of_answers",
+    "text_of_history",
+]
 
+FINEST = 2**64
 _LONGEST = 256  # bits
 _GRID = 2**128
 
@@ -53,7 +67,11 @@ NO_QUESTIONS = Balance()
 
 def added(total: Fraction, epsilon: Fraction) -> Fraction:
     """Return (1)."""
-    exact = total + epsilon
+    return rounded_up(total + epsilon)
+
+
+def rounded_up(exact: Fraction) -> Fraction:
+    """Return a sum as short as in (1)."""
     if exact.denominator.bit_length() <= _LONGEST:
         return exact
     return Fraction(math.ceil(exact * _GRID), _GRID)
@@ -74,6 +92,17 @@ def history_of(text: str | None) -> str | None:
 def text_of_history(history: str) -> str:
     """Return the text that is sealed for a subject with this history."""
     return canonical({"history": history}).decode()
+
+
+def answers_of(text: str | None) -> str | None:
+    """Return the digest of all answers that were given (_stored.py) in a sealed text; None if it is none."""
+    content = {} if text is None else json.loads(text)
+    return str(content["answers"]) if "answers" in content else None
+
+
+def text_of_answers(first: str) -> str:
+    """Return the text that is sealed for the answers whose first page has this digest."""
+    return canonical({"answers": first}).decode()
 
 
 def longer(key: bytes, history: str, digest: str) -> str:

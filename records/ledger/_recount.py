@@ -8,8 +8,9 @@ from fractions import Fraction
 
 from penstock.mechanisms.refusal import Fault
 from penstock.records.ledger._balances import Balance, added
-from penstock.records.ledger._individuals import pages_of, stored_pages
-from penstock.records.ledger._stored import is_answer_of, stored_answers
+from penstock.records.ledger._individuals import pages_of
+from penstock.records.ledger._pages import stored_pages
+from penstock.records.ledger._stored import is_answer_of, pages_of_answers, stored_answers
 from penstock.records.ledger._transactions import LedgerReader, is_sitting, sitting_subject
 from penstock.records.log.log import Action, Event, LogReader
 
@@ -32,14 +33,20 @@ def recounted(
             faults.append(Fault(subject, "must have the balance that its questions add up to", _REMEDY))
         if stored.pop(sitting, {}) != pages:
             faults.append(Fault("question_pages", "must hold what was asked about each individual", _REMEDY))
-    faults += [Fault("question_pages", "must hold pages of sittings only", _REMEDY) for _ in stored]
+    answered = {event.seq: event for events in questions.values() for event in events}
+    charged = {event.facts["key"]: event for _, event in sorted(answered.items())}
+    tree, pages, first = pages_of_answers(reader.key, charged)
+    if ledger.answers != first:
+        faults.append(Fault("ledger_tails", "must seal every answer that was given", _REMEDY))
+    if stored.pop(tree, {}) != pages:
+        faults.append(Fault("question_pages", "must hold which event charged each answer", _REMEDY))
+    faults += [Fault("question_pages", "must hold pages of sittings and of answers only", _REMEDY) for _ in stored]
     faults += [
         Fault("ledger_tails", "must seal the events of each data set as they are", _REMEDY)
         for subject, events in histories.items()
         if not is_sitting(subject) and not ledger.is_sealed_as(subject, events)
     ]
-    answered = {event.seq: event for events in questions.values() for event in events}
-    return balances, [*faults, *_answer_faults(reader, answered)]
+    return balances, [*faults, *_answer_faults(reader, answered, charged)]
 
 
 def _recount(key: bytes, sitting: str, events: Sequence[Event]) -> tuple[Balance, dict[str, str]]:
@@ -56,9 +63,14 @@ def _recount(key: bytes, sitting: str, events: Sequence[Event]) -> tuple[Balance
     return Balance(everybody + max(sums.values(), default=Fraction(0)), len(events), first), pages
 
 
-def _answer_faults(reader: LogReader, answered: Mapping[int, Event]) -> Iterator[Fault]:
-    """Yield a fault for each stored answer that no question was charged for, and each that was given again."""
-    for question, (seq, answer) in stored_answers(reader).items():
+def _answer_faults(reader: LogReader, answered: Mapping[int, Event], questions: Mapping[str, Event]) -> Iterator[Fault]:
+    """Yield a fault for each stored answer that no question was charged for, each that is missing, and each that was
+    given again and not charged."""
+    stored = stored_answers(reader)
+    for question in questions.keys() - stored.keys():
+        rule = f"must hold each answer that was given; that of event {questions[question].seq} was removed"
+        yield Fault("question_answers", rule, _REMEDY)
+    for question, (seq, answer) in stored.items():
         charged = answered.get(seq)
         if answer is None or charged is None or not is_answer_of(reader.key, charged, question, answer):
             rule = f"must hold each answer as it was given; that of event {seq} was altered"

@@ -15,20 +15,29 @@ beside the tail of a sitting its closing balance, beside every other tail that i
     h_i = keyed(K, "history", h_(i-1), digest of its i-th event)                           (3)
 
 By (3) the events of a subject are those of the history that the head ends, even where the log was not scanned: others
-of the same key, which are as genuine and as well linked, have other digests. A ledger without questions is sealed as
-ever.
+of the same key, which are as genuine and as well linked, have other digests. One more tail, `answers`, has no events
+of its own: it is the number of the last question, and beside it stands the digest of all answers (_stored.py). A ledger
+without questions is sealed as ever.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Column, Integer, Table, Text, insert, select, update
 
 from penstock.records.files.digest import NotCanonical, canonical, keyed
-from penstock.records.ledger._balances import Balance, balance_of, history_of, longer, text_of_history
+from penstock.records.ledger._balances import (
+    Balance,
+    answers_of,
+    balance_of,
+    history_of,
+    longer,
+    text_of_answers,
+    text_of_history,
+)
 from penstock.records.ledger.accounts import Book, Cost, LedgerAltered, read_book, source_subject
 from penstock.records.log.log import Action, Event, LogReader, LogWriter
 from penstock.records.store.database import SCHEMA, put
@@ -49,6 +58,7 @@ _TAILS = Table(
     Column("balance", Text),
 )
 _QUESTIONS = "questions "
+_ANSWERS = "answers"
 _AT_ONCE = 500  # SQLite takes at most some tens of thousands of values in one statement
 
 
@@ -135,6 +145,16 @@ class LedgerReader:
         """Return the closing balance of a sitting; None if there is no such sitting."""
         return balance_of(self.sealed.get(sitting_subject(sitting)))
 
+    @property
+    def answers(self) -> str | None:
+        """Return the sealed digest of all answers that were given; None before the first."""
+        return answers_of(self.sealed.get(_ANSWERS))
+
+    @property
+    def subjects(self) -> list[str]:
+        """Return everything that events are found under."""
+        return sorted(self.tails.keys() - {_ANSWERS})
+
     def book(self, subject: str) -> Book:
         """Return the accounts and costs of one subject."""
         return self.read(self.events(subject))
@@ -154,10 +174,10 @@ class LedgerReader:
 
     def histories(self) -> dict[str, list[Event]]:
         """Return the events of every subject; refuse if the tables know a subject that the ledger does not."""
-        if set(self._reader.connection.execute(select(_ENTRIES.c.subject).distinct()).scalars()) - set(self.tails):
+        if set(self._reader.connection.execute(select(_ENTRIES.c.subject).distinct()).scalars()) - set(self.subjects):
             raise LedgerAltered.where("ledger_entries", "must hold only data sets of the ledger")
-        self.load(self.tails)
-        return {subject: self._checked[subject] for subject in self.tails}
+        self.load(self.subjects)
+        return {subject: self._checked[subject] for subject in self.subjects}
 
     def is_sealed_as(self, subject: str, events: Iterable[Event]) -> bool:
         """Return whether these are the events whose history (3) is sealed; also where none is, before questions."""
@@ -195,8 +215,10 @@ class LedgerWriter(LedgerReader):
         facts: Mapping[str, Any],
         subjects: Iterable[str],
         balances: Mapping[str, Balance] | None = None,
+        answers: Callable[[str], str] | None = None,
     ) -> Event:
-        """Append a ledger event under its subjects. balances: of those subjects that are sittings, after the event."""
+        """Append a ledger event under its subjects. balances: of those subjects that are sittings, after the event;
+        answers: returns the digest of all answers, once that of the event is known, if it gives one."""
         closing = balances or {}
         linked = {subject: self.tails.get(subject, 0) for subject in subjects}
         histories = {subject: self._history(subject) for subject in linked if subject not in closing and self.sealed}
@@ -206,6 +228,8 @@ class LedgerWriter(LedgerReader):
             for subject, history in histories.items():
                 self.sealed[subject] = text_of_history(longer(self._writer.key, history, digest))
             self.sealed.update({subject: balance.text for subject, balance in closing.items()})
+            if answers is not None:
+                self.tails[_ANSWERS], self.sealed[_ANSWERS] = seq, text_of_answers(answers(digest))
             for subject in linked:
                 self._checked.pop(subject, None)
             return _seal_of_tails(self._writer.key, self.tails, self.sealed)
@@ -219,7 +243,8 @@ class LedgerWriter(LedgerReader):
             ledger=tails_at,
         )
         connection = self._writer.connection
-        tails = [{"subject": name, "seq": event.seq, "balance": self.sealed.get(name)} for name in linked]
+        changed = [*linked] if answers is None else [*linked, _ANSWERS]
+        tails = [{"subject": name, "seq": event.seq, "balance": self.sealed.get(name)} for name in changed]
         put(connection, _TAILS, tails)
         connection.execute(insert(_ENTRIES), [{"subject": name, "seq": event.seq} for name in linked])
         return event

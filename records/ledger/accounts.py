@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from penstock.mechanisms.composition import Charge, composed, joined
 from penstock.mechanisms.models import Model
 from penstock.mechanisms.refusal import Refusal
-from penstock.records.ledger._balances import Balance
+from penstock.records.ledger._balances import Balance, rounded_up
 from penstock.records.ledger.claims import Claim, dataset_subject, source_subject
 from penstock.records.log.actions import Action
 
@@ -75,13 +75,14 @@ class Account:
     partition: str | None
 
     def spent(self, costs: Iterable[Cost]) -> Fraction:
-        """Return the sum of these costs under this account's model and adjacency."""
-        return composed(
+        """Return the sum of these costs under this account's model and adjacency, rounded up where it is long."""
+        total = composed(
             [cost.charge(self.partition) for cost in costs if cost.claim.epsilon is not None],
             model=self.model,
             adjacency=self.adjacency,
             unit=self.unit,
         )
+        return rounded_up(total)
 
     def is_of_one_data_set(self, costs: Iterable[Cost]) -> bool:
         """Return whether everything charged under this model is about one actual data set, as its theorems are (except

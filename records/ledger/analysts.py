@@ -17,7 +17,7 @@ from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.decision import reason_faults
 from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Book, Cost, dataset_subject
-from penstock.records.ledger.limits import AccountRefused, Officer, write_signed
+from penstock.records.ledger.limits import AccountRefused, Officer, long_faults, write_signed
 from penstock.records.log.log import Action, Log
 from penstock.records.people.names import is_name
 
@@ -93,6 +93,7 @@ def require_allowance(book: Book, analyst: str, cost: Cost, asked: Fraction) -> 
 
 
 def _faults(analyst: str, epsilon: Fraction) -> Iterator[Fault]:
+    yield from long_faults(epsilon)
     if not is_name(analyst):
         yield Fault("analyst", "must be a name", "Name the analyst.", repr(analyst))
     if epsilon <= 0:

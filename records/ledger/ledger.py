@@ -146,7 +146,7 @@ class Ledger:
         found: dict[str, Book] = {}
         with self._log.reader() as reader:
             ledger = LedgerReader(reader)
-            for subject in sorted(ledger.tails):
+            for subject in ledger.subjects:
                 book = Book({}, ()) if is_sitting(subject) else ledger.book(subject)
                 if subject.startswith(named):
                     found[subject.removeprefix(named)] = book

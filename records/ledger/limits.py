@@ -24,7 +24,7 @@ from penstock.mechanisms.composition import Charge
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.decision import reason_faults
 from penstock.records.files.digest import canonical
-from penstock.records.ledger._balances import Balance
+from penstock.records.ledger._balances import FINEST, Balance
 from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Account, dataset_subject, read_book
 from penstock.records.log.log import Action, Event, Log, LogWriter
@@ -37,6 +37,7 @@ __all__ = [
     "Officer",
     "OfficerNotTrusted",
     "limit_faults",
+    "long_faults",
     "open_account",
     "raise_limit",
     "write_signed",
@@ -94,7 +95,7 @@ def raise_limit(
     log: Log, dataset: str, model: str, limit: Fraction, officer: Officer, *, actor: str, now: datetime
 ) -> Account:
     """Raise the limit of an account; return the account as it is afterwards."""
-    AccountRefused.raise_for(reason_faults(officer.reason, needed=True))
+    AccountRefused.raise_for([*long_faults(limit), *reason_faults(officer.reason, needed=True)])
     with log.transaction() as writer:
         writer.verify()
         ledger = LedgerWriter(writer, actor=actor, now=now)
@@ -191,7 +192,15 @@ def _is_signed(facts: Mapping[str, Any], public_key: str | None) -> bool:
         return False
 
 
+def long_faults(limit: Fraction) -> Iterator[Fault]:
+    """Yield a fault for a limit that would make what is left of it long."""
+    if limit.denominator > FINEST:
+        rule = "must have a denominator of at most 2^64, so that what is left stays short"
+        yield Fault("epsilon", rule, "Round it to a simpler fraction.")
+
+
 def _account_faults(account: Account) -> Iterator[Fault]:
+    yield from long_faults(account.limit)
     if not account.dataset.strip() or not account.dataset.isprintable():
         yield Fault("dataset", "must be a name", "Name the data set.", repr(account.dataset))
     if account.partition is not None and (not account.partition.strip() or not account.partition.isprintable()):

@@ -22,8 +22,14 @@ person is asked about under several claims: their largest sums are added.
 A question that was asked before gets its stored answer (_stored.py), for nothing. Whether it was, and whether a
 question is refused here, follows from the log alone, so it tells nothing about the data.
 
-The log is not scanned for a question (log/_walk.py): what is read here is bound by the seal of the head. The first
-question of a claim does scan it, once.
+The log is not scanned for a question (log/_walk.py), except once for the first of a claim. All that is read instead is
+bound by the seal of the head, which the walk binds to what the home has seen. The tails, and what stands beside them,
+are under that seal themselves (_transactions.py (2)). So are balances and with them what each sitting costs; and the
+first digest of the pages of individuals, by which each page that is read is checked (_pages.py). Accounts, allowances,
+reservations and the openings of sittings are events of a data set or of its records, whose digests must give the sealed
+history (_transactions.py (3)). A stored answer must be that of the event whose digest the pages of answers hold, whose
+first digest is sealed too (_stored.py (3)). Decisions of reviewers, which say whether an earlier release waits, and
+events of subjects without a sealed history are read with a scan.
 """
 
 from __future__ import annotations
@@ -36,10 +42,11 @@ from typing import Any
 
 from penstock.mechanisms.models import ADDS_UP, Model
 from penstock.records.files.digest import canonical, keyed
-from penstock.records.ledger._balances import NO_QUESTIONS, Balance, added
+from penstock.records.ledger._balances import FINEST, NO_QUESTIONS, Balance, added
 from penstock.records.ledger._checks import require_account, require_grantable
-from penstock.records.ledger._individuals import Individuals, keep_pages
-from penstock.records.ledger._stored import answer_digest, find_answer, keep_answer
+from penstock.records.ledger._individuals import Individuals
+from penstock.records.ledger._pages import keep_pages
+from penstock.records.ledger._stored import Given, answer_digest, keep_answer
 from penstock.records.ledger._transactions import LedgerReader, LedgerWriter, sitting_subject
 from penstock.records.ledger.accounts import Claim, Cost, dataset_subject
 from penstock.records.ledger.analysts import allow_analyst, require_allowance, require_allowed
@@ -49,7 +56,6 @@ from penstock.records.log.log import Action, Log, LogWriter
 __all__ = ["Asked", "Standing", "allow_analyst", "ask", "record_refusal", "standing", "stored_answer"]
 
 _ID_DIGITS = 24
-_FINEST = 2**64
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +133,7 @@ def ask(
         book = ledger.book(dataset_subject(str(claim.dataset)))
         require_account(book, claim.dataset, claim.model)
         require_allowed(book, claim.dataset, claim.model, analyst)
-        again = _asked_again(writer, claim, analyst, key, actor, now)
+        again = _asked_again(ledger, writer, claim, analyst, key, actor, now)
         if again is not None:
             return again
         person = None if individual is None else keyed(writer.key, "individual", str(claim.dataset), individual)
@@ -143,7 +149,7 @@ def ask(
 def stored_answer(log: Log, key: str) -> Asked | None:
     """Return the answer of a question that was asked before; nothing is written, and nobody is asked who wants it."""
     with log.reader(whole=False) as reader:
-        found = find_answer(reader, key)
+        found = Given(LedgerReader(reader), reader).find(key)
         if found is None:
             return None
         answer, event = found
@@ -186,7 +192,7 @@ def _require_question(claim: Claim, individual: str | None) -> None:
             got=claim.model,
             remedy="Ask under dp, idp or bdp, with an epsilon.",
         )
-    if claim.epsilon.denominator > _FINEST:
+    if claim.epsilon.denominator > FINEST:
         raise ClaimRefused.at(
             "epsilon",
             rule="must have a denominator of at most 2^64, so that sums stay short",
@@ -201,9 +207,11 @@ def _require_question(claim: Claim, individual: str | None) -> None:
         )
 
 
-def _asked_again(writer: LogWriter, claim: Claim, analyst: str, key: str, actor: str, now: datetime) -> Asked | None:
+def _asked_again(
+    ledger: LedgerReader, writer: LogWriter, claim: Claim, analyst: str, key: str, actor: str, now: datetime
+) -> Asked | None:
     """Return the stored answer, and put on record that it was given again."""
-    found = find_answer(writer, key)
+    found = Given(ledger, writer).find(key)
     if found is None:
         return None
     answer, event = found
@@ -286,7 +294,15 @@ def _charge(
         "acknowledges": list(claim.acknowledges),
         "question": dict(question.facts),
     }
-    event = ledger.write(Action.ANSWERED, run=seats[-1].id, facts=facts, subjects=closing, balances=closing)
+    given = Given(ledger, writer)
+    event = ledger.write(
+        Action.ANSWERED,
+        run=seats[-1].id,
+        facts=facts,
+        subjects=closing,
+        balances=closing,
+        answers=lambda charged: given.add(question.key, charged),
+    )
     keep_answer(writer.connection, writer.key, question.key, event.seq, answer)
     return Asked(answer, digest, event.seq, repeated=False)
 

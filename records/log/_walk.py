@@ -17,7 +17,7 @@ What a scan protects from, and why (1) protects as well, as far as a transaction
 * An index that lies. Nothing is asked of an index here: a hidden or exchanged event breaks the walk.
 * Events of another history under the same key, each genuine. The walk cannot step on one. Events before s are not
   read here, so a reader must not believe one because it is genuine; it believes those whose digests are bound by L,
-  which the seal of the head covers (ledger/_transactions.py): tails, balances, and the history of each subject.
+  which the seal of the head covers (ledger/_transactions.py): tails, balances, answers, the history of each subject.
 
 What (1) leaves to the scan is damage to events that the reader does not read. `penstock audit verify` finds it, and so
 does every release.

@@ -12,7 +12,8 @@ from sqlalchemy import create_engine, text
 
 from penstock.records import Home, Records, open_records
 from penstock.records.ledger._balances import NO_QUESTIONS
-from penstock.records.ledger._individuals import Individuals, keep_pages, pages_of, stored_pages
+from penstock.records.ledger._individuals import Individuals, pages_of
+from penstock.records.ledger._pages import keep_pages, stored_pages
 from penstock.records.ledger.accounts import LedgerAltered
 from penstock.records.store.database import SCHEMA, reading
 from tests.records.database_faults import tamper
@@ -28,8 +29,8 @@ PEOPLE = [f"i{number}" for number in range(6)]
 def test_the_pages_follow_from_the_sums_whatever_the_order(questions: list[tuple[int, int]], most: int) -> None:
     engine, plain, balance = create_engine("sqlite://"), defaultdict[str, Fraction](Fraction), NO_QUESTIONS
     with pytest.MonkeyPatch.context() as patch, engine.begin() as connection:
-        patch.setattr("penstock.records.ledger._individuals._MOST", most)
-        patch.setattr("penstock.records.ledger._individuals._DEEPEST", 2)  # so that some are read one by one
+        patch.setattr("penstock.records.ledger._pages._MOST", most)
+        patch.setattr("penstock.records.ledger._pages._DEEPEST", 2)  # so that some are read one by one
         SCHEMA.create_all(connection)
         for person, tenths in questions:
             individuals = Individuals(connection, KEY, "s", balance)
@@ -50,7 +51,7 @@ def test_the_pages_follow_from_the_sums_whatever_the_order(questions: list[tuple
 @pytest.fixture
 def personal(either_home: Home, monkeypatch: pytest.MonkeyPatch) -> Records:
     """Questions about enough people for two depths of small pages."""
-    monkeypatch.setattr("penstock.records.ledger._individuals._MOST", 3)
+    monkeypatch.setattr("penstock.records.ledger._pages._MOST", 3)
     records = with_analysts(open_records(home=either_home), "ann")
     for number, person in enumerate(PEOPLE):
         asked(records, f"p{number}", of=PERSONAL, individual=person, epsilon=Fraction(1 + number, 100))
@@ -72,7 +73,8 @@ def nearly_asked(records: Records, person: str) -> str | None:
 def test_each_page_that_is_changed_or_removed_is_noticed(personal: Records, either_home: Home) -> None:
     """By a question about one of its individuals; and by whoever checks everything, in any case."""
     with reading(personal.engine) as connection:
-        rows = connection.execute(text("SELECT sitting, page, content FROM question_pages")).all()
+        query = "SELECT sitting, page, content FROM question_pages WHERE sitting <> 'answers'"
+        rows = connection.execute(text(query)).all()
     assert len({len(row.page) for row in rows}) > 1
     assert {nearly_asked(personal, person) for person in PEOPLE} == {None}
     for sitting, page, content in rows:
@@ -103,7 +105,7 @@ def test_pages_of_an_earlier_moment_are_noticed(personal: Records, either_home: 
 
 def test_pages_of_no_sitting_are_noticed(personal: Records, either_home: Home) -> None:
     tamper(either_home, "INSERT INTO question_pages VALUES ('x', '', '{}')")
-    with pytest.raises(LedgerAltered, match="must hold pages of sittings only"):
+    with pytest.raises(LedgerAltered, match="must hold pages of sittings and of answers only"):
         verified(personal)
 
 
