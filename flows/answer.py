@@ -53,7 +53,8 @@ class Wish:
     """What whoever asks wants: the question, and by exactly one of epsilon, scale and within what it may cost.
 
     scale: of Laplace noise, in the unit of the answer. within, confidence: the answer is to be that near to the truth,
-    with this confidence. method: None for the usual one. prior: for refinement.
+    with this confidence. method: None for the usual one. prior: for refinement; of medians and quantiles by the
+    exponential mechanism it says what to expect, and nothing else.
     """
 
     query: Query
@@ -152,7 +153,7 @@ def _way(description: DataDescription, wish: Wish, method: Method, records: int 
         why = "it has no noise of such a scale" if epsilon is None else ""
     elif wish.within is not None:
         epsilon = method.least_epsilon(wish.within, wish.confidence, records)
-        why = "no epsilon is known to keep it" if epsilon is None else ""
+        why = method.why_no_epsilon() if epsilon is None else ""
     elif wish.epsilon is not None:
         epsilon = wish.epsilon
     most = description.questions.most

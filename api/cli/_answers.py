@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.cli._screen import Screen, console, shown, table_of
@@ -33,9 +33,13 @@ def show_plan(screen: Screen, planned: Mapping[str, Any]) -> None:
         )
     out.print(table)
     out.print()
+    by_all = _of_all([each["expect"] for each in planned["methods"]])
     for each in planned["methods"]:
         for sentence in each["expect"]:
-            out.print(f"  {each['method']}: {shown(sentence)}")
+            if sentence not in by_all:
+                out.print(f"  {each['method']}: {shown(sentence)}")
+    for sentence in by_all:
+        out.print(f"  {shown(sentence)}")
     for name, why in planned["cannot"].items():
         out.print(f"  [yellow]not {shown(name)}[/yellow]: {shown(why)}")
     if any(each["is_upper_bound"] for each in planned["methods"]):
@@ -66,13 +70,13 @@ def show_answer(screen: Screen, answer: Mapping[str, Any]) -> None:
     else:
         out.print(table)
     spent = "asked before: nothing was spent" if answer["repeated"] else f"epsilon {answer['epsilon']}"
-    expected = ", ".join(filter(None, (error, near))) + bound if error or near else "not known"
+    expected = ", ".join(filter(None, (error, near))) + bound if error or near else "as follows"
     if errors:
         only = f"standard error about {_figure(errors[''])}, " if list(errors) == [""] else "as above, "
         expected = f"{only}from the noisy number of records that take part"
     for label, value in (
         ("expected error", expected),
-        *(("", sentence) for sentence in (() if errors else answer["expect"])),
+        *(("", sentence) for sentence in answer["expect"]),
         ("method", f"{answer['method']}, {answer['model']}"),
         ("cost", spent),
         ("left", f"{answer['left']} of the account, {answer['left_to_analyst']} to you"),
@@ -81,6 +85,13 @@ def show_answer(screen: Screen, answer: Mapping[str, Any]) -> None:
     ):
         if value:
             out.print(f"  {label:16}{shown(value)}")
+
+
+def _of_all(told: Sequence[Sequence[str]]) -> list[str]:
+    """Return what several methods tell alike, to be shown once; the first sentence of each is about its own error."""
+    if len(told) < 2:
+        return []
+    return [sentence for sentence in told[0][1:] if all(sentence in each[1:] for each in told)]
 
 
 def _figure(value: float | None, before: str = "") -> str:

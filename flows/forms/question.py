@@ -142,11 +142,12 @@ def _show_plan(planned: QuestionPlan) -> None:
         for each in planned["methods"]
     ]
     titles = "| method | model | standard error | 95 % within ± | costs | then left | and to you |\n" + 7 * "|---" + "|"
+    expect = "\n".join(f"- {each['method']}: {said}" for each in planned["methods"] for said in each["expect"])
     others = "\n".join(f"- not {name}: {why}" for name, why in planned["cannot"].items())
     create_markdown_artifact(
         key="question-plan",
         description="What to expect, before anything is spent",
-        markdown="\n".join([f"## `{planned['query']}`\n", titles, *lines, "", others]),
+        markdown="\n".join([f"## `{planned['query']}`\n", titles, *lines, "", expect, others]),
     )
 
 

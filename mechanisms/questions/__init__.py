@@ -13,7 +13,7 @@
     _ranks       medians, quantiles and extremes by the exponential mechanism
     _individual  by noise that follows the actual data (idp);  _bootstrap: (bdp);  _relaxed: what both share
     _refined     by knowledge refinement: statistics, and the value of one individual
-    _promise     what an answer promises
+    _promise     what an answer promises;  _cautions: what no stated error covers
     _words       numbers in sentences
 
 Nothing here knows an account: what an epsilon costs whom is the ledger's business. Nothing of the data is refused.

@@ -19,6 +19,7 @@ move by up to its sensitivity crosses one step. Calibrated to c D at once it is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from math import sqrt
 from typing import Any, ClassVar
@@ -30,6 +31,7 @@ from penstock.mechanisms.noise.accuracy import best_step, grid_staircase_varianc
 from penstock.mechanisms.noise.staircase import MOST_ATTEMPTS
 from penstock.mechanisms.noise.totals import LARGEST_TOTAL, noisy
 from penstock.mechanisms.questions._asked import Asked
+from penstock.mechanisms.questions._cautions import each_by_itself
 from penstock.mechanisms.questions._fold import Exact, Ints
 from penstock.mechanisms.questions._words import figure
 from penstock.mechanisms.questions.accuracy import (
@@ -114,8 +116,14 @@ class _Additive(Method):
             sentences=(
                 f"Standard error {figure(error)}{each}; with probability {float(confidence):.4g} the answer is within "
                 f"{figure(width)} of the truth. The noise is the same whatever the data are.",
+                *each_by_itself(self.asked, confidence),
+                *self._compared(epsilon, error),
             ),
         )
+
+    def _compared(self, epsilon: Fraction, error: float) -> Iterator[str]:
+        """Yield when this noise pays, where there is one to compare it with."""
+        yield from ()
 
     def _is_within(self, epsilon: Fraction, within: Fraction, confidence: Fraction) -> bool:
         steps = int(within / Fraction(self.unit))
@@ -166,6 +174,14 @@ class Staircase(_Additive):
 
     def _noise(self, groups: int, epsilon: Fraction, randomness: Randomness) -> Ints:
         return staircase(self.sensitivity, self.step(epsilon), epsilon, groups, randomness)
+
+    def _compared(self, epsilon: Fraction, error: float) -> Iterator[str]:
+        laplace = sqrt(LaplaceNoise(float(scale_at_least(self.sensitivity, epsilon))).variance) * self.unit
+        same = "about the same" if error > 0.98 * laplace else figure(laplace)
+        yield (
+            f"Laplace noise at this epsilon has a standard error that is {same}: staircase noise pays for sums at a "
+            "large epsilon."
+        )
 
     def _is_within(self, epsilon: Fraction, within: Fraction, confidence: Fraction) -> bool:
         steps = int(within / Fraction(self.unit))

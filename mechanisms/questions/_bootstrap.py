@@ -43,6 +43,7 @@ from penstock.mechanisms.questions._fold import Exact, Ints
 from penstock.mechanisms.questions._individual import at_rank, order_statistic
 from penstock.mechanisms.questions._means import LaplaceMean, centred_sums, in_domain, middle_and_reach
 from penstock.mechanisms.questions._relaxed import Figures, Relaxed, floor_of
+from penstock.mechanisms.questions._words import figure
 from penstock.mechanisms.questions.accuracy import Expected
 from penstock.mechanisms.questions.method import Answer
 from penstock.mechanisms.randomness import Randomness
@@ -144,17 +145,26 @@ class BootstrapMean(_Bootstrap):
 
     def _expected(self, epsilon: Fraction, records: int | None, confidence: Fraction) -> Expected:
         worst = LaplaceMean(self.asked)
+        if not self.asked.everybody:
+            told = (
+                f"At most the width of the domain, {figure(worst.widest)}: nothing smaller is certain, because the "
+                "number of records that take part and the size of the noise are both secret. With many records the "
+                "error may be far smaller."
+            )
+            return Expected(worst.widest, worst.widest, confidence, is_upper_bound=True, sentences=(told,))
         return Expected(
             standard_error=worst.standard_error(epsilon, records),
             half_width=worst.half_width(epsilon, records, confidence),
             confidence=confidence,
             is_upper_bound=True,
-            is_typical=not self.asked.everybody,
             sentences=(
                 "At most the error of Laplace noise, which is that of the worst case. The size of the noise follows "
                 "the data and is secret; it may be far smaller.",
             ),
         )
+
+    def why_no_epsilon(self) -> str:
+        return LaplaceMean(self.asked).why_no_epsilon()
 
     def _least_epsilon(self, within: Fraction, confidence: Fraction, records: int | None) -> Fraction | None:
         return LaplaceMean(self.asked).least_epsilon(within, confidence, records)

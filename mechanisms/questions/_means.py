@@ -14,12 +14,15 @@ all, so it loses 2 at most. So one change loses epsilon / c. What follows is div
 
 Errors. For (2) with k records, |error| <= (|noise of U| + h |noise of N|) / (k - |noise of N|) where the bottom is
 above 0. Each noise exceeds its half-width at 1 - (1 - confidence) / 2 with half of what is left over, so both hold
-together with the confidence: an upper bound, whatever the mean is."""
+together with the confidence: an upper bound, whatever the mean is. k is secret, so before the draw errors are told as
+functions of k. After it they follow from the noisy count, which is public then; one below 3 of its own standard errors
+may be noise alone, so the error told is the width of the domain.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import inf, sqrt
+from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,13 +31,19 @@ from numpy.typing import NDArray
 from penstock.mechanisms.noise import discrete_laplace, scale_at_least
 from penstock.mechanisms.noise.totals import noisy
 from penstock.mechanisms.numbers.grid import Grid
+from penstock.mechanisms.questions._cautions import each_by_itself
 from penstock.mechanisms.questions._fold import Exact, Ints
-from penstock.mechanisms.questions._words import figure, percent
+from penstock.mechanisms.questions._words import NUMBER_NOT_KNOWN, figure, percent
 from penstock.mechanisms.questions.accuracy import Expected, LaplaceNoise, curve_of, half_width, least_of
 from penstock.mechanisms.questions.method import Answer, Drawn, Method
 from penstock.mechanisms.randomness import Randomness
 
 __all__ = ["LaplaceMean", "centred_sums", "in_domain", "middle_and_reach"]
+
+# A noisy count below this many of its standard errors may be noise alone.
+_ENOUGH = 3
+# For how many records errors are told as an example.
+_SUPPOSED = 1000
 
 
 def middle_and_reach(grid: Grid) -> tuple[int, int]:
@@ -90,29 +99,39 @@ class LaplaceMean(Method):
         means = in_domain(middle + centred.astype(np.float64) / np.maximum(counts, 1), self._grid)
         return Drawn(means, tuple(self._error_of(epsilon, count) for count in counts.tolist()))
 
+    def _is_noise_alone(self, epsilon: Fraction, count: float) -> bool:
+        return count < max(1.0, _ENOUGH * sqrt(self._of_count(epsilon).variance))
+
     def _error_of(self, epsilon: Fraction, count: float) -> float:
         """Return the standard error of a group with this noisy count, which is public once it is drawn; never more than
         the width of the domain."""
-        error = self.standard_error(epsilon, max(1, round(count)))
-        return min(self._grid.high - self._grid.low, inf if error is None else error)
+        error = None if self._is_noise_alone(epsilon, count) else self.standard_error(epsilon, round(count))
+        return self.widest if error is None else min(self.widest, error)
+
+    @property
+    def widest(self) -> float:
+        """Return the width of the domain: no answer is farther from the truth."""
+        return self._grid.high - self._grid.low
 
     def half_width(self, epsilon: Fraction, records: int | None, confidence: Fraction) -> float | None:
         """Return within what the error lies with this confidence; None where the number of records is unknown.
 
         In the unit of the mean, and never more than the width of the domain, in which every answer lies.
         """
-        widest = self._grid.high - self._grid.low
         if not records:
             return None
         eta = float(self._grid.eta)
         if self.asked.everybody:
-            return min(widest, half_width(self._of_sum(epsilon), confidence) / records * eta)
+            return min(self.widest, half_width(self._of_sum(epsilon), confidence) / records * eta)
+        together, of_count = self._both(epsilon, confidence)
+        left = records - of_count
+        return self.widest if left <= 0 else min(self.widest, together / left)
+
+    def _both(self, epsilon: Fraction, confidence: Fraction) -> tuple[float, int]:
+        """Return the top of the bound on the error, in the unit of the mean, and what its bottom takes from k."""
         each = 1 - (1 - confidence) / 2
         of_sum, of_count = (half_width(noise, each) for noise in (self._of_sum(epsilon), self._of_count(epsilon)))
-        left = records - of_count
-        if left <= 0:
-            return widest
-        return min(widest, (of_sum + middle_and_reach(self._grid)[1] * of_count) / left * eta)
+        return (of_sum + middle_and_reach(self._grid)[1] * of_count) * float(self._grid.eta), of_count
 
     def standard_error(self, epsilon: Fraction, records: int | None) -> float | None:
         """Return it by the delta method, for the most unfavourable mean; None where nothing is known."""
@@ -132,28 +151,48 @@ class LaplaceMean(Method):
         return LaplaceNoise(float(scale_at_least(1, epsilon / self.each)))
 
     def _expected(self, epsilon: Fraction, records: int | None, confidence: Fraction) -> Expected:
+        if not self.asked.everybody:
+            return Expected(confidence=confidence, sentences=self._by_number(epsilon, confidence))
         error, width = self.standard_error(epsilon, records), self.half_width(epsilon, records, confidence)
         if error is None or width is None or not records:
-            told = "The error falls with the number of records that take part, which is not known here."
+            told = "The error falls with the number of records, which is not known here."
             return Expected(confidence=confidence, sentences=(told,))
-        public = self.asked.everybody
-        each = "" if self.asked.query.by is None else " in a group"
-        supposed = "" if public else f", if {records:,} records take part{each}; with fewer it is larger in proportion"
         return Expected(
             standard_error=error,
             half_width=width,
             confidence=confidence,
-            # Where the number is secret: for a mean in the middle of the domain, which its noise hardly moves.
             curve=curve_of(self._of_sum(epsilon), float(self._grid.eta) / records),
-            is_typical=not public,
             sentences=(
-                f"Standard error {'' if public else 'at most about '}{figure(error)}, within {figure(width)} with "
-                f"probability {percent(confidence)}{supposed}.",
+                f"Standard error {figure(error)}, within {figure(width)} with probability {percent(confidence)}.",
             ),
         )
 
+    def _by_number(self, epsilon: Fraction, confidence: Fraction) -> tuple[str, ...]:
+        """Return the errors as functions of the number of records that take part, which is secret."""
+        error, width = self.standard_error(epsilon, _SUPPOSED), self.half_width(epsilon, _SUPPOSED, confidence)
+        alone = self.standard_error(epsilon, 1)
+        if error is None or width is None or alone is None:
+            return ()
+        together, taken = self._both(epsilon, confidence)
+        group = "" if self.asked.query.by is None else " in the group"
+        below = f"(k - {taken:,})" if taken else "k"
+        return (
+            f"Standard error at most about {figure(alone)} / k, and with probability {percent(confidence)} within "
+            f"{figure(together)} / {below}, for k records that take part{group}; with {_SUPPOSED:,} records that is "
+            f"{figure(min(self.widest, error))} and {figure(width)}. How many take part is not known before.",
+            "The answer comes with a standard error from the noisy number of records. Where that is "
+            f"{figure(self.widest)}, the width of the domain, there may be no records at all, and the figure says "
+            "nothing.",
+            *each_by_itself(self.asked, confidence),
+        )
+
+    def why_no_epsilon(self) -> str:
+        if self.asked.everybody:
+            return super().why_no_epsilon()
+        return NUMBER_NOT_KNOWN
+
     def _least_epsilon(self, within: Fraction, confidence: Fraction, records: int | None) -> Fraction | None:
-        if not records:
+        if not records or not self.asked.everybody:
             return None
 
         def is_within(epsilon: Fraction) -> bool:

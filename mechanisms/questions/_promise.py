@@ -13,7 +13,7 @@ from penstock.mechanisms.questions._asked import Asked
 __all__ = ["promised"]
 
 _STATEMENT = {
-    "dp": "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}.",
+    "dp": "{epsilon}-differential privacy: whichever {unit} {verb} {change}, {factor}.",
     "idp": "{epsilon}-individual differential privacy: whichever record of the actual data set is {change}, if both "
     "data sets get noise of the size that the actual one gets, {factor}. This holds conditionally on the noise scale; "
     "there is no bound on what the scale itself reveals.",
@@ -56,6 +56,7 @@ def promised(
         factor=phrases.factor(epsilon),
         twice=phrases.exponent(2 * epsilon),
         unit="record" if model != "dp" else phrases.unit_in_words(asked.adjacency, rows),
+        verb="is" if rows is None else "are",
         change=phrases.what_changes(adjacency),
     )
     refined = name == "refinement"

@@ -15,25 +15,29 @@ removed, by max(p, q - p) or 1; one that stays in its group by q or 1. By groups
 and enters another, twice the first; for a record that stays, q <= 2 max(p, q - p) and 1 <= 2. So for medians of groups
 replace costs no more than for one group.
 
-Errors. P(s(Y) >= T (ln(R + 1) + ln(1 / gamma))) <= gamma, the rank error; and, for data spread as a prior says, the
-distribution of the answer itself. There the interval is {y : s(y) <= z} with the least z of enough probability: as
-epsilon grows low scores gain (likelihood ratios are monotone), so z and the interval shrink.
+Errors. P(s(Y) >= T (ln(R + 1) + ln(1 / gamma))) <= gamma, the rank error, holds for all data. How far the answer is
+from the truth depends on how the data are spread: it is told only where everybody takes part, for data spread as a
+given prior says. There the interval is {y : s(y) <= z} with the least z of enough probability: as epsilon grows low
+scores gain (likelihood ratios are monotone), so z and the interval shrink. Never for extremes: all points beyond
+the last record have a score of 1, so the answer lies about evenly in the gap up to the bound of the domain, if it is
+wide; no prior is trusted with so few records.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import sqrt
+from math import ceil, floor, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.questions._asked import Asked
+from penstock.mechanisms.questions._cautions import each_by_itself
 from penstock.mechanisms.questions._fold import Exact
 from penstock.mechanisms.questions._order import Ordered
-from penstock.mechanisms.questions._words import figure, percent
+from penstock.mechanisms.questions._words import NUMBER_NOT_KNOWN, figure, percent
 from penstock.mechanisms.questions.accuracy import Expected, curve_of_errors, least_of
 from penstock.mechanisms.questions.method import Answer, Method
 from penstock.mechanisms.randomness import Randomness
@@ -80,7 +84,7 @@ class Exponential(Method):
 
     def __init__(self, asked: Asked, prior: AnyPrior | None) -> None:
         super().__init__(asked)
-        self._prior = prior or Uniform(kind="uniform")
+        self._prior = prior
 
     @property
     def sensitivity(self) -> int:
@@ -142,10 +146,13 @@ class Exponential(Method):
     def _expected(self, epsilon: Fraction, records: int | None, confidence: Fraction) -> Expected:
         missed = self.rank_error(epsilon, confidence)
         told = (
-            f"With probability {percent(confidence)} the answer misses its rank by less than {figure(missed)} records."
+            f"With probability {percent(confidence)} the answer misses its rank by less than {figure(missed)} records"
+            f"{self._among(missed, records)}.",
+            *each_by_itself(self.asked, confidence),
+            *self._of_values(),
         )
-        if not records:
-            return Expected(confidence=confidence, rank_error=missed, sentences=(told,))
+        if not records or not self._knows_values:
+            return Expected(confidence=confidence, rank_error=missed, sentences=told)
         typical = self._typical(records)
         chances = typical.chances(float(2 * self.sensitivity / epsilon))
         width = typical.half_width(chances, confidence)
@@ -158,14 +165,53 @@ class Exponential(Method):
             rank_error=missed,
             is_typical=True,
             sentences=(
-                told,
-                f"For {records:,} records spread as the prior says: standard error {figure(error)}, within "
-                f"{figure(width)} with probability {percent(confidence)}.",
+                *told,
+                f"For {records:,} records spread exactly as the prior says: standard error {figure(error)}, within "
+                f"{figure(width)} with probability {percent(confidence)}. For others it can be far larger.",
             ),
         )
 
+    @property
+    def _knows_values(self) -> bool:
+        """Return whether somebody said how the data are spread, of a number of records that is public."""
+        return self._prior is not None and self.asked.everybody and self.asked.query.statistic not in _EXTREMES
+
+    def _among(self, missed: float, records: int | None) -> str:
+        """Return what a rank error means for the answer."""
+        share = {"minimum": Fraction(0), "maximum": Fraction(1)}.get(self.asked.query.statistic, share_of(self.asked))
+        if self.asked.everybody and records:
+            off, middle = 100 * missed / records, 100 * float(share)
+            low, high = max(0.0, floor(10 * (middle - off)) / 10), min(100.0, ceil(10 * (middle + off)) / 10)
+            if (low, high) == (0, 100):
+                return f", and there are {records:,}: it tells next to nothing"
+            return f": between the percentiles {low:g} and {high:g} of {records:,}"
+        few = figure(missed / float(max(share, 1 - share)))
+        if self.asked.query.by is not None:
+            return f"; a group with fewer than {few} records is told next to nothing about"
+        return f"; if fewer than {few} records take part, it tells next to nothing"
+
+    def _of_values(self) -> tuple[str, ...]:
+        """Return why a small rank error is not a small error, where that is easily overlooked."""
+        if self.asked.query.statistic not in _EXTREMES:
+            return ("How far that is in values depends on how the data are spread.",)
+        low, high = (f"{bound:,.15g}" for bound in (self.asked.numbers.low, self.asked.numbers.high))
+        beyond, bound = ("below", low) if self.asked.query.statistic == "minimum" else ("above", high)
+        return (
+            f"A number {beyond} all records misses the rank by one record only, so the answer may lie anywhere between "
+            f"them and {bound}; how far off that is depends on the data.",
+        )
+
+    def why_no_epsilon(self) -> str:
+        if self._knows_values:
+            return super().why_no_epsilon()
+        if self.asked.query.statistic in _EXTREMES:
+            return "how far an extreme is off depends on the data; ask for an epsilon instead"
+        if self._prior is not None:
+            return NUMBER_NOT_KNOWN
+        return "how far it is off depends on how the data are spread; give a prior, or ask for an epsilon instead"
+
     def _least_epsilon(self, within: Fraction, confidence: Fraction, records: int | None) -> Fraction | None:
-        if not records:
+        if not records or not self._knows_values:
             return None
         typical = self._typical(records)
 
@@ -180,7 +226,7 @@ class Exponential(Method):
         column, name, grid = self.asked.column, str(self.asked.query.of), self.asked.numbers
         coarse = grid_for(column, name)
         values = coarse.values(np.arange(coarse.steps + 1)).astype(np.float64)
-        used = weights(self._prior, column, name).astype(np.float64)
+        used = weights(self._prior or Uniform(kind="uniform"), column, name).astype(np.float64)
         inside = (values >= grid.low) & (values <= grid.high)
         if not used[inside].any():  # the prior knows nothing about the band
             used, inside = np.ones_like(used), inside if inside.any() else np.ones_like(inside)

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.numbers.grid import Grid
 from penstock.mechanisms.questions._asked import Asked
+from penstock.mechanisms.questions._cautions import each_by_itself
 from penstock.mechanisms.questions._fold import Exact
 from penstock.mechanisms.questions._individual import at_rank, order_statistic
 from penstock.mechanisms.questions._relaxed import parts_of_a_step
@@ -203,18 +204,28 @@ class Refinement(Method):
             answers=self._curve_of_answers(answers),
             is_typical=True,
             sentences=(
-                f"If the truth is as likely as the prior says: root mean square error {figure(error)}, within "
-                f"{figure(width)} with probability {percent(confidence)}. Where the prior is wrong errors can be "
-                "larger; the promise holds all the same.",
+                f"{self._averaged}: root mean square error {figure(error)}, within {figure(width)} with probability "
+                f"{percent(confidence)}. Where the prior is wrong errors can be larger; the promise holds all the "
+                "same.",
+                *(each_by_itself(self.asked, confidence) if width < (points - 1) * eta else ()),
             ),
         )
+
+    @property
+    def _averaged(self) -> str:
+        """Return what its errors are means over; whoever is not in the data has no truth to be near to."""
+        averaged = "veraged over true values that are distributed as the prior says"
+        return f"For an individual who is in the data, a{averaged}" if self._is_value else f"A{averaged}"
 
     def _expected_category(self, epsilon: Fraction, confidence: Fraction) -> Expected:
         right = self.within(epsilon, 0)
         chances = np.zeros(len(self._mass))
         for truth, of_truth in self._chances(epsilon, np.arange(len(self._mass))):
             chances += self._mass[truth] * of_truth
-        told = f"If the truth is as likely as the prior says, the answer is right with probability {right:.3g}."
+        told = (
+            f"{self._averaged}, the answer is right with probability {right:.3g}; always guessing the likeliest "
+            f"category is right with probability {float(self._mass.max()):.3g}."
+        )
         return Expected(
             confidence=confidence,
             answers=Curve("answer", tuple(map(float, range(len(self._mass)))), tuple(chances.tolist())),

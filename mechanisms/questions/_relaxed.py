@@ -22,7 +22,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from penstock.mechanisms.noise import scale_at_least
 from penstock.mechanisms.noise.totals import LARGEST_TOTAL
 from penstock.mechanisms.questions._additive import moved_by_one_change, totals
 from penstock.mechanisms.questions._asked import Asked
+from penstock.mechanisms.questions._cautions import each_by_itself
 from penstock.mechanisms.questions._fold import Exact, Ints
 from penstock.mechanisms.questions._means import in_domain
 from penstock.mechanisms.questions._words import figure, percent
@@ -135,6 +136,7 @@ class Relaxed(Method):
                 f"Standard error at most {figure(error)}, within {figure(width)} with probability at least "
                 f"{percent(confidence)}: those of the worst case. The size of the noise follows the data and is "
                 "secret; it may be far smaller.",
+                *(each_by_itself(self.asked, confidence) if width < self._at_most(inf) else ()),
             ),
         )
 

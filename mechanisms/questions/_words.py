@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-__all__ = ["figure", "percent"]
+__all__ = ["NUMBER_NOT_KNOWN", "figure", "percent"]
+
+# Why no epsilon is known for a wanted error, where that depends on how many records take part.
+NUMBER_NOT_KNOWN = (
+    "the error depends on the number of records that take part, which is not known; ask for an epsilon instead"
+)
 
 
 def figure(number: float) -> str:

@@ -5,7 +5,7 @@
     answer          one draw for each group; whatever the data are, it does not refuse
     guarantee       what the answer promises
     expected        what to expect of it, from public facts
-    least_epsilon   the other way round: the least epsilon for a wanted error
+    least_epsilon   the other way round: the least epsilon for a wanted error; why_no_epsilon, where there is none
 
 Epsilons are exact fractions; one that the noise cannot carry is refused before any row is looked at.
 """
@@ -13,7 +13,7 @@ Epsilons are exact fractions; one that the noise cannot carry is refused before 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -25,6 +25,7 @@ from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import Budgeted
 from penstock.mechanisms.numbers.exact import readable
 from penstock.mechanisms.questions._asked import Asked
+from penstock.mechanisms.questions._cautions import not_covered
 from penstock.mechanisms.questions._fold import Exact, Fold, theirs
 from penstock.mechanisms.questions._promise import promised
 from penstock.mechanisms.questions.accuracy import CONFIDENCE, LEAST_EPSILON, MOST_EPSILON, Expected
@@ -99,7 +100,8 @@ class Method(ABC):
     def expected(self, epsilon: Fraction, records: int | None = None, confidence: Fraction = CONFIDENCE) -> Expected:
         """Return what to expect; records: how many the answer rests on, as far as that is public or supposed."""
         SettingRefused.raise_for([*self.epsilon_faults(epsilon), *_confidence_faults(confidence)])
-        return self._expected(Fraction(epsilon), records, confidence)
+        told = self._expected(Fraction(epsilon), records, confidence)
+        return replace(told, sentences=(*told.sentences, *not_covered(self.asked)))
 
     def least_epsilon(
         self, within: Fraction, confidence: Fraction = CONFIDENCE, records: int | None = None
@@ -109,6 +111,10 @@ class Method(ABC):
         if not within >= 0:
             raise SettingRefused.at("within", rule="must be 0 or more", got=str(within), remedy="Correct it.")
         return self._least_epsilon(Fraction(within), confidence, records)
+
+    def why_no_epsilon(self) -> str:
+        """Return why `least_epsilon` finds none, for whoever asked by the error that is wanted."""
+        return "no epsilon is known to keep it"
 
     def epsilon_of_scale(self, scale: Fraction) -> Fraction | None:
         """Return the cost of Laplace noise of this scale, in the unit of the answer; None for other noise."""

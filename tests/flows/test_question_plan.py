@@ -68,6 +68,16 @@ def test_each_method_has_its_own_least_epsilon(workplace: Workplace) -> None:
     assert "staircase" in scaled["cannot"]
 
 
+def test_a_wanted_error_that_cannot_be_promised_is_refused_with_its_reason(workplace: Workplace) -> None:
+    data = set_up(workplace, relaxations=["bdp"])
+    found = planned(data, "mean of age by region", within="5")["cannot"]
+    assert "number of records that take part, which is not known" in found["laplace"]
+    assert found["laplace"] == found["bootstrap"]
+    assert "give a prior" in planned(data, "median of age", within="5")["cannot"]["exponential"]
+    with pytest.raises(QueryRefused, match="cannot be kept by laplace: the error depends on the number of records"):
+        asked(data, "mean of age by region", within="5", method="laplace")
+
+
 def test_a_plan_makes_no_home_and_goes_on_no_record(
     workplace: Workplace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

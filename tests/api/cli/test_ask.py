@@ -70,6 +70,19 @@ def test_an_answer_is_shown_charged_published_and_repeated(house: Workplace, typ
     assert "expected error" in ended.out
 
 
+def test_what_no_error_covers_is_shown_once_in_a_plan_and_with_the_answer(house: Workplace, typed: Typed) -> None:
+    clamped = "count as the nearest bound"
+    wanted = ("ask", "data.yaml", "--query", "sum of age where region is North", "--epsilon", "1/8")
+    planned = typed(*wanted, "--plan").out
+    assert " ".join(planned.split()).count(clamped) == 1
+    assert "laplace: Standard error" in planned
+    assert clamped in " ".join(typed(*wanted).out.split())
+    found = " ".join(typed("ask", "data.yaml", "--query", "median of age", "--epsilon", "1/8").out.split())
+    assert "expected error as follows With probability 95 % the answer misses its rank by less than" in found
+    mean = typed("ask", "data.yaml", "--query", "mean of age where region is North", "--epsilon", "1/8").out
+    assert "for k records that take part" in " ".join(mean.split())
+
+
 def test_a_query_may_be_a_file_and_a_prior_too(house: Workplace, typed: Typed) -> None:
     (house.folder / "q.yaml").write_text("{statistic: median, of: age}", encoding="utf-8")
     (house.folder / "prior.yaml").write_text("{kind: uniform}", encoding="utf-8")
