@@ -211,10 +211,11 @@ def _named(fault: Fault) -> Fault:
 
 
 def _of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
-    """Add what the promise says about data that change: an answer that comes back tells that they did not."""
+    """Add what the promise says about data that change: whoever gets a stored answer learns that they did not."""
     within = "" if edition is None else " within an edition"
     unchanged = (
-        f"the records of a data set name do not change{within}: an answer that comes back tells that they did not"
+        f"the records of a data set do not change{within}: whoever gets the stored answer again can see that they have "
+        "not changed"
     )
     public = guarantee.public if edition is None else (*guarantee.public, "edition of the data")
     return guarantee.model_copy(update={"public": public, "assumptions": (*guarantee.assumptions, unchanged)})

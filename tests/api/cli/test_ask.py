@@ -149,3 +149,20 @@ def test_a_published_answer_is_shown_as_it_is_checked(house: Workplace, typed: T
     assert (answer["values"], answer["promise"]) == (found["values"], found["promise"])
     ended = typed("verify", "absent.json", "--json")
     assert json.loads(ended.out)["faults"][0]["rule"] == "must be a file that exists"
+
+
+def test_log_and_budget_say_what_was_asked_of_which_data_set(
+    house: Workplace, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "250")  # no line is folded
+    for _ in range(2):
+        ask(typed, "--query", NORTH, "--epsilon", "1/4")
+    ask(typed, "--query", NORTH, "--epsilon", "2")
+    lines = {line.split()[4]: line.rstrip() for line in typed("audit", "show").out.splitlines()[1:]}
+    assert lines["ANSWERED"].endswith(f"survey: {NORTH}")
+    assert lines["ASKED_AGAIN"].endswith(f"survey: {NORTH}")
+    assert lines["QUESTION_REFUSED"].endswith("survey: allowance-exceeded")
+    assert lines["SITTING_OPENED"].endswith(f"survey: {login()}")
+    assert lines["ANALYST_ALLOWED"].endswith(f"survey: {login()}")
+    shown = [line for line in typed("budget", "show").out.splitlines() if line.startswith("questions-")]
+    assert [line.split()[-1] for line in shown] == ["questions"]
