@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
+from penstock.flows.query_remedies import with_declared
 from penstock.flows.query_text import QueryRefused, as_text
 from penstock.flows.spec.data_description import DataDescription
 from penstock.mechanisms.guarantee import Guarantee
@@ -124,7 +125,9 @@ def terms_of(description: DataDescription, home: Home, query: Query) -> Terms:
         rows_per_unit=asked.rows_per_unit or 1,
         relaxations=asked.relaxations,
     )
-    QueryRefused.raise_for(_named(fault) for fault in faults(query, description.columns, bare))
+    QueryRefused.raise_for(
+        _named(with_declared(fault, query, description.columns)) for fault in faults(query, description.columns, bare)
+    )
     if asked.adjacency != "replace" or description.whose is not None:
         return bare  # how many records there are is a secret
     known = public_records(home, description.source.path, description.columns)

@@ -183,7 +183,11 @@ class Screen:
             return
         of_questions = any(event["action"] in _OF_QUESTIONS for event in events)
         table = table_of("", "when", "run", "what", "who", *(("about",) if of_questions else ()))
-        asked = {event["seq"]: event["facts"]["question"]["query"] for event in events if event["action"] == "ANSWERED"}
+        asked = {
+            event["seq"]: event["facts"]["question"].get("query", "")
+            for event in events
+            if event["action"] == "ANSWERED"
+        }
         for event in events:
             when = event["occurred"][:19].replace("T", " ")
             about = (shown(_about(event, asked)),) if of_questions else ()
