@@ -103,7 +103,8 @@ def verify(bundle: str | os.PathLike[str], key: str | os.PathLike[str] | None = 
 
     Anybody can, without a home and, if it is a folder, offline. bundle: the folder of one release, or its s3://
     address; or the file of one published answer. key: the file with the agency's public key; the one of this home if
-    none is given. Each finding says in its `text` what was `checked`, or why it cannot be.
+    none is given. Each finding says in its `text` what was `checked`, or why it cannot be. Of a published answer the
+    finding named answer has it all in its `answer`: query, values, errors, standard_error, promise.
 
     Raise a `Refusal` of kind integrity if anything is not as it was signed.
 
@@ -119,7 +120,7 @@ def verify(bundle: str | os.PathLike[str], key: str | os.PathLike[str] | None = 
     address = bundle if isinstance(bundle, str) else str(path_of("bundle", bundle))  # an s3:// address is no path
     public_key = path_of("key", key) if key is not None else Home.located().public_key_path
     place = place_of(address, "bundle")
-    if isinstance(place, Path) and place.is_file():
+    if isinstance(place, Path) and (place.is_file() or (place.suffix == ".json" and not place.exists())):
         from penstock.tasks.verification.answer import verify_answer
 
         return verify_answer(place, public_key)

@@ -129,13 +129,20 @@ def _wish(
     numbers = {"epsilon": epsilon, "scale": scale, "within": within, "confidence": confidence}
     exact = {name: _exact(value) for name, value in numbers.items() if value is not None}
     QueryRefused.raise_for(
-        Fault(name, "must be an exact number, such as 1/4 or 0.25", 'Write it in quotes: "1/4".', repr(numbers[name]))
+        Fault(name, "must be an exact number, such as 1/4 or 0.25", _as_exact(numbers[name]), repr(numbers[name]))
         for name, value in exact.items()
         if value is None
     )
     if not isinstance(query, Query):
         query = read_query(query) if isinstance(query, str) else query_of(query)
     return Wish(query=query, method=method, prior=_prior(prior), **{n: v for n, v in exact.items() if v is not None})
+
+
+def _as_exact(given: object) -> str:
+    """Return the remedy for a number that is not exact."""
+    if isinstance(given, float):
+        return f'A float is not exact; write it as text: "{given}".'
+    return 'Write it in quotes: "1/4".'
 
 
 def _exact(given: object) -> Fraction | None:

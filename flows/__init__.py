@@ -10,6 +10,7 @@ planning               the plan: what a spec promises, what it costs, what to ex
 prefect_setup          how Prefect is set up for a command, and the server that PREFECT_API_URL names
 preview                what `penstock plan` shows before anything runs: the promise, what to expect, the cost
 priors                 A prior in a file of its own, for a question
+query_remedies         Remedies of a question that name what is declared
 query_text             A question as one line of text: a small typed language, never code and never SQL
 question_plan          the plan of a question: promise, expected error, cost and what is left, for each method
 release                the release line: one spec in, one protected bundle out, or one refusal on record

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
+from penstock.flows.query_remedies import with_declared
 from penstock.flows.query_text import QueryRefused, as_text
 from penstock.flows.spec.data_description import DataDescription
 from penstock.mechanisms.guarantee import Guarantee
@@ -125,7 +126,9 @@ def terms_of(description: DataDescription, home: Home, query: Query) -> Terms:
         rows_per_unit=asked.rows_per_unit or 1,
         relaxations=asked.relaxations,
     )
-    QueryRefused.raise_for(_named(fault) for fault in faults(query, description.columns, bare))
+    QueryRefused.raise_for(
+        _named(with_declared(fault, query, description.columns)) for fault in faults(query, description.columns, bare)
+    )
     if asked.adjacency != "replace" or description.whose is not None:
         return bare  # how many records there are is a secret
     known = public_records(home, description.source.path, description.columns)
@@ -212,10 +215,11 @@ def _named(fault: Fault) -> Fault:
 
 
 def _of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
-    """Add what the promise says about data that change: an answer that comes back tells that they did not."""
+    """Add what the promise says about data that change: whoever gets a stored answer learns that they did not."""
     within = "" if edition is None else " within an edition"
     unchanged = (
-        f"the records of a data set name do not change{within}: an answer that comes back tells that they did not"
+        f"the records of a data set do not change{within}: whoever gets the stored answer again can see that they have "
+        "not changed"
     )
     public = guarantee.public if edition is None else (*guarantee.public, "edition of the data")
     return guarantee.model_copy(update={"public": public, "assumptions": (*guarantee.assumptions, unchanged)})

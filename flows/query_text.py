@@ -245,8 +245,17 @@ class _Words:
         return self.next(what, lambda word: None if word.quoted or not _NUMBER.fullmatch(word.text) else word.text)
 
     def require_end(self) -> None:
-        if self._place < len(self._words):
-            raise self.refused("where, and, or, by, or the end")
+        if self._place >= len(self._words):
+            return
+        if "by" in self._plain[: self._place] and self._plain[self._place] == "by":
+            rule = f"must have at most one by, at character {self._at}"
+            raise QueryRefused(Fault(self._field, rule, "Group by one column; take others as conditions."))
+        raise self.refused("where, and, or, by, or the end")
+
+    @property
+    def _plain(self) -> list[str]:
+        """Return the words that stand without quotes, others as empty texts."""
+        return ["" if word.quoted else word.text for word in self._words]
 
     def refused(self, what: str) -> QueryRefused:
         """Return the refusal of the next word, or of the end of the text."""

@@ -22,13 +22,16 @@ from penstock.tasks.questions.drawn import Spread, drawn
 
 __all__ = ["PlannedMethod", "QuestionPlan", "plan_question"]
 
+_NOTHING = "there is no account, or too little is left of it"
+_OF_ONE = "what is left depends on the person, and is not told"
+
 
 class PlannedMethod(TypedDict):
     """One method that could answer. Exact numbers are text; None where nothing is known without the data.
 
     standard_error, half_width: how far an answer may stray, and how far at most with 95 % confidence. is_upper_bound:
     these are of the worst case, since the size of the noise is secret. left, left_to_analyst: afterwards; None where
-    there is no account, or it has too little.
+    there is no account, or it has too little, or the question is about one individual.
     """
 
     method: str
@@ -47,13 +50,19 @@ class PlannedMethod(TypedDict):
 
 
 class QuestionPlan(TypedDict):
-    """A question before it is asked. cannot: why each other method is out. picture: SVG of the distributions."""
+    """A question before it is asked.
+
+    wanted: how near the answer is to be, as text; None if that was not said. cannot: why each other method is out.
+    nothing_left: what it means where a method has no `left`. picture: SVG of the distributions.
+    """
 
     name: str
     query: str
+    wanted: str | None
     records: int | None
     methods: list[PlannedMethod]
     cannot: dict[str, str]
+    nothing_left: str
     picture: str
 
 
@@ -65,7 +74,8 @@ def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> 
     cannot = dict(why_not(wish.query, description.columns, terms, prior=wish.prior))
     planned: list[PlannedMethod] = []
     spreads: list[Spread] = []
-    left = _Left(description.budget.dataset, analyst)
+    is_about_one = wish.query.individual is not None
+    left = _Left(description.budget.dataset, analyst, is_about_one)
     for name, way in found.items():
         if wish.method not in (None, name):
             continue
@@ -79,9 +89,11 @@ def plan_question(description: DataDescription, wish: Wish, *, analyst: str) -> 
     return {
         "name": description.name,
         "query": text,
+        "wanted": None if wish.within is None else f"{_percent(wish.confidence)} % within {_decimal(wish.within)}",
         "records": terms.records,
         "methods": planned,
         "cannot": cannot,
+        "nothing_left": _OF_ONE if is_about_one else _NOTHING,
         "picture": drawn(spreads, title=text),
     }
 
@@ -106,17 +118,27 @@ def _planned(way: Way, epsilon: Fraction, expected: Expected, left: _Left) -> Pl
     }
 
 
+def _percent(confidence: Fraction) -> str:
+    return _decimal(100 * confidence)
+
+
+def _decimal(number: Fraction) -> str:
+    """Return a decimal where it is short, and a fraction elsewhere."""
+    short = f"{float(number):g}"
+    return short if Fraction(short) == number else str(number)
+
+
 class _Left:
     """What accounts and analyst have left, looked up once for each model."""
 
-    def __init__(self, dataset: str, analyst: str) -> None:
-        self._dataset, self._analyst = dataset, analyst
+    def __init__(self, dataset: str, analyst: str, is_about_one: bool) -> None:
+        self._dataset, self._analyst, self._is_about_one = dataset, analyst, is_about_one
         self._known: dict[str, Standing | None] = {}
 
     def after(self, model: Budgeted, epsilon: Fraction) -> tuple[str | None, str | None]:
         """Return what is left once this is spent; None where it cannot be."""
         found = self._standing(model)
-        if found is None:
+        if found is None or self._is_about_one:  # what a person has left tells what was asked about them
             return None, None
         amounts = (found.left - epsilon, found.left_to_analyst - epsilon)
         account, analyst = (str(amount) if amount >= 0 else None for amount in amounts)

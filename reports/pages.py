@@ -21,6 +21,7 @@ from markupsafe import Markup
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP, MODELS
 from penstock.mechanisms.refusal import Fault, Refusal
+from penstock.reports.rounded import answer_text, exact_text, figure_text
 from penstock.reports.table_sheet import TableSheet
 
 __all__ = [
@@ -327,11 +328,13 @@ def _environment() -> Environment:
         breakable=_breakable,
         by_severity=_by_severity,
         columns_of=_columns_of,
-        exact=lambda value: value if isinstance(value, str) else f"{value:,}",
+        exact=exact_text,
+        figure=lambda value: "not known" if value is None else figure_text(value),
         flat=_flat,
         interval=_interval,
         model_name=lambda name: MODELS[name].title,
         number=number,
+        rounded=answer_text,
         range=_range,
         sentence=_sentence,
         share=_share,

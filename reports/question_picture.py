@@ -2,9 +2,11 @@
 
 One row for each method, all on one axis: the distribution of the answer as a filled curve, below it a bar over the
 middle 95 % of it, dashed where it is only a bound. Curves are scaled to the same height, so the narrow one is the exact
-one. The axis reaches to the widest bar, and to a tenth more; what lies beyond is not drawn. A method whose spread is
-known but not its shape has only its bar. Probabilities are those of bars of a histogram; each is drawn as the mean of
-itself, twice, and its neighbours, so that a bar with one point of the grid more than the next is no tooth.
+one. The axis reaches to the widest bar, and to a tenth more; what lies beyond is not drawn. A bar that is more than 20
+times as wide as the narrowest would leave nothing to see of the others: its method is named below and not drawn, as is
+one whose spread is not known. A method whose spread is known but not its shape has only its bar. Probabilities are
+those of bars of a histogram; each is drawn as the mean of itself, twice, and its neighbours, so that a bar with one
+point of the grid more than the next is no tooth.
 
 First the places of everything are computed, then a template draws them: an SVG without script, style sheet, font or
 address from elsewhere.
@@ -13,7 +15,7 @@ address from elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.reports.xml_page import rendered
@@ -25,6 +27,8 @@ _LEFT, _RIGHT, _TOP, _ROW, _HEIGHT = 190, 24, 66, 78, 48
 _FOOT = 52
 _MOST_POINTS = 400
 _ROOM = 1.1
+_WIDEST = 20  # times the narrowest bar
+_LINE = 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +64,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
+    """A text, and where it stands: how far to the right on the axis, or how far down as a note."""
+
     at: float
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """All places, in pixels."""
+    """All places, in pixels. notes: what the marks mean, and who is not drawn, each on a line of its own."""
 
     title: str
     axis: str
@@ -78,16 +84,19 @@ class Picture:
     right: float
     top: float
     floor: float
+    notes: tuple[Tick, ...]
 
 
-def picture(curves: Sequence[Curve], *, title: str, axis: str) -> str:
-    """Return the SVG. axis: what the numbers on the axis are."""
-    return rendered("question_picture.xml", picture=laid_out(curves, title=title, axis=axis))
+def picture(curves: Sequence[Curve], *, title: str, axis: str, unknown: Sequence[str] = ()) -> str:
+    """Return the SVG. axis: what the numbers on the axis are. unknown: methods whose spread is not known."""
+    return rendered("question_picture.xml", picture=laid_out(curves, title=title, axis=axis, unknown=unknown))
 
 
-def laid_out(curves: Sequence[Curve], *, title: str, axis: str) -> Picture:
-    """Return where everything stands; curves without a finite bar are left out."""
-    drawn = [each for each in curves if math.isfinite(each.low) and math.isfinite(each.high)]
+def laid_out(curves: Sequence[Curve], *, title: str, axis: str, unknown: Sequence[str] = ()) -> Picture:
+    """Return where everything stands; curves without a finite bar, or with a very wide one, are only named."""
+    known = [each for each in curves if math.isfinite(each.low) and math.isfinite(each.high)]
+    narrowest = min((each.high - each.low for each in known), default=0.0)
+    drawn = [each for each in known if narrowest == 0 or each.high - each.low <= _WIDEST * narrowest]
     low, high = _reach(drawn)
     floor = _TOP + _ROW * len(drawn)
 
@@ -113,8 +122,26 @@ def laid_out(curves: Sequence[Curve], *, title: str, axis: str) -> Picture:
             )
         )
     ticks = tuple(Tick(at(value), _short(value)) for value in _ticks(low, high))
-    height = floor + _FOOT
-    return Picture(title, axis, WIDTH, height, tuple(rows), ticks, _LEFT, WIDTH - _RIGHT, _TOP, floor)
+    wide = [each.name for each in known if each not in drawn]
+    texts = _notes(rows, wide, [*(each.name for each in curves if each not in known), *unknown])
+    notes = tuple(Tick(floor + _FOOT - 12 + _LINE * line, text) for line, text in enumerate(texts))
+    height = floor + _FOOT + _LINE * max(len(notes) - 1, 0)
+    return Picture(title, axis, WIDTH, height, tuple(rows), ticks, _LEFT, WIDTH - _RIGHT, _TOP, floor, notes)
+
+
+def _notes(rows: Sequence[Row], wide: Sequence[str], unknown: Sequence[str]) -> Iterator[str]:
+    """Yield what the marks mean that are drawn, and which methods are not."""
+    marks = ["Filled: how likely each answer is."] if any(row.outline for row in rows) else []
+    if any(not row.is_bound for row in rows):
+        marks.append("Bar: 95 % of the answers.")
+    if any(row.is_bound for row in rows):
+        marks.append("Dashed bar: 95 % of the answers at most that far; the true spread is secret.")
+    if marks:
+        yield " ".join(marks)
+    if wide:
+        yield f"Not drawn, more than {_WIDEST} times as wide as the narrowest: {', '.join(wide)}."
+    if unknown:
+        yield f"Not drawn, how far it strays is not known without the data: {', '.join(unknown)}."
 
 
 def _reach(curves: Sequence[Curve]) -> tuple[float, float]:

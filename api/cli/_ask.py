@@ -10,6 +10,7 @@ import typer
 from penstock.cli._answers import show_answer, show_plan
 from penstock.cli._options import AsJson, new_file
 from penstock.cli._screen import Screen
+from penstock.mechanisms.refusal import SpecRefused
 
 __all__ = ["ask"]
 
@@ -46,7 +47,7 @@ def ask(
         bool, typer.Option("--plan", help="Only show what to expect; spends nothing, reads no row.")
     ] = False,
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="With --plan: write how far answers stray to this SVG file.")
+        Path | None, typer.Option("--picture", help="Only with --plan: write how far answers stray to this SVG file.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -56,12 +57,15 @@ def ask(
     screen = Screen(as_json)
     described = questions.load_description(data, source=source)
     wanted = {"epsilon": epsilon, "scale": scale, "within": within, "confidence": confidence}
-    if not plan and picture is None:
+    if picture is not None and not plan:
+        rule = "needs --plan: it shows what to expect before anything is asked"
+        raise SpecRefused.at("--picture", rule=rule, got=str(picture), remedy="Add --plan, or leave --picture out.")
+    if not plan:
         answer = questions.ask(described, query, method=method, prior=prior, **wanted)
         show_answer(screen, answer.as_dict())
         return
     planned = questions.plan_question(described, query, method=method, prior=prior, **wanted)
     if picture is not None:
-        with new_file(picture) as file:
+        with new_file(picture, "--picture") as file:
             file.write(planned["picture"])
     show_plan(screen, planned)

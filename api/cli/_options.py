@@ -27,13 +27,13 @@ class OutputRefused(Refusal):
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[TextIO]:
+def new_file(path: Path, option: str = "--output") -> Iterator[TextIO]:
     """Open a file that did not exist before, and remove it afterwards if it could not be written whole."""
     try:
         file = open(path, "x", encoding="utf-8")  # noqa: SIM115  # closed below, before it is removed
     except OSError as error:
         raise OutputRefused.at(
-            "--output", rule=f"must be a new file ({error.strerror})", got=str(path), remedy="Choose another name."
+            option, rule=f"must be a new file ({error.strerror})", got=str(path), remedy="Choose another name."
         ) from None
     with ExitStack() as unless_written:
         unless_written.callback(path.unlink)

@@ -27,6 +27,8 @@ _ACCOUNT_FIELDS = ("model", "adjacency", "unit", "partition", "limit", "spent", 
 _RELEASE_FIELDS = ("run", "occurred", "model", "epsilon", "part", "state")
 _ANALYST_FIELDS = ("analyst", "model", "allowed", "spent", "left")
 
+_OF_QUESTIONS = ("ANALYST_ALLOWED", "SITTING_OPENED", "ANSWERED", "ASKED_AGAIN", "QUESTION_REFUSED")
+
 
 class Screen:
     """The output of a command as text or JSON, decided once per command."""
@@ -179,10 +181,17 @@ class Screen:
         if self._as_json:
             self.show("", {"events": list(events)})
             return
-        table = table_of("", "when", "run", "what", "who")
+        of_questions = any(event["action"] in _OF_QUESTIONS for event in events)
+        table = table_of("", "when", "run", "what", "who", *(("about",) if of_questions else ()))
+        asked = {
+            event["seq"]: event["facts"]["question"].get("query", "")
+            for event in events
+            if event["action"] == "ANSWERED"
+        }
         for event in events:
             when = event["occurred"][:19].replace("T", " ")
-            table.add_row(str(event["seq"]), when, shown(event["run"]), event["action"], shown(event["actor"]))
+            about = (shown(_about(event, asked)),) if of_questions else ()
+            table.add_row(str(event["seq"]), when, shown(event["run"]), event["action"], shown(event["actor"]), *about)
         self._out.print(table)
 
     def show_audit(self, found: Mapping[str, Any]) -> None:
@@ -217,6 +226,8 @@ class Screen:
             for cost in book["releases"]:
                 when = cost["occurred"][:19].replace("T", " ")
                 row = {**cost, "occurred": when, "epsilon": cost["epsilon"] or "none", "part": cost["part"] or ""}
+                if cost["run"].startswith("questions-"):
+                    row["state"] = "questions"  # all of one analyst, as one cost
                 releases.add_row(*(shown(row[name]) for name in _RELEASE_FIELDS))
             if book["accounts"]:
                 self._out.print(accounts)
@@ -269,6 +280,19 @@ class Screen:
         for line in lines:
             self._out.print(f"  {shown(line)}")
         self._out.print()
+
+
+def _about(event: Mapping[str, Any], asked: Mapping[int, str]) -> str:
+    """Return the data set of an event of questions and what was asked; the text of others is empty.
+
+    asked: the texts of questions, by the number of the event that has them.
+    """
+    if event["action"] not in _OF_QUESTIONS:
+        return ""
+    facts = event["facts"]
+    query = asked.get(facts["of"] if event["action"] == "ASKED_AGAIN" else event["seq"])
+    what = query or facts.get("code") or facts.get("analyst") or ""
+    return ": ".join(filter(None, (facts["dataset"], what)))
 
 
 def shown(text: str) -> str:

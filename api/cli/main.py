@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from penstock.cli._answers import show_published
 from penstock.cli._ask import ask
 from penstock.cli._audit import audit
 from penstock.cli._backup import backup, restore
@@ -177,8 +178,11 @@ def verify(
     """Check a published bundle or answer: signature, digests and promise. Offline if it is a folder or a file."""
     from penstock import _front as front
 
-    findings = front.verify(bundle, key)
-    Screen(as_json).show_findings(bundle, [finding.as_dict() for finding in findings])
+    screen, findings = Screen(as_json), [finding.as_dict() for finding in front.verify(bundle, key)]
+    if not as_json:
+        for answer in (finding["answer"] for finding in findings if "answer" in finding):
+            show_published(answer)
+    screen.show_findings(bundle, findings)
 
 
 # In the order of a release; `penstock --help` keeps it.

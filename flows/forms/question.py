@@ -19,7 +19,7 @@ from pydantic import Field
 
 from penstock.flows.answer import Wish, answer
 from penstock.flows.query_text import QueryRefused, parse_conditions, query_of
-from penstock.flows.question_plan import QuestionPlan, plan_question
+from penstock.flows.question_plan import PlannedMethod, QuestionPlan, plan_question
 from penstock.flows.release_by_reference import kept_file, require_home
 from penstock.flows.run_ends import told_by_code
 from penstock.flows.spec.data_description import load_description
@@ -27,6 +27,7 @@ from penstock.mechanisms.numbers.exact import exact_number
 from penstock.mechanisms.questions import CONFIDENCE
 from penstock.mechanisms.refusal import Fault
 from penstock.records.home import Home
+from penstock.reports.rounded import exact_text, figure_text
 from penstock.tasks.questions.answered import page_of
 
 __all__ = ["LONGEST", "answer_question"]
@@ -136,20 +137,36 @@ def _show_plan(planned: QuestionPlan) -> None:
     """Show what to expect of each method: public facts alone."""
     if FlowRunContext.get() is None:
         return
-    lines = [
-        f"| {each['method']} | {each['model']} | {_figure(each['standard_error'])} | {_figure(each['half_width'])} "
-        f"| {each['epsilon']} | {each['left'] or '–'} | {each['left_to_analyst'] or '–'} |"
-        for each in planned["methods"]
-    ]
-    titles = "| method | model | standard error | 95 % within ± | costs | then left | and to you |\n" + 7 * "|---" + "|"
-    expect = "\n".join(f"- {each['method']}: {said}" for each in planned["methods"] for said in each["expect"])
-    others = "\n".join(f"- not {name}: {why}" for name, why in planned["cannot"].items())
     create_markdown_artifact(
-        key="question-plan",
-        description="What to expect, before anything is spent",
-        markdown="\n".join([f"## `{planned['query']}`\n", titles, *lines, "", expect, others]),
+        key="question-plan", description="What to expect, before anything is spent", markdown=_as_markdown(planned)
     )
 
 
-def _figure(value: float | None) -> str:
-    return "not known" if value is None else f"{value:,.4g}"
+def _as_markdown(planned: QuestionPlan) -> str:
+    """Return a table of the methods that could answer, and why the others cannot."""
+    methods, wanted = planned["methods"], planned["wanted"]
+    lines = [f"## `{planned['query']}`" + ("" if wanted is None else f", {wanted}"), ""]
+    if methods:
+        lines += ["| method | model | standard error | 95 % within ± | costs | then left | and to you |"]
+        lines += [7 * "|---" + "|"]
+    else:
+        lines += ["No method can answer this as asked."]
+    for each in methods:
+        amounts = [exact_text(each[name] or "–") for name in ("epsilon", "left", "left_to_analyst")]
+        errors = [_figure(each, "standard_error"), _figure(each, "half_width")]
+        lines.append(f"| {' | '.join([each['method'], each['model'], *errors, *amounts])} |")
+    lines += ["", *(f"- {each['method']}: {sentence}" for each in methods for sentence in each["expect"])]
+    lines += [f"- not {name}: {why}" for name, why in planned["cannot"].items()]
+    if any(each["is_upper_bound"] for each in methods):
+        lines.append("- ≤: the worst case; the size of the noise follows the data and is secret.")
+    if any(each["is_typical"] for each in methods):
+        lines.append("- ~: if the data are as the sentence of that method supposes.")
+    if any(None in (each["left"], each["left_to_analyst"]) for each in methods):
+        lines.append(f"- –: {planned['nothing_left']}.")
+    return "\n".join(lines)
+
+
+def _figure(planned: PlannedMethod, name: Literal["standard_error", "half_width"]) -> str:
+    value = planned[name]
+    bound = "≤ " if planned["is_upper_bound"] else "~ " if planned["is_typical"] else ""
+    return "not known" if value is None else bound + figure_text(value)

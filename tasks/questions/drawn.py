@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from penstock.mechanisms.questions import CONFIDENCE, Expected, Method
 from penstock.reports.question_picture import Curve, picture
+from penstock.reports.rounded import figure_text
 
 __all__ = ["Spread", "drawn"]
 
@@ -22,10 +23,13 @@ class Spread:
 
 
 def drawn(spreads: Iterable[Spread], *, title: str) -> str:
-    """Return the SVG of all methods whose spread is known without the data."""
-    curves = [curve for spread in spreads for curve in _curves(spread)]
+    """Return the SVG of all methods whose spread is known without the data; the others are named."""
+    given = list(spreads)
+    curves = [curve for spread in given for curve in _curves(spread)]
     axis = "Answer minus truth" if curves else "No method's spread is known without the data"
-    return picture(curves, title=title, axis=axis)
+    known = {curve.name for curve in curves}
+    unknown = [spread.method.name for spread in given if spread.method.name not in known]
+    return picture(curves, title=title, axis=axis, unknown=unknown)
 
 
 def _curves(spread: Spread) -> Iterator[Curve]:
@@ -37,7 +41,7 @@ def _curves(spread: Spread) -> Iterator[Curve]:
     points, chances = ((), ()) if curve is None else (curve.points, curve.probabilities)
     low, high = (-half, half) if half is not None else _middle(points, chances)
     at_most = "at most " if expected.is_upper_bound else ""
-    error = "" if expected.standard_error is None else f"standard error {at_most}{expected.standard_error:.4g}"
+    error = "" if expected.standard_error is None else f"standard error {at_most}{figure_text(expected.standard_error)}"
     yield Curve(
         name=method.name,
         told=f"{method.model}, epsilon = {spread.epsilon}",

@@ -108,7 +108,7 @@ def test_a_question_is_read_as_it_says() -> None:
         ("count where age below 1e9", 23, "a number"),
         ("count by", 9, "a column to group by"),
         ("count; drop table", 1, "one of count"),
-        ("count by region by sex", 17, "the end"),
+        ("count by region by sex", 17, "at most one by"),
     ],
 )
 def test_a_fault_says_at_which_character(text: str, place: int, needed: str) -> None:

@@ -88,10 +88,11 @@ def test_a_plan_makes_no_home_and_goes_on_no_record(
         planned(data, "count by nothing", epsilon="1/4")
     assert open_records().log.head() == before
     monkeypatch.setenv("PENSTOCK_HOME", str(tmp_path / "nowhere"))
-    questions = data.questions.model_copy(update={"adjacency": "add_remove"})
-    found = planned(data.model_copy(update={"questions": questions}), "count by region", epsilon="1/4")
-    assert found["methods"][0]["left"] is None
-    assert not Home.located().root.exists()
+    for adjacency in ("replace", "add_remove"):  # under replace the number of records is looked up
+        questions = data.questions.model_copy(update={"adjacency": adjacency})
+        found = planned(data.model_copy(update={"questions": questions}), "count by region", epsilon="1/4")
+        assert found["methods"][0]["left"] is None
+        assert not Home.located().root.exists()
 
 
 def test_damaged_records_are_not_passed_over(workplace: Workplace) -> None:
@@ -105,3 +106,13 @@ def test_a_relaxed_method_is_never_the_usual_one() -> None:
     with pytest.raises(QueryRefused) as refused:
         _chosen({}, Wish(query=parse_query("count"), epsilon=Fraction(1)))
     assert refused.value.faults[0].field == "method"
+
+
+def test_what_is_left_of_one_person_is_not_told(workplace: Workplace) -> None:
+    workplace.raw["source"]["unit"] = "person_id"
+    data = set_up(workplace, unit="individual", adjacency="presence", rows_per_unit=1)
+    found = planned(data, 'value of income for "P00001"', epsilon="1")
+    assert {(each["left"], each["left_to_analyst"]) for each in found["methods"]} == {(None, None)}
+    assert found["nothing_left"] == "what is left depends on the person, and is not told"
+    assert found["wanted"] is None
+    assert planned(data, "count", within="50", confidence="0.99")["wanted"] == "99 % within 50"

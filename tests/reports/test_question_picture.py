@@ -64,3 +64,23 @@ def test_it_is_one_svg_without_script_or_address() -> None:
     assert re.findall(r"https?://[^\"]+", text) == ["http://www.w3.org/2000/svg"]
     assert "url(#bound)" in text
     assert "<script>" not in text
+
+
+def test_a_bar_too_wide_for_the_others_is_named_and_not_drawn() -> None:
+    curves = [curve("laplace", 1), curve("staircase", 20), curve("refinement", 20.1)]
+    found = laid_out(curves, title="t", axis="a", unknown=["exponential"])
+    assert [row.name for row in found.rows] == ["laplace", "staircase"]
+    _, wide, unknown = (note.text for note in found.notes)
+    assert wide == "Not drawn, more than 20 times as wide as the narrowest: refinement."
+    assert unknown.endswith("not known without the data: exponential.")
+    assert found.floor < min(note.at for note in found.notes) <= max(note.at for note in found.notes) < found.height
+
+
+def test_only_marks_that_are_drawn_are_explained() -> None:
+    def told(*curves: Curve) -> str:
+        return " ".join(note.text for note in laid_out(curves, title="t", axis="a").notes)
+
+    assert "ashed" not in told(curve("laplace", 1))
+    assert "Dashed bar" in told(curve("individual", 1, is_bound=True))
+    assert "Filled" not in told(replace(curve("laplace", 1), points=(), probabilities=()))
+    assert told() == ""

@@ -43,7 +43,6 @@ def test_a_plan_shows_methods_and_a_picture_and_spends_nothing(house: Workplace,
     ended = typed("ask", "data.yaml", "--query", NORTH, "--epsilon", "1/4", "--plan")
     assert "laplace" in ended.out
     assert "Nothing was spent" in ended.out
-    assert typed("ask", "data.yaml", "--query", NORTH, "--epsilon", "1/4", "--picture", "picture.svg").code == 1
 
 
 def test_a_plan_needs_no_home_and_no_source(workplace: Workplace, typed: Typed) -> None:
@@ -129,3 +128,54 @@ def test_whoever_runs_it_is_charged(house: Workplace, typed: Typed) -> None:
     [answered] = [event for event in open_records().log.events() if event.action.value == "ANSWERED"]
     assert (answered.facts["analyst"], answered.actor) == (login(), login())
     assert answered.facts["question"] == {"method": "laplace", "name": "survey", "query": NORTH}
+
+
+def test_a_picture_belongs_to_a_plan_and_its_fault_names_it(house: Workplace, typed: Typed) -> None:
+    before = open_records().log.head()
+    code, refused = ask(typed, "--query", NORTH, "--epsilon", "1/4", "--picture", "picture.svg")
+    assert (code, refused["faults"][0]["field"]) == (2, "--picture")
+    assert "needs --plan" in refused["faults"][0]["rule"]
+    assert (open_records().log.head(), (house.folder / "picture.svg").exists()) == (before, False)
+    (house.folder / "picture.svg").write_text("mine", encoding="utf-8")
+    code, refused = ask(typed, "--query", NORTH, "--epsilon", "1/4", "--plan", "--picture", "picture.svg")
+    assert (code, refused["refused"], refused["faults"][0]["field"]) == (1, "output-refused", "--picture")
+    assert (house.folder / "picture.svg").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_plan_says_first_that_nothing_can_answer_and_repeats_what_was_wanted(house: Workplace, typed: Typed) -> None:
+    near = typed("ask", "data.yaml", "--query", NORTH, "--within", "50", "--confidence", "0.99", "--plan").out
+    assert near.splitlines()[0] == f"{NORTH}, 99 % within 50"
+    out = typed("ask", "data.yaml", "--query", "median of age", "--scale", "5", "--plan").out
+    assert out.splitlines()[2] == "No method can answer this as asked:"
+    assert "standard error" not in out
+    assert "not laplace: " in out
+    assert "–:" not in out
+
+
+def test_a_published_answer_is_shown_as_it_is_checked(house: Workplace, typed: Typed) -> None:
+    _, found = ask(typed, "--query", "count by region", "--epsilon", "1/4")
+    out = typed("verify", found["path"]).out
+    for told in ("count by region", "North", f"{found['values']['North']:,}", found["promise"], "standard error"):
+        assert told in out
+    findings = json.loads(typed("verify", found["path"], "--json").out)["findings"]
+    [answer] = [each["answer"] for each in findings if each["name"] == "answer"]
+    assert (answer["values"], answer["promise"]) == (found["values"], found["promise"])
+    ended = typed("verify", "absent.json", "--json")
+    assert json.loads(ended.out)["faults"][0]["rule"] == "must be a file that exists"
+
+
+def test_log_and_budget_say_what_was_asked_of_which_data_set(
+    house: Workplace, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "250")  # no line is folded
+    for _ in range(2):
+        ask(typed, "--query", NORTH, "--epsilon", "1/4")
+    ask(typed, "--query", NORTH, "--epsilon", "2")
+    lines = {line.split()[4]: line.rstrip() for line in typed("audit", "show").out.splitlines()[1:]}
+    assert lines["ANSWERED"].endswith(f"survey: {NORTH}")
+    assert lines["ASKED_AGAIN"].endswith(f"survey: {NORTH}")
+    assert lines["QUESTION_REFUSED"].endswith("survey: allowance-exceeded")
+    assert lines["SITTING_OPENED"].endswith(f"survey: {login()}")
+    assert lines["ANALYST_ALLOWED"].endswith(f"survey: {login()}")
+    shown = [line for line in typed("budget", "show").out.splitlines() if line.startswith("questions-")]
+    assert [line.split()[-1] for line in shown] == ["questions"]

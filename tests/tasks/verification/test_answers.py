@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from penstock.mechanisms.refusal import Refusal
 from penstock.records import Home
 from penstock.records.files.digest import canonical
-from penstock.records.signing import envelope
+from penstock.records.signing import envelope, signing
 from penstock.tasks.questions.signed import KIND
-from penstock.tasks.verification.answer import verify_answer
+from penstock.tasks.verification.answer import AnswerFinding, verify_answer
 from tests.support.question_house import asked, set_up
 from tests.support.workplace import Workplace
 
@@ -53,6 +53,39 @@ def test_it_verifies_and_says_what_cannot_be_seen(published: Path) -> None:
     assert findings["question"].text == f"It answers: {NORTH}"
     assert not findings["noise"].checked
     assert oct(published.stat().st_mode)[-3:] == "644"
+
+
+def test_it_tells_the_answer_itself(published: Path) -> None:
+    [found] = [each for each in verify_answer(published, key()) if isinstance(each, AnswerFinding)]
+    said = payload(published)["answer"]
+    assert found.answer["query"] == NORTH
+    assert found.answer["values"] == dict(zip(said["groups"], said["values"], strict=True))
+    assert len(found.answer["values"]) == 4
+    assert found.answer["standard_error"] == said["standard_error"]
+    assert found.answer["promise"] == said["guarantee"]["statement"]
+    assert found.as_dict()["answer"] == found.answer
+
+
+def test_a_wrong_key_is_told_as_such_and_a_changed_answer_as_changed(published: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.pub"
+    other.write_bytes(signing.public_pem(Ed25519PrivateKey.generate().public_key()))
+    with pytest.raises(Refusal) as refused:
+        verify_answer(published, other)
+    [fault] = refused.value.faults
+    assert fault.field == "signature"
+    assert fault.rule.startswith("must be made over this content")
+    assert "another publisher's key" in fault.remedy
+    assert signing.key_id(signing.public_key(key())) in fault.got
+    told = json.loads(published.read_bytes())
+    for keyid in (told["signatures"][0]["keyid"], "\x1b[2J"):
+        told["signatures"][0]["keyid"] = keyid
+        told["payload"] = base64.b64encode(b"{}").decode()
+        published.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        with pytest.raises(Refusal) as refused:
+            verify_answer(published, key())
+        [fault] = refused.value.faults
+        assert (fault.field, fault.got) == ("signature", "")
+        assert fault.remedy.startswith("Do not use it")
 
 
 def test_asked_again_it_appears_again_if_it_is_gone_and_stays_if_it_is_there(
@@ -160,6 +193,9 @@ def test_a_file_too_large_or_without_key_is_refused(published: Path, tmp_path: P
     with pytest.raises(Refusal, match="must have at most 16 MiB"):
         verify_answer(published, key())
     published.unlink()
+    with pytest.raises(Refusal, match="answer refused: must be a file that exists"):
+        verify_answer(published, key())
+    published.mkdir()
     with pytest.raises(Refusal, match="must be readable"):
         verify_answer(published, key())
 

@@ -32,6 +32,8 @@ def test_it_is_shown_to_whoever_asked_and_to_officers(house: House, page: str, n
         if may:
             assert "<svg" in found.text
             assert "differential privacy" in found.text
+            assert "This page is not published" in found.text
+            assert "CONFIDENTIAL" not in found.text
             assert "default-src 'none'" in found.headers["content-security-policy"]
             assert client.post(page).status_code == 405
     read = [(event.run, event.actor) for event in house.events() if event.action.value == "REPORT_READ"]
