@@ -46,7 +46,7 @@ def drawn(method, epsilon, times, columns=None):
     return [method.drawn(exact, epsilon, chance) for _ in range(times)]
 
 
-# Counts and sums. 600 draws: at 95 % the share inside is below 0.92 once in 2,000 runs; the seed is fixed.
+# Counts and sums. 600 draws: at 95 % the share inside is below 0.92 about once in 1,500 runs; the seed is fixed.
 
 
 @pytest.mark.parametrize("adjacency", ["replace", "add_remove"])
