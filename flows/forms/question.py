@@ -27,10 +27,10 @@ from penstock.flows.release_by_reference import kept_file, require_home
 from penstock.flows.run_ends import told_by_code
 from penstock.flows.spec.data_description import load_description
 from penstock.mechanisms.numbers.exact import exact_number
+from penstock.mechanisms.numbers.rounded import exact_text, figure_text
 from penstock.mechanisms.questions import CONFIDENCE
 from penstock.mechanisms.refusal import Fault
 from penstock.records.home import Home
-from penstock.reports.rounded import exact_text, figure_text
 from penstock.tasks.questions.answered import page_of
 
 __all__ = ["LONGEST", "answer_question"]
