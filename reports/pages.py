@@ -20,8 +20,8 @@ from markupsafe import Markup
 
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP, MODELS
+from penstock.mechanisms.numbers.rounded import answer_text, exact_text, figure_text
 from penstock.mechanisms.refusal import Fault, Refusal
-from penstock.reports.rounded import answer_text, exact_text, figure_text
 from penstock.reports.table_sheet import TableSheet
 
 __all__ = [

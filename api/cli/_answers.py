@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock.cli._screen import Screen, console, shown, table_of
-from penstock.reports.rounded import answer_text, exact_text, figure_text
+from penstock.mechanisms.numbers.rounded import answer_text, exact_text, figure_text
 
 __all__ = ["show_answer", "show_plan", "show_published"]
 

@@ -8,12 +8,15 @@ Its answer stays at home: the run's page only links to the page on which whoever
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
 import os
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from prefect import flow
 from prefect.artifacts import create_link_artifact, create_markdown_artifact
 from prefect.context import FlowRunContext
+from prefect.runtime import flow_run
 from prefect.states import Completed
 from pydantic import Field
 
@@ -24,15 +27,16 @@ from penstock.flows.release_by_reference import kept_file, require_home
 from penstock.flows.run_ends import told_by_code
 from penstock.flows.spec.data_description import load_description
 from penstock.mechanisms.numbers.exact import exact_number
+from penstock.mechanisms.numbers.rounded import exact_text, figure_text
 from penstock.mechanisms.questions import CONFIDENCE
 from penstock.mechanisms.refusal import Fault
 from penstock.records.home import Home
-from penstock.reports.rounded import exact_text, figure_text
 from penstock.tasks.questions.answered import page_of
 
 __all__ = ["LONGEST", "answer_question"]
 
 LONGEST = 3600  # seconds; an answer that takes longer is stuck, and has cost nothing
+_LONGEST_NAME = 80  # characters
 Name = Annotated[str, Field(min_length=1)]
 Statistic = Literal["count", "sum", "mean", "median", "quantile", "minimum", "maximum"]
 MethodName = Literal["usual", "laplace", "staircase", "exponential", "individual", "bootstrap", "refinement"]
@@ -40,9 +44,17 @@ MethodName = Literal["usual", "laplace", "staircase", "exponential", "individual
 Exact = Annotated[str, Field(pattern=r"^([0-9]{1,30}(\.[0-9]{1,30}|/[0-9]{1,30})?)?$")]
 
 
+def run_name(given: Mapping[str, Any]) -> str:
+    """Return the name of a run: what it asks of which data, shortened."""
+    words = [given["statistic"], *(("of", given["of"]) if given.get("of") else ())]
+    words += ["where", " and ".join(given["where"])] if given.get("where") else []
+    words += ["by", given["by"]] if given.get("by") else []
+    return f"{textwrap.shorten(' '.join(words), _LONGEST_NAME, placeholder=' ...')} ({given['data']})"
+
+
 @flow(
     name="answer",
-    flow_run_name="{statistic} of {data}",
+    flow_run_name=lambda: run_name(flow_run.parameters),
     persist_result=False,
     log_prints=False,
     retries=0,

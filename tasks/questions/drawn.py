@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from penstock.mechanisms.numbers.rounded import figure_text
 from penstock.mechanisms.questions import CONFIDENCE, Expected, Method
 from penstock.reports.question_picture import Curve, picture
-from penstock.reports.rounded import figure_text
 
 __all__ = ["Spread", "drawn"]
 

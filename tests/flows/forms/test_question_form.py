@@ -116,3 +116,21 @@ def test_no_answer_is_in_prefect(form: Workplace, prefect_home: Path) -> None:
     files = [path for path in prefect_home.rglob("*") if path.is_file()]
     assert files
     assert not any(values.encode() in path.read_bytes().replace(b" ", b"") for path in files)
+
+
+def test_a_run_is_named_after_its_question() -> None:
+    from penstock.flows.forms.question import run_name
+
+    given = {
+        "data": "survey.yaml",
+        "statistic": "mean",
+        "of": "age",
+        "where": ["sex is F", "age from 18"],
+        "by": "region",
+    }
+    assert run_name(given) == "mean of age where sex is F and age from 18 by region (survey.yaml)"
+    assert (
+        run_name({"data": "survey.yaml", "statistic": "count", "of": "", "where": [], "by": ""})
+        == "count (survey.yaml)"
+    )
+    assert len(run_name({**given, "where": ["sex is F"] * 100})) < 100

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.reports.rounded import answer_text, exact_text, figure_text
+from penstock.mechanisms.numbers.rounded import answer_text, exact_text, figure_text
 
 
 @pytest.mark.parametrize(
