@@ -120,7 +120,7 @@ def _not_promised(asked: Asked, model: Budgeted, adjacency: str, refined: bool) 
     told = list(_LIMITS[model])
     if refined:
         told.append("hiding what the prior already says: it is public")
-    told.append("accuracy: the answer is random; what to expect of it is stated before it is asked for")
+    told.append("accuracy: the answer is random, and a plan says before how far it may lie from the truth")
     if asked.adjacency == "replace":
         told.append(phrases.NUMBER_OF_RECORDS)
     if asked.terms.adjacency == "presence" and adjacency != "presence" and model == "dp":
