@@ -194,7 +194,7 @@ def _is_signed(facts: Mapping[str, Any], public_key: str | None) -> bool:
 
 def long_faults(limit: Fraction) -> Iterator[Fault]:
     """Yield a fault for a limit that would make what is left of it long."""
-    if limit.denominator > FINEST:
+    if isinstance(limit, Fraction) and limit.denominator > FINEST:  # what is no fraction is refused for that
         rule = "must have a denominator of at most 2^64, so that what is left stays short"
         yield Fault("epsilon", rule, "Round it to a simpler fraction.")
 

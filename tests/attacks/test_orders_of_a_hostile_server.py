@@ -28,6 +28,8 @@ from tests.support.serving import LOOK_AGAIN, PENSTOCK, Serving
 from tests.support.waiting_release import actions, at_home, events, introduce
 from tests.support.workplace import PASSED, Workplace
 
+pytestmark = pytest.mark.slow  # which orders are refused, one by one: tests/api/server/test_orders.py
+
 CANCEL = {"state": {"type": "CANCELLING", "name": "Cancelling"}}
 
 

@@ -67,8 +67,9 @@ def longest_first(path: Path) -> tuple[int, int]:
 
 def is_of_another_database(path: Path, name: str, case: str) -> bool:
     """Return whether a case repeats on PostgreSQL what another one shows on SQLite, in a room that leaves the database
-    to those below it, or with a process killed at each moment: it waits for `make test-slow`."""
-    costly = "_kill_" in name or not any(room in path.parts for room in _DATABASES)
+    to those below it, or with processes killed at each moment, or by many examples: it waits for `make test-slow`."""
+    costly = "_kill_" in name or path.stem.endswith(("_faults", "_laws"))
+    costly = costly or not any(room in path.parts for room in _DATABASES)
     return "postgresql" in case.split("-") and costly
 
 
