@@ -1,4 +1,4 @@
-"""What a question costs after many others: charged, stored and on disk, in processor time, on both databases.
+"""The cost of a question after many others: charged, stored and on disk, in processor time, on both databases.
 
     make bench
 

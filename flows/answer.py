@@ -51,7 +51,7 @@ _USUAL = ("laplace", "exponential", "refinement", "staircase")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
-    """What whoever asks wants: the question, and by exactly one of epsilon, scale and within what it may cost.
+    """A question as somebody wants it asked. Exactly one of epsilon, scale and within says what it may cost.
 
     scale: of Laplace noise, in the unit of the answer. within, confidence: the answer is to be that near to the truth,
     with this confidence. method: None for the usual one. prior: for refinement; of medians and quantiles by the
@@ -241,7 +241,7 @@ class _Noted:
 
 @contextmanager
 def _on_record(log: Log, dataset: str, analyst: str) -> Iterator[_Noted]:
-    """Put a refusal on record before it is told; what failed for a reason of the machine is no refusal."""
+    """Put a refusal on record before anybody sees it. A failure of the machine is not a refusal."""
     noted = _Noted()
     try:
         yield noted

@@ -129,7 +129,7 @@ def _decimal(number: Fraction) -> str:
 
 
 class _Left:
-    """What accounts and analyst have left, looked up once for each model."""
+    """The amounts that account and analyst have left, looked up once for each model."""
 
     def __init__(self, dataset: str, analyst: str, is_about_one: bool) -> None:
         self._dataset, self._analyst, self._is_about_one = dataset, analyst, is_about_one

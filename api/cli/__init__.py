@@ -1,7 +1,7 @@
 """The command line: one module for each group of commands. Begin with `main`.
 
 main           the command line: `penstock --help`
-_answers       what `penstock ask` shows: the plan of a question, and its answer
+_answers       the plan of a question and its answer, as `penstock ask` and `penstock verify` show them
 _ask           `penstock ask`: a question of confidential data, its plan, and its answer
 _audit         `penstock audit`: the audit log, shown, checked and exported
 _backup        `penstock backup` and `penstock restore`: everything that must be remembered, copied and brought

@@ -1,4 +1,4 @@
-"""What `penstock ask` shows: the plan of a question, and its answer; `penstock verify` shows a published one."""
+"""The plan of a question and its answer, as `penstock ask` and `penstock verify` show them."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ move by up to its sensitivity crosses one step. Calibrated to c D at once it is 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
 from math import sqrt
@@ -93,12 +94,12 @@ class _Additive(Method):
         """Return what a step is worth in the unit of the answer."""
         return 1.0 if self.asked.grid is None else float(self.asked.grid.eta)
 
+    @abstractmethod
     def spread(self, epsilon: Fraction) -> SpreadOfNoise:
         """Return the distribution of the noise of one group."""
-        raise NotImplementedError
 
-    def _noise(self, groups: int, epsilon: Fraction, randomness: Randomness) -> Ints:
-        raise NotImplementedError
+    @abstractmethod
+    def _noise(self, groups: int, epsilon: Fraction, randomness: Randomness) -> Ints: ...
 
     def _draw(self, exact: Exact, epsilon: Fraction, randomness: Randomness) -> tuple[Answer, ...]:
         found = noisy(totals(self.asked, exact), self._noise(len(self.groups), epsilon, randomness))
