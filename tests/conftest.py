@@ -24,7 +24,7 @@ from tests.support.ended_command import Ended, Typed
 from tests.support.forked_releases import Zygote
 from tests.support.homes import HOMES
 from tests.support.lineage_receiver import Receiver, receiving
-from tests.support.order import is_of_another_database, longest_first, register_profiles
+from tests.support.order import ONE_CASE, is_of_another_database, longest_first, register_profiles
 from tests.support.postgres import PostgresServer, running_server
 from tests.support.prefect_service import Service, named, running_service
 from tests.support.public_data import DATA
@@ -51,7 +51,12 @@ os.environ["PREFECT_LOGGING_TO_API_ENABLED"] = "false"  # no test reads the logs
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, what Hypothesis makes up the data of is a law, and some cases are slow."""
     items.sort(key=lambda item: longest_first(item.path))
+    begun: set[tuple[Path, str]] = set()
     for item in items:
+        test = (item.path, getattr(item, "originalname", item.name))
+        if test[1] in ONE_CASE and test in begun:
+            item.add_marker("slow")
+        begun.add(test)
         if hasattr(getattr(item, "obj", None), "hypothesis"):
             item.add_marker("law")
         if is_of_another_database(item.path, item.name, getattr(getattr(item, "callspec", None), "id", "")):

@@ -77,6 +77,7 @@ def test_bisection_on_the_limit_of_a_gate_is_stopped(workplace: Workplace) -> No
     assert workplace.public_files() == []
 
 
+@pytest.mark.slow
 def test_bisection_on_the_domain_of_a_column_is_stopped(workplace: Workplace) -> None:
     """The other runs end for want of an account, which says nothing of the data; that they came so far does."""
     make_table(workplace)
@@ -92,6 +93,7 @@ def test_bisection_on_the_domain_of_a_column_is_stopped(workplace: Workplace) ->
     assert high - low > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", telling([None, "100 MB"], None))
 def test_copies_saved_again_under_fresh_names_begin_no_new_count(workplace: Workplace, memory: str | None) -> None:
     """In parts too: the values of all of them are known, whichever is refused."""
@@ -133,6 +135,7 @@ def test_parts_are_refused_for_what_the_whole_would_be(workplace: Workplace, bro
     assert (in_parts.code, in_parts.faults) == (at_once.code, at_once.faults)
 
 
+@pytest.mark.slow
 def test_an_answer_that_nothing_refuses_counts_too(workplace: Workplace) -> None:
     """From the side where the domain holds, no run but the last one is refused for its data."""
     survey = workplace.write_survey(400)
@@ -205,6 +208,7 @@ def spends_a_hundredth(workplace: Workplace) -> None:
     open_dp_account(1, adjacency="add_remove")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", telling([_publishes, _draws_and_is_withdrawn], _publishes))
 @pytest.mark.parametrize("declare", telling([_declares_a_domain, _asks_for_records], _declares_a_domain))
 def test_draws_that_spend_little_do_not_walk_a_declaration_down(
@@ -227,6 +231,7 @@ def test_draws_that_spend_little_do_not_walk_a_declaration_down(
     assert (asked, code) == (ALLOWED, STOPPED)
 
 
+@pytest.mark.slow
 def test_releases_that_declare_what_was_declared_before_are_not_counted(workplace: Workplace) -> None:
     """An edition each month, and tables of the same columns: their account bounds them."""
     spends_a_hundredth(workplace)

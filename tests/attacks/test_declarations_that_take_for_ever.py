@@ -82,6 +82,7 @@ def test_columns_share_the_characters_of_their_categories(tmp_path: Path) -> Non
     assert '"long": {role: identifier}' in drafted
 
 
+@pytest.mark.slow
 @given(texts=st.lists(st.text(st.characters(codec="utf-8")), max_size=5))
 def test_texts_in_quotes_are_read_again_as_they_were(texts: list[str]) -> None:
     """They are written by the rules of JSON, which takes a hundredth of the time."""
@@ -90,6 +91,7 @@ def test_texts_in_quotes_are_read_again_as_they_were(texts: list[str]) -> None:
         assert yaml.safe_load(quoted(written)) == written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", telling(["json", "yaml"], "yaml"))
 def test_a_spec_of_100_000_columns_is_refused_soon(workplace: Workplace, suffix: str) -> None:
     workplace.raw["source"]["columns"] = {f"c{place}": COLUMN for place in range(100_000)}

@@ -76,6 +76,7 @@ def repeated(texts: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(places, pa.array([f"{place:0{LONG}d}" for place in range(texts)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", telling(["text", "dictionary", "view"], "view"))
 def test_a_draft_does_not_write_repeated_texts_out(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "data.parquet"
@@ -92,6 +93,7 @@ def test_a_draft_does_not_write_repeated_texts_out(tmp_path: Path, kind: str) ->
     assert ended.memory < ENOUGH
 
 
+@pytest.mark.slow
 def test_a_draft_of_many_records_holds_few_of_them(tmp_path: Path) -> None:
     unfolding(tmp_path / "data.parquet")
     ended = measured("init", tmp_path / "data.parquet")
@@ -99,6 +101,7 @@ def test_a_draft_of_many_records_holds_few_of_them(tmp_path: Path) -> None:
     assert ended.memory < ENOUGH // 2  # a column takes as much, and was held several times
 
 
+@pytest.mark.slow
 def test_a_draft_of_what_does_not_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unfolding(tmp_path / "data.parquet")
     monkeypatch.setattr("penstock.tasks.files.memory_needed.available", lambda: GROUP * GROUPS)

@@ -38,6 +38,7 @@ def require_sound(figures: dict[str, Any], count: int) -> None:
     assert (figures["cases"], figures["faults"]) == (count, [])
 
 
+@pytest.mark.slow
 def test_a_few_mutated_inputs_end_well(tmp_path: Path) -> None:
     figures = run_cases(tmp_path, 0, FEW)
     require_sound(figures, FEW)

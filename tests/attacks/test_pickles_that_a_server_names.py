@@ -69,6 +69,7 @@ def test_a_command_refuses_a_stored_result_and_runs_no_code(workplace: Workplace
     assert workplace.public_files() == []
 
 
+@pytest.mark.slow
 def test_the_process_of_a_flow_run_runs_no_code(workplace: Workplace, tmp_path: Path) -> None:
     ended, code_ran = attacked(workplace, FLOW_RUN, tmp_path)
     assert not code_ran

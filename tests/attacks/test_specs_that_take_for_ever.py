@@ -77,6 +77,7 @@ def test_too_many_figures_are_one_fault(workplace: Workplace) -> None:
     require_one_fault(workplace, "protect.0.figures", f"must list at most {MOST_FIGURES:,}")
 
 
+@pytest.mark.slow
 def test_as_many_figures_as_there_may_be_are_planned_soon(workplace: Workplace) -> None:
     spending(workplace, mechanism="statistics", figures=figures(MOST_FIGURES))
     ended = measured("plan", written(workplace))
@@ -92,6 +93,7 @@ def with_dimensions(workplace: Workplace, many: int, **settings: Any) -> None:
     spending(workplace, mechanism="table", dimensions=names, **settings)
 
 
+@pytest.mark.slow
 def test_measured_margins_of_ten_dimensions_are_planned_soon(workplace: Workplace) -> None:
     with_dimensions(workplace, 10, margins="measured", margin_share="1/2")
     ended = measured("plan", written(workplace))

@@ -71,6 +71,7 @@ def test_under_a_gigabyte_of_address_space_a_run_is_refused(workplace: Workplace
     require_resumable(workplace)
 
 
+@pytest.mark.slow
 def test_sigterm_ends_a_run_that_hangs_in_a_library_and_all_its_processes(workplace: Workplace, tmp_path: Path) -> None:
     workplace.write_spec()
     sign = tmp_path / "hung"

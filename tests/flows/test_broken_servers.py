@@ -90,6 +90,7 @@ def test_a_refusal_passes_and_so_does_whatever_ends_the_process() -> None:
         raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", telling(["fails", DYING], DYING))
 def test_a_command_prints_our_lines_only(tmp_path: Path, how: str) -> None:
     place = Workplace(tmp_path)

@@ -56,6 +56,7 @@ def test_a_waiting_release_is_told_once_however_often_it_is_asked_for(workplace:
     assert not [value for value in values if value in json.dumps(found)]
 
 
+@pytest.mark.slow
 def test_a_form_that_is_refused_before_a_run_begins_is_told_without_one(
     workplace: Workplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,6 +71,7 @@ def test_a_form_that_is_refused_before_a_run_begins_is_told_without_one(
     assert found["payload"] == {"run": "", "name": "never_begun", "spec": "", "code": "spec-refused"}
 
 
+@pytest.mark.slow
 def test_damage_is_told_with_its_code() -> None:
     before = told("penstock.log", 0)  # other tests share the server
     tell_damage("log-altered")

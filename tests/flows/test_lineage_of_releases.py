@@ -109,6 +109,7 @@ def test_a_release_that_waits_says_so_and_fails_when_nobody_decided(
     assert codes(receiver)[-1] == "approval-expired"
 
 
+@pytest.mark.slow
 def test_a_receiver_that_hangs_stops_no_release(workplace: Workplace, receiver: Receiver) -> None:
     receiver.hang = True  # it answers when the test is over, and not before
     receipt = release(workplace)

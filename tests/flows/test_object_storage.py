@@ -172,6 +172,7 @@ def test_a_destination_that_cannot_be_used_stops_the_run_before_it_draws_and_a_r
     assert actions() == ["FAILED", "RESUMED", *PASSED[1:]]
 
 
+@pytest.mark.slow
 def test_a_source_that_cannot_be_reached_fails_and_does_not_end_the_run(
     workplace: Workplace, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +188,7 @@ def test_a_source_that_cannot_be_reached_fails_and_does_not_end_the_run(
     assert len(workplace.bundles()) == 1
 
 
+@pytest.mark.slow
 def test_an_audit_fails_when_a_store_on_record_cannot_be_asked(
     workplace: Workplace, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:

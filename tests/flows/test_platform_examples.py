@@ -24,6 +24,7 @@ def _release(place: Workplace) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_the_script_prints_the_folder_of_the_bundle(workplace: Workplace) -> None:
     done = _release(workplace)
     [bundle] = workplace.bundles()

@@ -279,6 +279,7 @@ def test_an_approved_run_that_was_refused_since_does_not_go_on(one: WaitingRelea
     assert costs() == ["refused"]
 
 
+@pytest.mark.slow
 def test_a_refused_run_that_was_killed_before_it_was_cleared_away_stays_refused(
     one: WaitingRelease, typed: Typed
 ) -> None:

@@ -133,6 +133,7 @@ def test_the_count_notices_epsilon_for_each_column():
     assert largest_loss(columns, whole, n) > float(EPSILON)
 
 
+@pytest.mark.slow
 def test_the_mechanism_draws_the_law_that_was_counted():
     """One block of two records: 4,000 released values against the law, false alarm 1e-6 by a chi-square bound."""
     columns, values = {"c0": np.array([3, 1])}, 7

@@ -20,8 +20,8 @@ every_mechanism = pytest.mark.parametrize("name", EVERY)
 releasing_records = pytest.mark.parametrize("name", SAMPLES)
 releasing_groups = pytest.mark.parametrize("name", GROUPED)
 releasing_a_table = pytest.mark.parametrize("name", TABLES)
-law = settings(deadline=None, max_examples=examples(60, at_first=8), suppress_health_check=[HealthCheck.too_slow])
-costly_law = settings(law, max_examples=examples(25, at_first=5))
+law = settings(deadline=None, max_examples=examples(60, at_first=4), suppress_health_check=[HealthCheck.too_slow])
+costly_law = settings(law, max_examples=examples(25, at_first=3))
 
 
 def same(left, right):

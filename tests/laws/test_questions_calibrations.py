@@ -81,6 +81,7 @@ def test_a_mean_of_groups_is_paid_for_in_both_and_its_numbers_of_records_are_hid
     assert proven(method("laplace", "mean", "replace", by="side"), *MOVED, event) <= 1
 
 
+@pytest.mark.slow
 def test_an_unconditioned_calibration_is_not_used_where_a_record_may_leave_the_condition():
     """Between 2 and 4 a replaced record moves the sum of everybody by 2, and by 4 where it leaves."""
     narrow = DECLARED | {"y": Column(role="confidential", type="integer", domain=(2, 4))}
@@ -97,6 +98,7 @@ def test_an_unconditioned_calibration_is_not_used_where_a_record_may_leave_the_c
     assert proven(wrong, *LEFT, event) > 1.5
 
 
+@pytest.mark.slow
 def test_the_public_number_of_records_does_not_divide_a_sum_of_which_the_number_is_secret():
     """A mean of those who have a value: a missing one must not show in what the sum is divided by."""
     first, second = columns([4, 4, 4]), columns([4, 4, np.nan])
@@ -118,6 +120,7 @@ def test_all_rows_of_a_unit_are_paid_for():
     assert proven(method("laplace", "sum", "add_remove"), first, second, event) > 1.5
 
 
+@pytest.mark.slow
 def test_a_median_of_groups_is_paid_for_in_both():
     first, second = columns([4, 0], [0, 1]), columns([4, 0], [1, 1])
 

@@ -105,6 +105,7 @@ def test_the_audit_notices_three_times_epsilon(case):
     assert case.audited(ours(order, factor=3)) > case.epsilon
 
 
+@pytest.mark.slow
 def test_the_whole_mechanism_passes_from_columns_to_released_rows():
     """Every step from columns to shuffled rows, 1,500 releases on each neighbour; less is proven by fewer trials."""
     params = Params(epsilon=str(OWN_ROW.epsilon), adjacency="replace", k=OWN_ROW.k)

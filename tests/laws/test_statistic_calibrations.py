@@ -45,6 +45,7 @@ def test_the_private_median_passes_between_two_actual_worlds(steps):
     assert max(proven(Fraction(1), steps).values()) <= 1
 
 
+@pytest.mark.slow
 def test_the_private_median_passes_where_a_record_is_added():
     assert max(proven(Fraction(1), 1, "add_remove", ((0, 0), SECOND)).values()) <= 1
 

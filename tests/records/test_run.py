@@ -263,6 +263,7 @@ def test_a_run_killed_at_any_point_goes_on_with_what_it_committed(tmp_path: Path
     assert points > 40
 
 
+@pytest.mark.slow
 def test_a_restart_killed_at_any_point_forgets_all_or_nothing(tmp_path: Path, now: datetime) -> None:
     def restart(at: int) -> None:
         with Run.begin(Home.open(tmp_path / str(at)), KEY, now=now) as run:

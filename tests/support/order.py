@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-__all__ = ["FIRST", "examples", "is_of_another_database", "longest_first", "register_profiles", "telling"]
+__all__ = ["FIRST", "ONE_CASE", "examples", "is_of_another_database", "longest_first", "register_profiles", "telling"]
 
 FIRST = (
     "test_forms.py",
@@ -51,6 +51,24 @@ FOLDERS = ("faults", "attacks", "api", "flows", "records", "laws", "golden", "ta
 
 # Rooms whose code speaks to the database itself.
 _DATABASES = ("store", "log", "ledger")
+# Tests with many similar cases of seconds each: the first case runs in `make test`, the others wait.
+ONE_CASE = frozenset(
+    {
+        "test_a_destination_that_cannot_be_used_stops_the_run_before_it_draws_and_a_rerun_publishes",
+        "test_a_kill_at_each_moment_of_the_first_opening_leaves_the_database_as_before_or_as_after",
+        "test_a_killed_publication_is_finished_by_the_next_run_with_the_same_bytes_and_charged_once",
+        "test_a_question_killed_at_any_moment_is_charged_and_stored_or_neither",
+        "test_a_sum_whose_records_are_replaced_keeps_epsilon_and_is_not_calibrated_for_added_ones",
+        "test_a_taxonomy_in_which_everything_is_above_everything_is_refused",
+        "test_an_install_killed_at_any_point_leaves_nothing_or_a_whole_bundle",
+        "test_names_of_units_are_not_written_out",
+        "test_no_confidential_value_leaves_by_any_door",
+        "test_the_expected_error_is_what_simulation_shows",
+        "test_the_private_median_passes_between_two_actual_worlds",
+    }
+)
+
+_MANY = ("_faults", "_laws")  # files that kill at each moment, or try many examples
 
 BRIEF, THOROUGH = "brief", "thorough"
 _FEW = 15
@@ -68,7 +86,7 @@ def longest_first(path: Path) -> tuple[int, int]:
 def is_of_another_database(path: Path, name: str, case: str) -> bool:
     """Return whether a case repeats on PostgreSQL what another one shows on SQLite, in a room that leaves the database
     to those below it, or with processes killed at each moment, or by many examples: it waits for `make test-slow`."""
-    costly = "_kill_" in name or path.stem.endswith(("_faults", "_laws"))
+    costly = "_kill_" in name or name.startswith(("test_each_", "test_an_older_")) or path.stem.endswith(_MANY)
     costly = costly or not any(room in path.parts for room in _DATABASES)
     return "postgresql" in case.split("-") and costly
 

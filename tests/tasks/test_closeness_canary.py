@@ -90,6 +90,7 @@ def test_no_confidential_value_leaves_by_any_door(
     assert "values in buckets" in report
 
 
+@pytest.mark.slow
 def test_the_search_finds_values_where_they_are_published(workplace: Workplace, prefect_home: Path) -> None:
     from penstock.flows.release import release
 

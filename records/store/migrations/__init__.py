@@ -1,7 +1,7 @@
 """The schema of the records, step by step (Alembic). A step that was released is never changed.
 
 `bring_up_to_date` takes whatever database it finds to the newest step, alone among all processes,
-in one transaction: after a kill the database is as before or as after.
+in one transaction: after a kill the database is as before or as after. An empty database gets the newest tables at once.
 
     env         how Alembic runs the steps: on the connection and in the transaction of the caller
     versions/   the steps, oldest first
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Column, Connection, Engine, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from penstock.mechanisms.refusal import Refusal
@@ -96,15 +96,33 @@ def _version(connection: Connection, there: set[str]) -> str | None:
 
 
 def _upgrade(connection: Connection, first_rows: Mapping[str, list[dict[str, Any]]]) -> None:
+    if _version(connection, _tables(connection)) is None:
+        _make(connection, first_rows)
+        return
     from alembic import command  # imported late: few processes find a database that is not up to date
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes.update(connection=connection, first_rows=first_rows)
-    if VERSION_TABLE not in inspect(connection).get_table_names() and _version(connection, _tables(connection)):
+    if VERSION_TABLE not in _tables(connection):
         command.stamp(config, "0001")
     command.upgrade(config, "head")
+
+
+def _make(connection: Connection, first_rows: Mapping[str, list[dict[str, Any]]]) -> None:
+    """Make the tables of the newest step at once in an empty database; the steps lead to the same ones."""
+    SCHEMA.create_all(connection, checkfirst=False)
+    for name, rows in first_rows.items():
+        connection.execute(insert(SCHEMA.tables[name]), rows)
+    version = Table(  # as Alembic declares it
+        VERSION_TABLE,
+        MetaData(),
+        Column("version_num", String(32), nullable=False),
+        PrimaryKeyConstraint("version_num", name=f"{VERSION_TABLE}_pkc"),
+    )
+    version.create(connection)
+    connection.execute(insert(version), {"version_num": NEWEST})
 
 
 def _tables(connection: Connection) -> set[str]:

@@ -119,6 +119,7 @@ dumps = loads = compress = decompress = print
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unread", [True, False])
 def test_the_library_of_a_result_is_not_imported(tmp_path: Path, unread: bool) -> None:
     (tmp_path / "planted.py").write_text(PLANTED, encoding="utf-8")

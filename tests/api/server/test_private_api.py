@@ -94,6 +94,7 @@ except Exception as error:
 """
 
 
+@pytest.mark.slow
 def test_prefects_client_believes_no_other_server_on_the_same_port(tmp_path: Path) -> None:
     """A process that outlived the server would else tell its token to whoever took the port, and do what it says."""
     (tmp_path / "other").mkdir()

@@ -70,6 +70,7 @@ def test_every_deployment_is_registered_as_the_file_says(settings: DeploymentSet
         assert schedules == said["schedules"]
 
 
+@pytest.mark.slow
 def test_a_hidden_parameter_is_not_asked_for_and_is_taken_when_it_is_filled_in(settings: DeploymentSettings) -> None:
     register(settings, hidden={})
     before = {name: deployment(name)["parameter_openapi_schema"] for name in own_deployments()}
@@ -91,6 +92,7 @@ def test_a_hidden_parameter_is_not_asked_for_and_is_taken_when_it_is_filled_in(s
         assert answer.code == 409
 
 
+@pytest.mark.slow
 def test_what_was_changed_is_set_back(settings: DeploymentSettings) -> None:
     register(settings, hidden={})
     before = deployment("verify-log")

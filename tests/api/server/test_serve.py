@@ -182,6 +182,7 @@ def test_a_refused_release_is_told_with_its_code_and_no_value(agency: Agency) ->
     assert not [value for value in values if value in json.dumps([told, state])]
 
 
+@pytest.mark.slow
 def test_a_spec_that_is_refused_before_its_run_begins_is_told_too(agency: Agency) -> None:
     (agency.place.folder / "broken.yaml").write_text("name: broken\nunknown: 1\n", encoding="utf-8")
     state = agency.release("broken.yaml", "FAILED")
@@ -263,6 +264,7 @@ def test_a_killed_command_takes_everything_with_it_and_the_next_one_closes_its_r
     assert len(agency.place.bundles()) == before + 1
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_ends_its_flow_runs_and_the_command(agency: Agency) -> None:
     serving = agency.serving
     agency.place.write_survey(400, seed=3)

@@ -139,6 +139,7 @@ def test_a_table_under_differential_privacy_is_published_and_charged(form: Form)
     verify_bundle(Path(receipt.path), form.workplace.home / "keys" / "signing.pub")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "chosen"), [("bdp", BOOTSTRAP), ("idp", INDIVIDUAL)])
 def test_the_relaxations_can_be_chosen_by_who_says_to_know_them(form: Form, model: Any, chosen: dict[str, Any]) -> None:
     open_dp_account(3, model=model, adjacency=chosen.get("adjacency", "from_D"))
@@ -203,6 +204,7 @@ def test_the_second_gate_of_the_description_is_named_by_its_own_place_where_the_
     assert set(form.refusal(protection=EXACT, sums=[])) == {"data.tables.k_anon.gates.1.max"}
 
 
+@pytest.mark.slow
 def test_a_second_exact_table_of_the_same_records_names_the_first(form: Form) -> None:
     first = form.send(protection=EXACT).run
     with pytest.raises(SecondRelease, match=first):
@@ -281,6 +283,7 @@ def test_what_is_said_elsewhere_may_not_stand_in_the_data_description_too(form: 
     assert set(refused) == {"data.gates", "data.protect", "data.publish.formats", "reviewers"}
 
 
+@pytest.mark.slow
 def test_the_data_description_can_say_who_approves(form: Form) -> None:
     open_dp_account(3)
     form.description["approve"] = {"reviewers": 1, "allowed": ["anna"]}

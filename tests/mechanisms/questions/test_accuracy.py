@@ -266,7 +266,7 @@ CONFIDENCES = st.sampled_from([Fraction(1, 2), Fraction(9, 10), CONFIDENCE, Frac
 
 
 @pytest.mark.law
-@settings(max_examples=examples(120, at_first=40))
+@settings(max_examples=examples(120, at_first=12))
 @given(
     place=st.integers(0, len(settings_of_least()) - 1),
     within=st.fractions(0, 500, max_denominator=8),

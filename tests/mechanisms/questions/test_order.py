@@ -29,7 +29,7 @@ def both(steps):
 
 
 @pytest.mark.law
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(200, at_first=10))
 @given(steps=STEPS, first=st.integers(1, 15), last=st.integers(1, 15))
 def test_windows_hold_what_lies_between_two_ranks(steps, first, last):
     first, last = sorted((min(first, len(steps)), min(last, len(steps))))

@@ -157,4 +157,4 @@ class Approvals(RuleBasedStateMachine):
 
 
 TestApprovals = Approvals.TestCase
-TestApprovals.settings = settings(deadline=None, max_examples=examples(50), stateful_step_count=20)
+TestApprovals.settings = settings(deadline=None, max_examples=examples(50, at_first=5), stateful_step_count=20)

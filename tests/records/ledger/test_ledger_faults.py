@@ -198,6 +198,7 @@ def test_after_a_kill_at_each_moment_of_the_draw_it_is_charged_again_only_if_it_
         assert reserved(prepared, run) == (["s1 spent", "s1 reserved"] if drawn else ["s1 reserved"])
 
 
+@pytest.mark.slow
 def test_a_kill_at_each_moment_of_settling_gives_back_what_was_not_drawn_or_nothing(prepared: Records) -> None:
     def settle(run: str) -> None:
         prepared.ledger.settle(run, "refused", **HOW)
@@ -221,6 +222,7 @@ def test_a_kill_at_each_moment_of_settling_what_was_drawn_leaves_it_spent(record
     assert seen == {("spent", "spent"), ("refused", "published")}
 
 
+@pytest.mark.slow
 def test_a_kill_at_each_moment_of_opening_an_account_leaves_all_of_it_or_nothing(records: Records) -> None:
     def open_one(run: str) -> None:
         open_account(records.log, account(dataset=run), officer(), **HOW)

@@ -57,6 +57,7 @@ def test_what_did_not_get_on_record_is_not_noted(faulty: FaultyHome, now: dateti
     open_records(home=faulty.home)
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_does_not_lock_the_home(either_home: Home, now: datetime) -> None:
     """A sighting without its event would; an event without its sighting is only forgotten."""
     opened = open_records(home=either_home)

@@ -48,6 +48,7 @@ def killed_at_each_file(home: Home, tmp_path: Path, action: Callable[[Home], obj
         copied = copy(point + 1)
 
 
+@pytest.mark.slow
 def test_a_kill_while_a_password_is_changed_leaves_the_old_one_or_the_new_one(home: Home, tmp_path: Path) -> None:
     log = open_records(home=home).log
     once = add_user(log, home, "anna", [Role.READER], **PERSON)
@@ -68,6 +69,7 @@ def test_a_kill_while_a_password_is_changed_leaves_the_old_one_or_the_new_one(ho
     assert set(ends) == {False, True}
 
 
+@pytest.mark.slow
 def test_a_kill_while_a_user_is_added_leaves_nobody_or_a_user_who_can_be_renewed(home: Home, tmp_path: Path) -> None:
     open_records(home=home)
     ends = []
@@ -87,6 +89,7 @@ def test_a_kill_while_a_user_is_added_leaves_nobody_or_a_user_who_can_be_renewed
     assert set(ends) == {False, True}
 
 
+@pytest.mark.slow
 def test_a_kill_while_a_user_is_removed_leaves_the_user_or_nobody(home: Home, tmp_path: Path) -> None:
     token = add_user(open_records(home=home).log, home, "robot", [Role.READER], **PROGRAM)
     ends = []

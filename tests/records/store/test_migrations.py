@@ -76,6 +76,13 @@ def test_the_steps_lead_to_the_tables_that_the_code_declares(
         for table in SCHEMA.tables:
             assert shape(stepped, table) == shape(connection, table)  # type: ignore[arg-type]
     declared.dispose()
+    assert shape(stepped, VERSION_TABLE) == {
+        "columns": [("version_num", "VARCHAR(32)", False, None)],
+        "key": ["version_num"],
+        "checks": [],
+        "indexes": [],
+        "unique": [],
+    }
 
 
 def test_what_the_first_version_wrote_is_kept_and_a_budget_can_be_opened_on_it(

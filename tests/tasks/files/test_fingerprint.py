@@ -138,6 +138,7 @@ def test_sums_wrap_around():
     assert Sums(1, 2**64 - 1, 5) + Sums(2, 2, 6) == Sums(3, 1, 11)
 
 
+@pytest.mark.slow
 def test_many_similar_records_do_not_collide():
     """Neighbouring whole numbers in three columns: 8,000 records, every digest of a single record another."""
     values = np.stack(np.meshgrid(*[np.arange(20.0)] * 3), -1).reshape(-1, 3)

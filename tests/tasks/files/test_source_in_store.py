@@ -148,6 +148,7 @@ def refused(address: str, refusal: type[Refusal], rule: str) -> None:
     assert not any(secret in f"{caught.value!r}" for secret in (KEY_ID, SECRET, TOKEN))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("hurried")
 def test_a_store_that_cannot_be_asked_is_a_failure_and_no_fault_of_the_data(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch

@@ -240,6 +240,7 @@ def test_the_frame_is_left_as_it_was_and_not_kept() -> None:
     assert kept() is None
 
 
+@pytest.mark.slow
 def test_great_expectations_sends_nothing_about_its_use() -> None:
     """It reads these settings when it is imported, and a test may have put back what stood there before."""
     code = (

@@ -36,6 +36,7 @@ def test_a_module_that_is_there_already_is_left_alone() -> None:
     assert sys.modules[MODULE] is loaded
 
 
+@pytest.mark.slow
 def test_a_part_of_a_package_is_itself_afterwards() -> None:
     program = (
         "import sys, scipy\n"

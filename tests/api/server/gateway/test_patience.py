@@ -49,6 +49,7 @@ def test_headers_that_do_not_come_to_an_end_are_not_waited_for(port: int, said: 
         assert caller.recv(10) == b""
 
 
+@pytest.mark.slow
 def test_the_second_request_of_a_connection_is_not_waited_for_either(port: int) -> None:
     with calling(port) as caller:
         caller.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HT")
