@@ -137,14 +137,16 @@ def _refused(plan: Plan, rows: int | None, chosen: Mapping[str, Any] | None) -> 
 
 
 def _cost(plan: Plan) -> Iterator[str]:
-    epsilon = plan.claim("").epsilon
+    claim = plan.claim("")
+    epsilon = claim.epsilon
     where = f"data set {plan.dataset}" if plan.dataset is not None else "the digest of its source"
     if epsilon is None:
         yield f"Epsilon: none, the promise is not differential privacy. The release is registered under {where}."
         yield "Another release of the same records is refused unless its spec acknowledges this one by its id."
     else:
         part = "" if plan.part is None else f", part {plan.part[1]} of {plan.part[0]}"
-        yield f"Epsilon: {epsilon} of the {plan.guarantee.model} account of {where}{part}, whatever becomes of the run."
+        spent = f"Epsilon: {epsilon}" + (f", and delta: {claim.delta}," if claim.delta else "")
+        yield f"{spent} of the {plan.guarantee.model} account of {where}{part}, whatever becomes of the run."
 
 
 def _review(plan: Plan) -> Iterator[str]:

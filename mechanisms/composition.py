@@ -14,10 +14,16 @@ sum of those of the single releases; a release changes it by at most its ε, and
 record that it used was changed. This holds for every sequence of outputs, so also where a later
 release was chosen after seeing earlier outputs.
 
-Sources: adding up, Dwork & Roth 2014, Th. 3.14 and Cor. 3.15; parts, McSherry 2009, Th. 4, who adds
+Sources: adding up, Dwork & Roth 2014, Th. 3.14, Cor. 3.15 and Th. 3.16; parts, McSherry 2009, Th. 4, who adds
 and removes records. Individual: Soria-Comas et al. 2017, Th. 3. Bootstrap: O'Keefe & Charest 2019,
 Res. 7. We depart from Soria-Comas et al., Th. 4, and O'Keefe & Charest, Res. 8: there the largest
 part counts also for a replaced record, which fails when the replacement falls in another part.
+
+With δ both add up: (1) for ε, and (1) with δ in place of every ε. Fix two adjacent data sets; given what came out
+before, release i has the distributions P and Q. min(P, e^ε_i Q) lacks at most δ_i of P: that is the promise for the
+set where P is larger. The product of these minima over all releases is at most e^(Σ ε_i) times that of the Q, and it
+lacks at most the largest Σ δ_i along any sequence of outputs; so it holds for adaptive choices too. Where c_g is not
+1, δ would grow with e^ε; no mechanism needs that, and it is refused.
 
 Taken as given, because a charge does not carry it:
 
@@ -33,7 +39,7 @@ All numbers are exact fractions: nothing is rounded.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,7 +47,16 @@ from fractions import Fraction
 from penstock.mechanisms.models import ADDS_UP, Model
 from penstock.mechanisms.refusal import Fault, Refusal
 
-__all__ = ["TOGETHER", "Charge", "NotCountable", "composed", "counts_as", "joined", "why_not_together"]
+__all__ = [
+    "TOGETHER",
+    "Charge",
+    "NotCountable",
+    "composed",
+    "composed_delta",
+    "counts_as",
+    "joined",
+    "why_not_together",
+]
 
 TOGETHER = "the ledger counts both together"
 
@@ -128,6 +143,7 @@ class NotCountable(Refusal):
 class Charge:
     """The cost of one release.
 
+    delta: the probability of which epsilon says nothing.
     part: the part of the declared partition whose records alone were used; None: all records.
     edition: the state of data that change; None where they do not.
     records: what identifies the records that were used; charges that share any of it used the same ones.
@@ -140,6 +156,7 @@ class Charge:
     part: str | None = None
     edition: str | None = None
     records: frozenset[str] = frozenset()
+    delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         NotCountable.raise_for(self._faults())
@@ -150,6 +167,9 @@ class Charge:
             yield Fault(
                 "charge.epsilon", "must be a fraction above 0", "Give the epsilon of the guarantee.", repr(self.epsilon)
             )
+        if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1 or (self.delta and self.model != "dp"):
+            rule = "must be a fraction of at least 0 and below 1, and 0 except under dp"
+            yield Fault("charge.delta", rule, "Give the delta of the guarantee.", repr(self.delta))
         if self.part == "":
             yield Fault("charge.part", "must be the name of a part, or none for all records", "Name the part.", "''")
 
@@ -189,6 +209,18 @@ def composed(charges: Iterable[Charge], *, model: Model, adjacency: str, unit: s
     Charges of another model do not count, except those of dp, which count everywhere. What counts but cannot
     be converted into the account's adjacency, or has another unit, is refused.
     """
+    return _total(charges, model, adjacency, unit, lambda charge: charge.epsilon)
+
+
+def composed_delta(charges: Iterable[Charge], *, model: Model, adjacency: str, unit: str) -> Fraction:
+    """Return the delta that all charges together promise, as `composed` does for epsilon."""
+    return _total(charges, model, adjacency, unit, lambda charge: charge.delta)
+
+
+def _total(
+    charges: Iterable[Charge], model: Model, adjacency: str, unit: str, loss: Callable[[Charge], Fraction]
+) -> Fraction:
+    """Return (1)."""
     NotCountable.raise_for(_unknown("budget", model, adjacency))
     counted = [charge for charge in charges if charge.model in (model, "dp")]
     NotCountable.raise_for(
@@ -201,7 +233,7 @@ def composed(charges: Iterable[Charge], *, model: Model, adjacency: str, unit: s
     groups: dict[_Group, dict[int | None, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
     for charge, part in zip(counted, parts, strict=True):
         group = (charge.model, charge.adjacency, charge.edition)
-        groups[group][None if charge.part is None else part] += charge.epsilon
+        groups[group][None if charge.part is None else part] += loss(charge)
     return sum(
         (
             _COUNTS_AS[spent, word][model, adjacency] * _within_group(by_part, adjacency=word, unit=unit)
@@ -268,6 +300,13 @@ def _uncountable(charge: Charge, model: Model, adjacency: str, unit: str) -> Ite
             f"must be one under which a promise says something about {model} {adjacency}",
             "Release under an adjacency that the account can count, or open an account that counts this one.",
             repr(f"{charge.model} {charge.adjacency}"),
+        )
+    elif charge.delta and _COUNTS_AS[charge.model, charge.adjacency][model, adjacency] != 1:
+        yield Fault(
+            "charge.delta",
+            f"must be 0 where a promise for {charge.adjacency} counts more than once, as under {model} {adjacency}",
+            "Release without delta, or open an account for this adjacency.",
+            repr(str(charge.delta)),
         )
     if charge.unit != unit:
         yield Fault(

@@ -45,7 +45,7 @@ class Guarantee(BaseModel):
 def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
     """Return the promise of several outputs about the same records.
 
-    dp, idp and bdp add up, sum of epsilon_i, within one model, adjacency and unit (also for
+    dp, idp and bdp add up, sum of epsilon_i and of delta_i, within one model, adjacency and unit (also for
     adaptive choices). prob_k, t_close and k_anon have no composition theorem and stand alone.
     """
     if not guarantees:
@@ -69,10 +69,12 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
             remedy="Use the same adjacency for every mechanism.",
         )
     total = sum((Fraction(g.parameters["epsilon"]) for g in guarantees), Fraction(0))
+    deltas = sum((Fraction(g.parameters.get("delta", 0)) for g in guarantees), Fraction(0))
+    spent, words = ({"delta": str(deltas)}, f", delta = {deltas}") if deltas else ({}, "")
     return first.model_copy(
         update={
-            "parameters": {"epsilon": str(total), "parts": [g.parameters for g in guarantees]},
-            "statement": " ".join(g.statement for g in guarantees) + f" Together: epsilon = {total}.",
+            "parameters": {"epsilon": str(total), **spent, "parts": [g.parameters for g in guarantees]},
+            "statement": " ".join(g.statement for g in guarantees) + f" Together: epsilon = {total}{words}.",
             "public": _union(g.public for g in guarantees),
             "secret": _union(g.secret for g in guarantees),
             "assumptions": _union(g.assumptions for g in guarantees),

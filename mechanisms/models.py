@@ -20,6 +20,7 @@ Parameters = Mapping[str, Any]
 
 _NOISE = ("noise", "That noise of the promised size was drawn cannot be seen in the data.")
 _NOT_DP = "This is not differential privacy."
+_WITH_DELTA = ("Approximate DP", "Differential privacy, except within the probability delta.")
 _RELAXED = f"A relaxation of differential privacy, given a secret size of the noise. {_NOT_DP}"
 
 
@@ -50,10 +51,15 @@ class PromiseModel:
     def is_differential_privacy(self) -> bool:
         return self.loss == "epsilon"
 
+    def variant_of(self, parameters: Parameters) -> tuple[str, str]:
+        """Return how registries call a promise with these parameters, and what that means."""
+        return _WITH_DELTA if "delta" in parameters else (self.variant, self.meaning)
+
     def in_short(self, parameters: Parameters, adjacency: str) -> str:
         """Return a promise of this model on one line."""
         if self.adds_up:
-            return f"{self.name}, epsilon = {parameters['epsilon']}, adjacency {adjacency}"
+            delta = f", delta = {parameters['delta']}" if "delta" in parameters else ""
+            return f"{self.name}, epsilon = {parameters['epsilon']}{delta}, adjacency {adjacency}"
         if self.name == "t_close":
             bound = "t" if parameters["epsilon"] is None else "epsilon"
             return f"{self.name}, {bound} = {parameters[bound]}, k = {parameters['k']}, {parameters['output']}"
@@ -65,7 +71,7 @@ class PromiseModel:
         Only differential privacy itself gets the name epsilon; its relaxations have names of their own.
         """
         if self.loss is not None:
-            delta = {"delta": "0"} if self.is_differential_privacy else {}
+            delta = {"delta": str(parameters.get("delta", 0))} if self.is_differential_privacy else {}
             return {self.loss: str(parameters["epsilon"]), **delta}
         return {name: str(parameters[name]) for name in ("k", "t") if parameters.get(name) is not None}
 

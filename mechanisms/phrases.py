@@ -19,6 +19,7 @@ __all__ = [
     "noise_is_secret",
     "one_individual",
     "unit_in_words",
+    "up_to_delta",
     "validated_and_decided",
     "what_changes",
 ]
@@ -48,9 +49,15 @@ def exponent(epsilon: Fraction) -> str:
     return str(epsilon) if epsilon.denominator == 1 else f"({epsilon})"
 
 
-def factor(epsilon: Fraction) -> str:
+def factor(epsilon: Fraction, delta: Fraction | None = None) -> str:
     """Return the bound of differential privacy in words."""
-    return f"the probability of every set of outputs changes by a factor of at most e^{exponent(epsilon)}"
+    beyond = "" if delta is None else f" and beyond that by at most {delta}"
+    return f"the probability of every set of outputs changes by a factor of at most e^{exponent(epsilon)}{beyond}"
+
+
+def up_to_delta(delta: Fraction) -> str:
+    """Return what a promise with delta leaves open."""
+    return f"hiding anything within the probability delta = {delta} for each unit: an answer may be the truth itself"
 
 
 def what_changes(adjacency: str) -> str:

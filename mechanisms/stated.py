@@ -245,6 +245,7 @@ class JointParameters(TypedDict):
 
     columns: list[str]
     epsilon: Exact
+    delta: NotRequired[Exact]
     impossible: Combinations
 
 
@@ -260,6 +261,7 @@ class RefinementParameters(TypedDict):
     epsilon_by_column: dict[str, Exact]
     priors: dict[str, str]
     joint: NotRequired[list[JointParameters]]
+    delta: NotRequired[Exact]
     rows_per_unit: NotRequired[Whole]
 
 
@@ -268,10 +270,13 @@ class AnswerChosen(TypedDict):
     """How the values of a column are answered: the lower and the upper factor, and a digest of the prior's weights.
 
     declared: the prior, and the distances where they were given, as the spec says them, for whoever corrects estimates.
+    delta, moved: where there is a delta, the column's part of it, and the share of answers replaced by the truth.
     """
 
     epsilon: Exact
     factors: list[Exact]
+    delta: NotRequired[Exact]
+    moved: NotRequired[Exact]
     points: Whole
     prior: str
     declared: dict[str, Any]
@@ -306,6 +311,8 @@ class JointChosen(TypedDict):
     impossible: Combinations
     epsilon: Exact
     factors: list[Exact]
+    delta: NotRequired[Exact]
+    moved: NotRequired[Exact]
     points: Whole
     prior: str
     weights: list[Whole]
@@ -317,6 +324,7 @@ class RefinementChosen(TypedDict):
 
     records: Whole
     epsilon: Exact
+    delta: NotRequired[Exact]
     answers: dict[str, AnswerChosen]
     joint: NotRequired[list[JointChosen]]
 

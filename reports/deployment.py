@@ -28,6 +28,7 @@ def deployment_record(release: Described) -> str:
     """Return the text of deployment.json."""
     guarantee, words = release.guarantee, release.words
     model = MODELS[guarantee.model]
+    variant, meaning = model.variant_of(guarantee.parameters)
     basic: dict[str, Any] = {
         "name": release.title,
         "release": release.identifier,
@@ -42,9 +43,9 @@ def deployment_record(release: Described) -> str:
         "deployment": {
             "basic": basic,
             "dp_variant" if model.is_differential_privacy else "privacy_variant": {
-                "variant_name": model.variant,
+                "variant_name": variant,
                 "is_differential_privacy": model.is_differential_privacy,
-                "variant_details": model.meaning,
+                "variant_details": meaning,
                 "data_domain": "The declared domains and categories of the columns, in codebook.xml.",
                 "unprotected_quantities": list(guarantee.public),
             },

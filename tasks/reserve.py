@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from fractions import Fraction
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def reserve(job: Job, source: Ingested) -> None:
     claim = job.plan.claim(source.digest, source.values, source.formerly, source.files)
     answer = drawn_before(job, *source.digests)
     if answer is not None:
-        claim = replace(claim, epsilon=None, repeats=answer.run)
+        claim = replace(claim, epsilon=None, delta=Fraction(0), repeats=answer.run)
     job.ledger.reserve(claim, run=job.run.id, actor=job.actor, now=datetime.now(UTC))
     if answer is not None:
         job.record(Action.REPEATED, of=answer.run)

@@ -26,6 +26,10 @@ budget = typer.Typer(
 Dataset = Annotated[str, typer.Argument(help="The data set, as specs name it in budget.dataset.")]
 ModelOption = Annotated[Budgeted, typer.Option("--model", help="The model whose epsilon is counted.")]
 Epsilon = Annotated[str, typer.Option("--epsilon", help='The limit, exact: "2" or "1/2".')]
+Delta = Annotated[
+    str | None,
+    typer.Option("--delta", help='How much delta releases may spend, exact: "1/1000000". None without it.'),
+]
 OfficerOption = Annotated[str, typer.Option("--officer", help="Your name, as your key is trusted.")]
 
 
@@ -42,6 +46,7 @@ def open_(
     partition: Annotated[
         str | None, typer.Option(help="A column whose categories split the data set into parts.")
     ] = None,
+    delta: Delta = None,
     as_json: AsJson = False,
 ) -> None:
     """Open an account that releases of a data set can spend. Signed, with a reason."""
@@ -58,33 +63,47 @@ def open_(
         adjacency=adjacency,
         unit=unit,
         partition=partition,
+        delta=Fraction(0) if delta is None else _exact(delta, "--delta"),
     )
     signer = Officer(officer, existing_private_key(key), reason)
     open_account(open_records().log, account, signer, actor=login(), now=datetime.now(UTC))
-    Screen(as_json).show(f"Opened: {dataset} may spend {account.limit} under {model}, {adjacency}.", account.as_dict())
+    beyond = f", and delta {account.delta}" if account.delta else ""
+    opened = f"Opened: {dataset} may spend {account.limit}{beyond} under {model}, {adjacency}."
+    Screen(as_json).show(opened, account.as_dict())
 
 
 @budget.command("raise")
 def raise_(
     dataset: Dataset,
     model: ModelOption,
-    epsilon: Epsilon,
     officer: OfficerOption,
     key: KeyFile,
     reason: Reason,
+    epsilon: Annotated[str | None, typer.Option("--epsilon", help='The new limit, exact: "2" or "1/2".')] = None,
+    delta: Delta = None,
     as_json: AsJson = False,
 ) -> None:
-    """Raise the limit of an account. Signed, with a reason."""
+    """Raise the limit of an account, or its delta, or both. Signed, with a reason."""
     from penstock.records import existing_records
     from penstock.records.home import login
     from penstock.records.ledger.limits import Officer, raise_limit
     from penstock.records.signing.signing import existing_private_key
 
+    if epsilon is None and delta is None:
+        raise SpecRefused.at("--epsilon", rule="must be given, or --delta, or both", remedy="Say what is raised.")
     signer = Officer(officer, existing_private_key(key), reason)
     account = raise_limit(
-        existing_records().log, dataset, model, _exact(epsilon), signer, actor=login(), now=datetime.now(UTC)
+        existing_records().log,
+        dataset,
+        model,
+        None if epsilon is None else _exact(epsilon),
+        signer,
+        delta=None if delta is None else _exact(delta, "--delta"),
+        actor=login(),
+        now=datetime.now(UTC),
     )
-    Screen(as_json).show(f"Raised: {dataset} may spend {account.limit} under {model}.", account.as_dict())
+    beyond = f", and delta {account.delta}," if account.delta else ""
+    Screen(as_json).show(f"Raised: {dataset} may spend {account.limit}{beyond} under {model}.", account.as_dict())
 
 
 @budget.command("looks")
@@ -153,12 +172,12 @@ def show(
     Screen(as_json).show_budgets(shown)
 
 
-def _exact(text: str) -> Fraction:
+def _exact(text: str, option: str = "--epsilon") -> Fraction:
     from penstock.mechanisms.numbers.exact import exact_number
 
     limit = exact_number(text)
     if limit is None or limit <= 0:
         raise SpecRefused.at(
-            "--epsilon", rule='must be an exact number above 0, such as "1/2" or "0.5"', got=text, remedy="Correct it."
+            option, rule='must be an exact number above 0, such as "1/2" or "0.5"', got=text, remedy="Correct it."
         )
     return limit

@@ -222,15 +222,20 @@ class Screen:
             accounts = table_of(*_ACCOUNT_FIELDS)
             for account in book["accounts"]:
                 accounts.add_row(*(shown(account[name] or "") for name in _ACCOUNT_FIELDS))
-            releases = table_of(*_RELEASE_FIELDS)
+            has_delta = any("delta" in cost for cost in book["releases"])
+            of_releases = (*_RELEASE_FIELDS[:4], "delta", *_RELEASE_FIELDS[4:]) if has_delta else _RELEASE_FIELDS
+            releases = table_of(*of_releases)
             for cost in book["releases"]:
                 when = cost["occurred"][:19].replace("T", " ")
                 row = {**cost, "occurred": when, "epsilon": cost["epsilon"] or "none", "part": cost["part"] or ""}
                 if cost["run"].startswith("questions-"):
                     row["state"] = "questions"  # all of one analyst, as one cost
-                releases.add_row(*(shown(row[name]) for name in _RELEASE_FIELDS))
+                releases.add_row(*(shown(row.get(name, "")) for name in of_releases))
             if book["accounts"]:
                 self._out.print(accounts)
+            for account in (each for each in book["accounts"] if "delta" in each):
+                left = f"{account['delta']}, spent {account['delta_spent']}, left {account['delta_left']}"
+                self._out.print(f"delta of {account['model']}: limit {left}")
             if whose := sorted({cost["whose"] for cost in book["releases"]} - {None}):
                 self._out.print(f"individuals: by {shown(', '.join(whose))}")
             if book["releases"]:

@@ -6,6 +6,9 @@
                        is a code of the declared list, with a prior weight above 0
     possible_combinations  of columns that were answered together: joint_checks.py
     epsilon_spent      c times the sum of epsilon_i <= epsilon, c records of each unit, in exact fractions
+    delta_spent        the share m_i of answers that is moved to the truth has m_i (1 + a_u / a_d) <= delta_i where
+                       values are replaced, m_i / a_d <= delta_i where a person's presence is hidden; c times the sum of
+                       delta_i <= delta; without delta in the promise, nothing is moved
     identifiers_absent no identifier, and no undeclared column, is released
 
 The factors, the grid and the weights are those that the mechanism states as public facts. e^epsilon_i is bounded from
@@ -42,6 +45,7 @@ def answer_checks(output: RecordOutput) -> tuple[Check, ...]:
         _possible_answers(output, columns),
         *((possible_combinations(output, joint),) if joint else ()),
         _epsilon_spent(output, [*alone.values(), *joint]),
+        *((_delta_spent(output, drawn),) if _has_delta(output, drawn) else ()),
         identifiers_absent(output.declared, output.released),
     )
 
@@ -65,16 +69,18 @@ def _stated(output: RecordOutput) -> tuple[dict[str, Mapping[str, Any]], list[Ma
             and all(isinstance(each, Mapping) for fact in joint for each in fact["answers"].values())
             and all(len(factors) == 2 and factors[0] > 0 for factors in low_and_high)
             and all(Fraction(fact["epsilon"]) > 0 for fact in drawn)
+            and all(Fraction(fact.get(name, 0)) >= 0 for fact in drawn for name in ("delta", "moved"))
             and all(Fraction(facts[name]["grid"]) > 0 for name in facts if output.declared[name].numeric)
             and (output.guarantee.unit == "row" or output.guarantee.parameters["rows_per_unit"] >= 1)
             and Fraction(output.guarantee.parameters["epsilon"]) > 0
+            and 0 <= Fraction(output.guarantee.parameters.get("delta", 0)) < 1
         )
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         is_understood = False
     if not is_understood:
         raise RecheckImpossible.at(
             "settled",
-            rule="must state epsilon, two factors and the grid of every released column",
+            rule="must state epsilon, two factors and the grid of every released column, and delta and moved together",
             remedy="Report this defect.",
         )
     return facts, joint
@@ -142,3 +148,28 @@ def _epsilon_spent(output: RecordOutput, drawn: Sequence[Mapping[str, Any]]) -> 
     passed = spent <= Fraction(parameters["epsilon"])
     rule = "the columns of all records of a unit spend at most epsilon together"
     return Check("epsilon_spent", passed, rule, "they do" if passed else "they spend more")
+
+
+def _has_delta(output: RecordOutput, drawn: Mapping[str, Mapping[str, Any]]) -> bool:
+    return "delta" in output.guarantee.parameters or any("delta" in fact or "moved" in fact for fact in drawn.values())
+
+
+def _delta_spent(output: RecordOutput, drawn: Mapping[str, Mapping[str, Any]]) -> Check:
+    parameters = output.guarantee.parameters
+    records = 1 if output.guarantee.unit == "row" else parameters["rows_per_unit"]
+
+    def is_broken(fact: Mapping[str, Any]) -> bool:
+        down, up = (Fraction(factor) for factor in fact["factors"])
+        loss = 1 / down if output.guarantee.adjacency == "presence" else 1 + up / down
+        return Fraction(fact.get("moved", 0)) * loss > Fraction(fact.get("delta", 0))
+
+    over = [name for name, fact in drawn.items() if is_broken(fact)]
+    if records * sum(Fraction(fact.get("delta", 0)) for fact in drawn.values()) > Fraction(parameters.get("delta", 0)):
+        over.append("all columns")
+    return verdict(
+        "delta_spent",
+        "the answers that are moved to the truth cost at most delta together",
+        "they do",
+        "more is moved than delta allows",
+        over,
+    )

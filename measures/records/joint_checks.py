@@ -3,7 +3,7 @@
     possible_combinations   no record has a combination that is stated as impossible, or whose prior weight is 0; the
                             weights of combinations are in proportion to the products of the columns' own weights, and 0
                             where one of these is 0 or the combination is impossible; the promise states the same
-                            columns, epsilons and combinations
+                            columns, epsilons, deltas and combinations
 
 Every combination of the declared categories is compared with every one that is stated as impossible, and products are
 whole numbers of any size.
@@ -26,10 +26,8 @@ Facts = Mapping[str, Any]
 
 def possible_combinations(output: RecordOutput, joint: Sequence[Facts]) -> Check:
     """Check the combinations of columns that were answered together."""
-    stated = [
-        {"columns": facts["columns"], "epsilon": facts["epsilon"], "impossible": facts.get("impossible")}
-        for facts in joint
-    ]
+    promised = ("columns", "epsilon", "delta", "impossible")
+    stated = [{name: facts[name] for name in promised if name in facts} for facts in joint]
     is_promised = stated == output.guarantee.parameters.get("joint")
     return verdict(
         "possible_combinations",

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared, named
 from penstock.mechanisms.refinement._mechanism import OUTPUT_ROLES, Params, asked
 
 __all__ = ["expect"]
+
+
+def _given_away(delta: Fraction, records: int | None) -> str:
+    """Return how many answers delta may replace by the truth."""
+    of_one = (
+        f"Delta: with a probability of up to {float(delta):.3g}, answers about a given unit are replaced by the truth"
+    )
+    if records is None:
+        return f"{of_one}."
+    return f"{of_one}; among {records:,} records this is expected for up to {float(delta * records):.3g} units."
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
@@ -18,6 +30,8 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         "they can be larger, and the promise holds all the same.",
     ]
     all_asked = asked(params, declared)
+    if params.delta is not None:
+        sentences.append(_given_away(params.delta, records))
     for name, question in all_asked.alone.items():
         share = float(question.refined.factors.share_inside)
         error = question.facts()["expected_error"]

@@ -40,7 +40,8 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
         "source, and distributions lean towards the priors.",
         *(_DRAWN_TOGETHER.format(", ".join(group)) for group in groups),
         "Priors, distances and factors are public, so estimates can be corrected for them: an answer has at least the "
-        "lower factor and at most the upper one times its prior probability, whatever the truth is.",
+        "lower factor and at most the upper one times its prior probability, whatever the truth is"
+        f"{'' if params.delta is None else '; before the farthest answers were replaced by the truth'}.",
         *clamping.advised(may_be, declared, "values and means", errors=False),
         "Any further processing is allowed. Sampling errors do not include the effect of the protection.",
     )

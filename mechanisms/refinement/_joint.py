@@ -39,13 +39,13 @@ from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refinement.axes import Axis, Ints, Matrix
 from penstock.mechanisms.refinement.priors import digest_of
-from penstock.mechanisms.refinement.refine import MOST_WEIGHT, UNIT, Factors, Refined
+from penstock.mechanisms.refinement.refine import MOST_WEIGHT, UNIT, Refined
 from penstock.mechanisms.refusal import Fault
 
 if TYPE_CHECKING:
     from penstock.mechanisms.refinement._mechanism import Question
 
-__all__ = ["Combination", "Joint", "combination_faults", "joint_questions", "linked"]
+__all__ = ["Combination", "Joint", "combination_faults", "joint_questions", "linked", "loss_facts"]
 
 # Every combination is compared with every other.
 MOST_COMBINATIONS = 640
@@ -68,6 +68,7 @@ Combination = dict[
         WithJsonSchema({"anyOf": [_ONE, {"type": "array", "items": _ONE}]}),
     ],
 ]
+Refine = Callable[[Axis, Fraction, Fraction], Refined]
 Impossible = Sequence[Mapping[str, Sequence[str]]]
 
 
@@ -171,6 +172,13 @@ def _ranks(tables: Sequence[Ints], shares: Sequence[Fraction]) -> Ints:
     return np.array([rank[distance] for distance in sums], np.int64)[kind]
 
 
+def loss_facts(refined: Refined, delta: Fraction) -> dict[str, Any]:
+    """Return the factors that bound what an answer says; with delta, the share of answers that is moved."""
+    factors = refined.factors
+    bounds = [str(Fraction(factors.down, UNIT)), str(Fraction(factors.up, UNIT))]
+    return {"factors": bounds, **({"delta": str(delta), "moved": str(refined.moved)} if delta else {})}
+
+
 @dataclass(frozen=True, slots=True)
 class Joint:
     """How the values of linked columns are answered. parts: each column, as it would be answered by itself."""
@@ -182,6 +190,10 @@ class Joint:
     @property
     def epsilon(self) -> Fraction:
         return sum((part.epsilon for part in self.parts.values()), Fraction(0))
+
+    @property
+    def delta(self) -> Fraction:
+        return sum((part.delta for part in self.parts.values()), Fraction(0))
 
     @property
     def _sizes(self) -> tuple[int, ...]:
@@ -199,7 +211,7 @@ class Joint:
 
     def facts(self) -> dict[str, Any]:
         """Return what is public about these answers."""
-        weights, factors = self.refined.axis.weights, self.refined.factors
+        weights = self.refined.axis.weights
         errors = self._expected_errors()
         return {
             "columns": list(self.parts),
@@ -214,7 +226,7 @@ class Joint:
             },
             "impossible": self.stated(),
             "epsilon": str(self.epsilon),
-            "factors": [str(Fraction(factors.down, UNIT)), str(Fraction(factors.up, UNIT))],
+            **loss_facts(self.refined, self.delta),
             "points": len(weights),
             "prior": digest_of(weights),
             "weights": weights.tolist(),
@@ -247,19 +259,18 @@ class Joint:
 
 
 def joint_questions(
-    impossible: Impossible, declared: Declared, each: Mapping[str, Question], factors: Callable[[Fraction], Factors]
+    impossible: Impossible, declared: Declared, each: Mapping[str, Question], refine: Refine
 ) -> tuple[Joint, ...]:
     """Return how linked columns are answered; each: every released column, as it would be answered by itself."""
     return tuple(
-        _joint(impossible, declared, {name: each[name] for name in group}, factors)
+        _joint(impossible, declared, {name: each[name] for name in group}, refine)
         for group in linked(impossible, tuple(each))
     )
 
 
-def _joint(
-    impossible: Impossible, declared: Declared, parts: Mapping[str, Question], factors: Callable[[Fraction], Factors]
-) -> Joint:
+def _joint(impossible: Impossible, declared: Declared, parts: Mapping[str, Question], refine: Refine) -> Joint:
     axes, epsilons = [part.refined.axis for part in parts.values()], [part.epsilon for part in parts.values()]
+    delta = sum((part.delta for part in parts.values()), Fraction(0))
     excluded = _where_impossible(tuple(parts), impossible, declared)
     weights = np.array(_products([axis.weights for axis in axes], excluded), np.int64)
     distances = _ranks([_table(axis) for axis in axes], epsilons)
@@ -272,4 +283,4 @@ def _joint(
         for combination in impossible
         if set(combination) <= set(parts)
     ]
-    return Joint(parts, stated, Refined(Matrix(weights, distances), factors(sum(epsilons, Fraction(0)))))
+    return Joint(parts, stated, refine(Matrix(weights, distances), sum(epsilons, Fraction(0)), delta))

@@ -4,6 +4,7 @@
     2  each value is answered by one draw from its column's prior, refined around the value (refine.py), with
        epsilon_i = w_i epsilon / c,   sum of w_i = 1,   c records of each unit
        columns that impossible combinations link are answered together, with the sum of theirs (_joint.py)
+       with delta, each share of epsilon has the same share of delta
     3  the release puts the rows in random order
 
 Theorem. Under `replace` the output is epsilon-differentially private, n public. Under `presence` it is, where the rows
@@ -12,7 +13,9 @@ the loss is at most 2 epsilon.
 Proof. Draws of different records are independent, and those of one record add up, whether each answers one column or
 several; a unit has at most c records. Under `replace` the factors have a_u / a_d <= e^epsilon_i (refine, (b)). Under
 `presence` each answer has between e^-epsilon_i and e^epsilon_i times its prior probability; from one value to another
-by way of the prior is twice that.
+by way of the prior is twice that. With delta, draws of one record add up to (sum of epsilon_i, sum of delta_i), Dwork &
+Roth 2014, Th. 3.16, with the deltas of refine, (c). From one value to another by way of the prior that is (2 epsilon,
+(1 + e^epsilon) delta): M(S) <= e^epsilon P(S) + delta <= e^epsilon (e^epsilon M'(S) + delta) + delta.
 
 Source: Soria-Comas 2013 (thesis), sections 5.3 and 5.5, Propositions 3 and 4. Departure: the thesis promises epsilon
 for a replaced value with factors e^epsilon and e^-epsilon; that is 2 epsilon, so `replace` has factors of its own.
@@ -23,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -36,11 +40,18 @@ from penstock.mechanisms.numbers.grid import Grid
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
-from penstock.mechanisms.refinement._joint import Combination, Joint, combination_faults, joint_questions
+from penstock.mechanisms.refinement._joint import Combination, Joint, combination_faults, joint_questions, loss_facts
 from penstock.mechanisms.refinement._promise import promised
 from penstock.mechanisms.refinement.axes import Axis, Matrix, axis_of
 from penstock.mechanisms.refinement.priors import AnyPrior, digest_of, faults_of, grid_for, weights
-from penstock.mechanisms.refinement.refine import MOST_EPSILON, UNIT, Refined, by_presence, by_value
+from penstock.mechanisms.refinement.refine import (
+    MOST_EPSILON,
+    Refined,
+    by_presence,
+    by_value,
+    moved_by_presence,
+    moved_by_value,
+)
 from penstock.mechanisms.refusal import Fault, SettingRefused
 from penstock.mechanisms.sound import require_sound
 
@@ -62,7 +73,7 @@ OUTPUT_ROLES: tuple[Role, ...] = ("quasi_identifier", "confidential")
 MOST_CATEGORIES = 640
 # Expected errors are means over at most this many values, spread as the prior is.
 _TRIED = 129
-_FACTORS = {"replace": by_value, "presence": by_presence}
+_FACTORS = {"replace": (by_value, moved_by_value), "presence": (by_presence, moved_by_presence)}
 
 
 class Params(BaseModel):
@@ -108,12 +119,27 @@ class Params(BaseModel):
         description="Where a person or business has several records: the most that are used of each, chosen at random. "
         "Epsilon then protects all of them together.",
     )
+    delta: ExactNumber | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        exclude_if=lambda given: given is None,  # so that specs from before there was any keep their digests
+        description='A probability, exact, such as "1/1000000", of which epsilon says nothing: answers that were drawn '
+        "farthest from the truth become the truth itself, within this bound for everything released of one unit. It "
+        "must be acknowledged.",
+    )
+    acknowledges: tuple[Literal["delta"], ...] = Field(
+        default=(),
+        exclude_if=lambda given: not given,
+        description="[delta], where delta is given: whoever releases knows that within this probability anything may "
+        "become known about anybody.",
+    )
 
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
     """Return every reason why these settings do not fit these columns, found before any row is read."""
     names = named(declared, *OUTPUT_ROLES)
-    found = list(share_faults(params.shares, names, "column"))
+    found = [*share_faults(params.shares, names, "column"), *_delta_faults(params)]
     if not names:
         rule = "must have at least one column to protect"
         found.append(Fault("columns", rule, "Declare a quasi_identifier or confidential."))
@@ -127,6 +153,15 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
             found.append(Fault(f"columns.{name}.role", rule, remedy, "weight"))
     of_columns = [fault for name in names for fault in _column_faults(params, declared[name], name)]
     return [*found, *of_columns, *_combination_faults(params, declared, names, are_priors_sound=not of_columns)]
+
+
+def _delta_faults(params: Params) -> Iterator[Fault]:
+    got = str(list(params.acknowledges))
+    if params.delta is not None and params.acknowledges != ("delta",):
+        rule = "must be [delta], because delta is given: within this probability anything may become known"
+        yield Fault("acknowledges", rule, "Add [delta], or remove delta.", got)
+    elif params.delta is None and params.acknowledges:
+        yield Fault("acknowledges", "must not be given without delta", "Remove it.", got)
 
 
 def _combination_faults(
@@ -174,6 +209,7 @@ class Question:
 
     column: Column
     epsilon: Fraction
+    delta: Fraction
     refined: Refined
     grid: Grid | None
     declared: Mapping[str, Any]
@@ -193,11 +229,11 @@ class Question:
 
     def facts(self) -> dict[str, Any]:
         """Return what is public about these answers."""
-        axis, factors = self.refined.axis, self.refined.factors
+        axis = self.refined.axis
         listed = {"weights": axis.weights.tolist()} if self.grid is None else {}
         return {
             "epsilon": str(self.epsilon),
-            "factors": [str(Fraction(factors.down, UNIT)), str(Fraction(factors.up, UNIT))],
+            **loss_facts(self.refined, self.delta),
             "points": len(axis.weights),
             "prior": digest_of(axis.weights),
             "declared": dict(self.declared),
@@ -227,7 +263,7 @@ class Asked:
 def asked(params: Params, declared: Declared) -> Asked:
     """Return how all released columns are answered."""
     each = questions(params, declared)
-    joint = joint_questions(params.impossible, declared, each, _FACTORS[params.adjacency])
+    joint = joint_questions(params.impossible, declared, each, partial(_refined, params.adjacency))
     alone = {name: one for name, one in each.items() if not any(name in together.parts for together in joint)}
     return Asked(tuple(each), alone, joint)
 
@@ -236,17 +272,24 @@ def questions(params: Params, declared: Declared) -> dict[str, Question]:
     """Return how each released column is answered, or would be if no combination linked it with others."""
     SettingRefused.raise_for(faults(params, declared))
     names = named(declared, *OUTPUT_ROLES)
-    loss = params.epsilon / (params.rows_per_unit or 1)
-    factors = _FACTORS[params.adjacency]
     found = {}
     for name in names:
-        column, epsilon = declared[name], loss * params.shares.get(name, Fraction(1, len(names)))
-        refined = Refined(_axis(params, column, name), factors(epsilon))
+        column, share = declared[name], params.shares.get(name, Fraction(1, len(names))) / (params.rows_per_unit or 1)
+        epsilon, delta = params.epsilon * share, (params.delta or 0) * share
+        refined = _refined(params.adjacency, _axis(params, column, name), epsilon, delta)
         given: dict[str, Any] = {"prior": params.priors[name].model_dump(mode="json")}
         if name in params.distances:
             given["distances"] = params.distances[name]
-        found[name] = Question(column, epsilon, refined, grid_for(column, name) if column.numeric else None, given)
+        found[name] = Question(
+            column, epsilon, delta, refined, grid_for(column, name) if column.numeric else None, given
+        )
     return found
+
+
+def _refined(adjacency: str, axis: Axis, epsilon: Fraction, delta: Fraction) -> Refined:
+    factors_of, moved_of = _FACTORS[adjacency]
+    factors = factors_of(epsilon)
+    return Refined(axis, factors, moved_of(delta, factors))
 
 
 def _axis(params: Params, column: Column, name: str) -> Axis:
@@ -264,7 +307,8 @@ def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, 
 def _facts(params: Params, all_asked: Asked, records: int) -> dict[str, Any]:
     columns = {name: question.facts() for name, question in all_asked.alone.items()}
     together = {"joint": [joint.facts() for joint in all_asked.joint]} if all_asked.joint else {}
-    return {"records": records, "epsilon": str(params.epsilon), "answers": columns, **together}
+    spent = {"epsilon": str(params.epsilon), **({} if params.delta is None else {"delta": str(params.delta)})}
+    return {"records": records, **spent, "answers": columns, **together}
 
 
 def promise(params: Params, declared: Declared) -> Guarantee:

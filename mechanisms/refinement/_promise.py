@@ -16,7 +16,7 @@ __all__ = ["promised"]
 _CHANGED = {
     "replace": "whichever {unit} is {change}, {factor}.",
     "presence": "whether the data of a named individual are used, or answers about them are drawn from the priors, "
-    "{factor}; if their values are replaced by others, by a factor of at most e^{twice}.",
+    "{factor}; if their values are replaced by others, by a factor of at most e^{twice}{beyond}.",
 }
 _TOGETHER = " {}: one such draw for all of them together, from a prior without the combinations that are impossible."
 _NOT_BY_ITSELF = "hiding each of {} by its own share of epsilon: as much may be lost as their shares add up to"
@@ -24,12 +24,14 @@ _NOT_BY_ITSELF = "hiding each of {} by its own share of epsilon: as much may be 
 
 def promised(params: Params, declared: Declared, asked: Asked) -> Guarantee:
     """Return the guarantee of a release that answers its columns like this."""
+    exponent = phrases.exponent(params.epsilon)
     unit: Literal["row", "individual"] = "row" if params.rows_per_unit is None else "individual"
     changed = _CHANGED[params.adjacency].format(
         unit=phrases.unit_in_words("replace", params.rows_per_unit),
         change=phrases.what_changes("replace"),
-        factor=phrases.factor(params.epsilon),
+        factor=phrases.factor(params.epsilon, params.delta),
         twice=phrases.exponent(2 * params.epsilon),
+        beyond="" if params.delta is None else f" and beyond that by at most (1 + e^{exponent}) times as much",
     )
     parameters: dict[str, Any] = {
         "mechanism": "refinement",
@@ -37,11 +39,18 @@ def promised(params: Params, declared: Declared, asked: Asked) -> Guarantee:
         "epsilon_by_column": {name: str(question.epsilon) for name, question in asked.alone.items()},
         "priors": {name: params.priors[name].kind for name in asked.names},
     }
+    if params.delta is not None:
+        parameters["delta"] = str(params.delta)
     linked = [", ".join(joint.parts) for joint in asked.joint]
     together = "".join(_TOGETHER.format(columns) for columns in linked)
     if asked.joint:
         parameters["joint"] = [
-            {"columns": list(joint.parts), "epsilon": str(joint.epsilon), "impossible": joint.stated()}
+            {
+                "columns": list(joint.parts),
+                "epsilon": str(joint.epsilon),
+                **({"delta": str(joint.delta)} if joint.delta else {}),
+                "impossible": joint.stated(),
+            }
             for joint in asked.joint
         ]
     limits = [
@@ -50,19 +59,23 @@ def promised(params: Params, declared: Declared, asked: Asked) -> Guarantee:
         "hiding what a prior already says: it is public",
         "accuracy: every value is one random answer; the expected error is stated with the release",
     ]
+    if params.delta is not None:
+        limits.insert(0, phrases.up_to_delta(params.delta))
     if params.rows_per_unit is not None:
         parameters["rows_per_unit"] = params.rows_per_unit
         limits.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
     limits += [_NOT_BY_ITSELF.format(columns) for columns in linked]
     limits += clamping.not_promised(clamping.may_be_clamped(declared, asked.names), "values and means")
+    loss = str(params.epsilon) if params.delta is None else f"({params.epsilon}, {params.delta})"
+    moved = "" if params.delta is None else ", and of which the farthest were replaced by the truth"
     public = "priors, impossible combinations" if asked.joint else "priors"
     return Guarantee(
         model="dp",
         parameters=parameters,
         adjacency=params.adjacency,
         unit=unit,
-        statement=f"{params.epsilon}-differential privacy: {changed} The output is a file of records; each value is "
-        f"one draw from a public prior that was sharpened around the true value by bounded factors.{together}",
+        statement=f"{loss}-differential privacy: {changed} The output is a file of records; each value is one draw "
+        f"from a public prior that was sharpened around the true value by bounded factors{moved}.{together}",
         public=(
             "number of records",
             "declared domains, categories and taxonomies",
@@ -71,6 +84,7 @@ def promised(params: Params, declared: Declared, asked: Asked) -> Guarantee:
             "distances",
             "grid",
             "factors",
+            *(() if params.delta is None else ("shares of answers that are moved to the truth",)),
             "shares of epsilon",
         ),
         secret=("random words", "refined distributions", "true values", "original row order"),
@@ -81,12 +95,13 @@ def promised(params: Params, declared: Declared, asked: Asked) -> Guarantee:
         ),
         not_promised=tuple(limits),
         postprocessing="any",
-        composes_with="dp: epsilons add up",
+        composes_with="dp: epsilons add up" if params.delta is None else "dp: epsilons add up, and so do deltas",
         audit=(
             "factors_bounded",
             "possible_answers",
             *(("possible_combinations",) if asked.joint else ()),
             "epsilon_spent",
+            *(() if params.delta is None else ("delta_spent",)),
             "identifiers_absent",
         ),
     )

@@ -43,8 +43,12 @@ class Regions(Protocol):
         """Return the points at these positions; which: the place of the true point that each position is about."""
         ...
 
+    def beyond(self, which: Ints, points: Ints) -> Ints:
+        """Return the distance of each of these points from its true point, minus r*: below 0 inside, 0 on the shell."""
+        ...
+
     def steps_beyond(self, which: int) -> tuple[Ints, Ints]:
-        """Return the distance of every point from one true point, and that minus r*: below 0 inside, 0 on the shell."""
+        """Return the distance of every point from one true point, and that minus r*."""
         ...
 
 
@@ -122,6 +126,10 @@ class _OnLine:
         )
         return np.searchsorted(self.before, place, side="right") - 1
 
+    def beyond(self, which: Ints, points: Ints) -> Ints:
+        apart: Ints = np.abs(points - self.true[which])
+        return apart - self.radius[which]
+
     def steps_beyond(self, which: int) -> tuple[Ints, Ints]:
         apart = np.abs(np.arange(len(self.before) - 1) - self.true[which])
         return apart, apart - self.radius[which]
@@ -164,6 +172,9 @@ class _InMatrix:
             mine = which == place
             found[mine] = self.order[place][np.searchsorted(self.up_to[place], positions[mine], side="right")]
         return found
+
+    def beyond(self, which: Ints, points: Ints) -> Ints:
+        return self.apart[which, points] - self.radius[which]
 
     def steps_beyond(self, which: int) -> tuple[Ints, Ints]:
         return self.apart[which], self.apart[which] - self.radius[which]

@@ -14,18 +14,32 @@ and outside. By (1), a_u p_u + a_d (1 - p_u) = 1, so the mass left for the shell
 and by (2) p_u - I >= 0 and 1 - p_u - O = I + S - p_u > 0: a_ud is a mean of a_u and a_d with these weights.
 (b) follows.
 
+With delta, a share m of all answers is moved: those that were drawn farthest from the truth become the truth itself, or
+the possible answer nearest to it; from the inside none is moved.
+
+Theorem. (c) Two truths then differ by e^epsilon and delta = m (1 + a_u / a_d); a truth differs from a draw of the prior
+by e^epsilon and delta = m / a_d.
+Proof. Write R for the answers of (b) and M for those after the move; M(S) <= R(S) + m and R(S) <= M(S) + m for every
+set S. So for two truths M(S) <= a_u / a_d R'(S) + m <= a_u / a_d (M'(S) + m) + m. For the prior P,
+M(S) <= a_u P(S) + m, and P(S) <= R(S) / a_d <= M(S) / a_d + m / a_d.
+
 Whole numbers only: P(y) = w_y / T, a_u = up / UNIT, a_d = down / UNIT. A number uniform below UNIT T falls on the
 inside if it is below up I T, on the outside if it is below up I T + down O T, else on the shell; which point it is
-follows by division, and on the shell by a second number. Nothing is rounded, so (b) holds to the last digit.
+follows by division, and on the shell by a second number. m is rounded down to numbers out of UNIT T: all that belong to
+points beyond a rim are moved, and of those on the rim as many as are left, chosen by another number. Nothing else is
+rounded, so (b) and (c) hold to the last digit.
 
 Source: Soria-Comas 2013 (thesis), Algorithm 5.1, Propositions 2 and 3; Soria-Comas & Domingo-Ferrer 2012, "Differential
 privacy through knowledge refinement". Departures: the thesis prints p_u and p_d exchanged, and (3) with p_u and p_d for
-the masses of the regions, which is 0/0; and Proposition 3 needs adjacency by presence.
+the masses of the regions, which is 0/0; Proposition 3 needs adjacency by presence; and section 5.2 moves delta and
+delta / 2 where (c) has delta a_d and delta / (1 + a_u / a_d): the farthest answers have up to e^epsilon times as much
+under another truth.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -35,7 +49,16 @@ from numpy.typing import NDArray
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refinement.axes import Axis, Ints, Regions
 
-__all__ = ["MOST_WEIGHT", "UNIT", "Factors", "Refined", "by_presence", "by_value"]
+__all__ = [
+    "MOST_WEIGHT",
+    "UNIT",
+    "Factors",
+    "Refined",
+    "by_presence",
+    "by_value",
+    "moved_by_presence",
+    "moved_by_value",
+]
 
 # Factors are whole numbers of this; a prior's weights add up to at most MOST_WEIGHT; so products stay below 2^62.
 UNIT = 2**22
@@ -75,6 +98,16 @@ def by_presence(epsilon: Fraction) -> Factors:
     return Factors(min(_LARGEST, math.floor(UNIT * power)), math.ceil(UNIT / power))
 
 
+def moved_by_value(delta: Fraction, factors: Factors) -> Fraction:
+    """Return the share m that may be moved by (c), where no two truths can be told apart by more."""
+    return delta / (1 + Fraction(factors.up, factors.down))
+
+
+def moved_by_presence(delta: Fraction, factors: Factors) -> Fraction:
+    """Return the share m that may be moved by (c), where the truth can hardly be told from the prior."""
+    return delta * Fraction(factors.down, UNIT)
+
+
 def _exponential_at_most(epsilon: Fraction) -> Fraction:
     """Return a number just below e^epsilon, and at least 1: the beginning of its series, whose terms are positive."""
     if not 0 < epsilon <= MOST_EPSILON:
@@ -88,11 +121,22 @@ def _exponential_at_most(epsilon: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
+class _Rim:
+    """What is moved of the answers about each of several truths: all beyond the rim, and `moved` of the `numbers` that
+    belong to points on it."""
+
+    regions: Regions
+    numbers: Ints
+    moved: Ints
+
+
+@dataclass(frozen=True, slots=True)
 class Refined:
-    """A prior on an axis, with the factors by which it may be sharpened."""
+    """A prior on an axis, with the factors by which it may be sharpened, and the share of answers that is moved."""
 
     axis: Axis
     factors: Factors
+    moved: Fraction = Fraction(0)
 
     @property
     def total(self) -> int:
@@ -115,37 +159,49 @@ class Refined:
         positions = np.where(on_inside, number // up, inside + shell + (number - up * inside) // down)
         on_shell = ~(on_inside | on_outside)
         positions[on_shell] = inside[on_shell] + _below(shell[on_shell], randomness)
-        return regions.points(which, positions)
+        drawn = regions.points(which, positions)
+        return drawn if self._moved_numbers == 0 else self._after_move(different, which, drawn, regions, randomness)
 
     def masses(self, true: int) -> list[Fraction]:
         """Return the refined probability of every point. For tests and reproductions: a release never shows it."""
-        regions = self.axis.regions(np.array([true]), self.threshold)
-        inside, shell, outside = self._factors(regions, 0)
+        only = np.array([true])
+        regions = self.axis.regions(only, self.threshold)
         _, beyond = regions.steps_beyond(0)
-        factors = [inside if step < 0 else outside if step > 0 else shell for step in beyond.tolist()]
-        return [
-            factor * weight / self.total for factor, weight in zip(factors, self.axis.weights.tolist(), strict=True)
+        factors, weights = self._factors(regions, 0), self.axis.weights.tolist()
+        found = [
+            factors[step + 1] * weight / self.total
+            for step, weight in zip(np.sign(beyond).tolist(), weights, strict=True)
         ]
+        if self._moved_numbers:
+            rim = self._rim(only, regions)
+            kept = (Fraction(1), 1 - Fraction(int(rim.moved[0]), int(rim.numbers[0])), Fraction(0))
+            left = zip(found, np.sign(rim.regions.steps_beyond(0)[1]).tolist(), strict=True)
+            found = [mass * kept[step + 1] for mass, step in left]
+            found[int(self._nearest(only)[0])] += 1 - sum(found)
+        return found
 
     def mean_square(self, true: Ints) -> NDArray[np.float64]:
         """Return the mean square distance of an answer from each true point; floats, no promise rests on them."""
         regions = self.axis.regions(true, self.threshold)
-        return np.array([self._mean_square(regions, place) for place in range(len(true))])
+        squares = (regions.steps_beyond(place)[0].astype(np.float64) ** 2 for place in range(len(true)))
+        rows = zip(self._chances(true, regions), squares, strict=True)
+        return np.array([float((chances * square).sum()) for chances, square in rows])
 
     def chances(self, true: Ints) -> NDArray[np.float64]:
         """Return `masses` for several true points, one row for each; floats, no promise rests on them."""
-        regions = self.axis.regions(true, self.threshold)
-        return np.array([self._chances(regions, place)[1] for place in range(len(true))])
+        return np.array(list(self._chances(true, self.axis.regions(true, self.threshold))))
 
-    def _mean_square(self, regions: Regions, place: int) -> float:
-        apart, chances = self._chances(regions, place)
-        return float((chances * apart.astype(np.float64) ** 2).sum())
-
-    def _chances(self, regions: Regions, place: int) -> tuple[Ints, NDArray[np.float64]]:
-        """Return the distance of every point from one true point, and its refined probability."""
-        apart, beyond = regions.steps_beyond(place)
-        factors = np.array([float(factor) for factor in self._factors(regions, place)])
-        return apart, factors[np.sign(beyond) + 1] * self.axis.weights / self.total
+    def _chances(self, true: Ints, regions: Regions) -> Iterator[NDArray[np.float64]]:
+        rim = self._rim(true, regions) if self._moved_numbers else None
+        nearest = self._nearest(true)
+        for place in range(len(true)):
+            factors = np.array([float(factor) for factor in self._factors(regions, place)])
+            found = factors[np.sign(regions.steps_beyond(place)[1]) + 1] * self.axis.weights / self.total
+            if rim is not None:
+                kept = np.array([1.0, 1 - rim.moved[place] / rim.numbers[place], 0.0])
+                found = found * kept[np.sign(rim.regions.steps_beyond(place)[1]) + 1]
+                found[nearest[place]] += 1 - found.sum()
+            yield found
 
     def _factors(self, regions: Regions, place: int) -> tuple[Fraction, Fraction, Fraction]:
         """Return a_u, a_ud by (3), and a_d."""
@@ -153,6 +209,34 @@ class Refined:
         up, down = self.factors.up, self.factors.down
         left = UNIT * self.total - up * inside - down * (self.total - inside - shell)
         return Fraction(up, UNIT), Fraction(left, UNIT * shell), Fraction(down, UNIT)
+
+    @property
+    def _moved_numbers(self) -> int:
+        """Return how many of the numbers below UNIT T may be moved."""
+        return math.floor(self.moved * UNIT * self.total)
+
+    def _after_move(self, different: Ints, which: Ints, drawn: Ints, regions: Regions, randomness: Randomness) -> Ints:
+        """Return answers after the farthest were moved."""
+        rim = self._rim(different, regions)
+        beyond = rim.regions.beyond(which, drawn)
+        is_moved, on_rim = beyond > 0, beyond == 0
+        here = which[on_rim]
+        is_moved[on_rim] = _below(rim.numbers[here], randomness) < rim.moved[here]
+        return np.where(is_moved, self._nearest(different)[which], drawn)
+
+    def _rim(self, true: Ints, regions: Regions) -> _Rim:
+        """Return what is moved: the rim is the smallest ball, of at least r*, beyond which all can be moved."""
+        numbers, up, down = self._moved_numbers, self.factors.up, self.factors.down
+        far = self.axis.regions(true, max(self.threshold, self.total - 1 - numbers // down))
+        beyond = down * (self.total - far.inside - far.shell)
+        outside = down * (self.total - regions.inside - regions.shell)
+        is_shell = far.inside == regions.inside  # both have something on them, so no other ball has as much within
+        on_rim = np.where(is_shell, UNIT * self.total - up * regions.inside - outside, down * far.shell)
+        return _Rim(far, on_rim, np.minimum(numbers - beyond, on_rim))
+
+    def _nearest(self, true: Ints) -> Ints:
+        """Return the possible answer nearest to each true point: the point itself, unless its prior is 0."""
+        return self.axis.regions(true, 0).points(np.arange(len(true)), np.zeros(len(true), np.int64))
 
 
 def _below(bounds: Ints, randomness: Randomness) -> Ints:

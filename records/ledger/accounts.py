@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from penstock.mechanisms.composition import Charge, composed, joined
+from penstock.mechanisms.composition import Charge, composed, composed_delta, joined
 from penstock.mechanisms.models import Model
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.ledger._balances import Balance, rounded_up
@@ -65,7 +65,8 @@ class LedgerAltered(Refusal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """The amount of one model that the releases of a data set may spend together."""
+    """The amount of one model that the releases of a data set may spend together; of delta, 0 unless an officer allows
+    some."""
 
     dataset: str
     model: Model
@@ -73,16 +74,25 @@ class Account:
     adjacency: str
     unit: str
     partition: str | None
+    delta: Fraction = Fraction(0)
 
     def spent(self, costs: Iterable[Cost]) -> Fraction:
         """Return the sum of these costs under this account's model and adjacency, rounded up where it is long."""
-        total = composed(
-            [cost.charge(self.partition) for cost in costs if cost.claim.epsilon is not None],
-            model=self.model,
-            adjacency=self.adjacency,
-            unit=self.unit,
-        )
+        total = composed(self._charges(costs), model=self.model, adjacency=self.adjacency, unit=self.unit)
         return rounded_up(total)
+
+    def delta_spent(self, costs: Iterable[Cost]) -> Fraction:
+        """Return the delta of these costs, as `spent` does for epsilon."""
+        total = composed_delta(self._charges(costs), model=self.model, adjacency=self.adjacency, unit=self.unit)
+        return rounded_up(total)
+
+    def is_overdrawn(self, costs: Iterable[Cost]) -> bool:
+        """Return whether these costs are more than the account allows."""
+        costs = list(costs)
+        return self.spent(costs) > self.limit or self.delta_spent(costs) > self.delta
+
+    def _charges(self, costs: Iterable[Cost]) -> list[Charge]:
+        return [cost.charge(self.partition) for cost in costs if cost.claim.epsilon is not None]
 
     def is_of_one_data_set(self, costs: Iterable[Cost]) -> bool:
         """Return whether everything charged under this model is about one actual data set, as its theorems are (except
@@ -103,7 +113,8 @@ class Account:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it in a form for programs; numbers are exact, so they are text."""
-        return {**asdict(self), "limit": str(self.limit)}
+        told = {**asdict(self), "limit": str(self.limit), "delta": str(self.delta)}
+        return told if self.delta else {name: value for name, value in told.items() if name != "delta"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +151,7 @@ class Cost:
             edition=claim.edition,
             # What is charged for the whole counts for every part; its files would join all parts into one.
             records=claim.known_as_whole if part is None else claim.known_by,
+            delta=claim.delta,
         )
 
 
@@ -198,14 +210,16 @@ class Book:
         """Return what may be spent, what was, what is left, and what each release cost."""
         accounts = []
         for account in self.accounts.values():
-            spent = account.spent(self.costs)
-            accounts.append({**account.as_dict(), "spent": str(spent), "left": str(account.limit - spent)})
+            spent, delta = account.spent(self.costs), account.delta_spent(self.costs)
+            told = {"delta_spent": str(delta), "delta_left": str(account.delta - delta)} if account.delta else {}
+            accounts.append({**account.as_dict(), "spent": str(spent), "left": str(account.limit - spent), **told})
         releases = [
             {
                 "run": cost.run,
                 "occurred": cost.occurred,
                 "model": cost.claim.model,
                 "epsilon": None if cost.claim.epsilon is None else str(cost.claim.epsilon),
+                **({"delta": str(cost.claim.delta)} if cost.claim.delta else {}),
                 "adjacency": cost.claim.adjacency,
                 "part": cost.claim.part,
                 "whose": cost.claim.whose,
@@ -216,8 +230,8 @@ class Book:
             for cost in self.costs
         ]
         analysts = [self._analyst_as_dict(model, analyst) for model, analyst in sorted(self.allowances)]
-        told = {"analysts": analysts} if analysts else {}
-        return {"dataset": dataset, "accounts": accounts, "releases": releases, **told}
+        people = {"analysts": analysts} if analysts else {}
+        return {"dataset": dataset, "accounts": accounts, "releases": releases, **people}
 
     def _analyst_as_dict(self, model: Model, analyst: str) -> dict[str, Any]:
         allowed, spent = self.allowances[model, analyst], self.spent_by(analyst, model)
@@ -246,9 +260,11 @@ def read_book(events: Iterable[Event], balances: Mapping[str, Balance] | None = 
                 adjacency=facts["adjacency"],
                 unit=facts["unit"],
                 partition=facts["partition"],
+                delta=Fraction(facts.get("delta", 0)),
             )
         elif event.action is Action.BUDGET_RAISED:
-            accounts[facts["model"]] = replace(accounts[facts["model"]], limit=Fraction(facts["limit"]))
+            before, delta = accounts[facts["model"]], Fraction(facts.get("delta", 0))
+            accounts[facts["model"]] = replace(before, limit=Fraction(facts["limit"]), delta=delta)
         elif event.action is Action.ANALYST_ALLOWED:
             allowances[facts["model"], facts["analyst"]] = Fraction(facts["allowed"])
         elif event.action is Action.SITTING_OPENED:

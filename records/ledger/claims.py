@@ -16,6 +16,7 @@ __all__ = ["Claim", "dataset_subject", "file_subject", "source_subject", "values
 class Claim:
     """A release's request to the ledger before it draws.
 
+    delta: the probability of which epsilon says nothing; 0 in claims of versions that had none.
     source: keyed digest of the source's content; the same content is recognised by it under any name.
     values: keyed digest of the records' values, whatever file holds them; None in claims of versions that did not
     record it.
@@ -50,6 +51,7 @@ class Claim:
     repeats: str | None = None
     files: tuple[str, ...] = ()
     whose: str | None = None
+    delta: Fraction = Fraction(0)
 
     @property
     def records(self) -> frozenset[str]:
@@ -143,6 +145,7 @@ class Claim:
             "repeats": self.repeats,
             "files": list(self.files),
             "whose": self.whose,
+            **({"delta": str(self.delta)} if self.delta else {}),
         }
 
     @classmethod
@@ -167,6 +170,7 @@ class Claim:
             repeats=facts.get("repeats"),
             files=tuple(facts.get("files") or ()),
             whose=facts.get("whose"),
+            delta=Fraction(facts.get("delta", 0)),
         )
 
 

@@ -22,6 +22,13 @@ class ClaimRefused(Refusal):
 
 def require_countable(claim: Claim) -> None:
     """Refuse a claim that no account can count, whatever it holds."""
+    if not 0 <= claim.delta < 1 or (claim.delta and (claim.model != "dp" or claim.epsilon is None)):
+        raise ClaimRefused.at(
+            "delta",
+            rule="must be at least 0 and below 1, and 0 except where epsilon is spent under dp",
+            got=str(claim.delta),
+            remedy="Correct it in the mechanism, or leave it out.",
+        )
     if claim.model not in ADDS_UP:
         if claim.epsilon is not None:
             raise ClaimRefused.at(

@@ -81,10 +81,10 @@ def open_account(log: Log, account: Account, officer: Officer, *, actor: str, no
         book = ledger.book(dataset_subject(account.dataset))
         if account.model in book.accounts:
             raise _refused("model", "must not have an account already", account.model, "Raise its limit instead.")
-        if account.spent(book.costs) > account.limit:
+        if account.is_overdrawn(book.costs):
             raise _refused(
                 "epsilon",
-                "must be at least what the data set has spent already",
+                "must be at least what the data set has spent already, and delta too",
                 str(account.limit),
                 "Open it with more.",
             )
@@ -92,10 +92,19 @@ def open_account(log: Log, account: Account, officer: Officer, *, actor: str, no
 
 
 def raise_limit(
-    log: Log, dataset: str, model: str, limit: Fraction, officer: Officer, *, actor: str, now: datetime
+    log: Log,
+    dataset: str,
+    model: str,
+    limit: Fraction | None,
+    officer: Officer,
+    *,
+    delta: Fraction | None = None,
+    actor: str,
+    now: datetime,
 ) -> Account:
-    """Raise the limit of an account; return the account as it is afterwards."""
-    AccountRefused.raise_for([*long_faults(limit), *reason_faults(officer.reason, needed=True)])
+    """Raise the limit of an account, or its delta, or both; return the account as it is afterwards."""
+    faults = [*long_faults(limit), *_delta_faults(delta), *reason_faults(officer.reason, needed=True)]
+    AccountRefused.raise_for(faults)
     with log.transaction() as writer:
         writer.verify()
         ledger = LedgerWriter(writer, actor=actor, now=now)
@@ -103,11 +112,13 @@ def raise_limit(
         account = accounts.get(model)
         if account is None:
             raise _refused("dataset", f"must have an account of model {model}", dataset, "Open it.")
-        if limit <= account.limit:
-            raise _refused(
-                "epsilon", f"must be above {account.limit}", str(limit), "Give a higher limit; it is only ever raised."
-            )
-        raised = replace(account, limit=limit)
+        wanted = {"epsilon": (limit, account.limit), "delta": (delta, account.delta)}
+        given = {name: amounts for name, amounts in wanted.items() if amounts[0] is not None}
+        for name, (amount, now_allowed) in (given or {"epsilon": wanted["epsilon"]}).items():
+            if amount is None or amount <= now_allowed:
+                rule = f"must be above {now_allowed}"
+                raise _refused(name, rule, str(amount), "Give a higher limit; it is only ever raised.")
+        raised = replace(account, limit=limit or account.limit, delta=delta or account.delta)
         _write(ledger, writer, Action.BUDGET_RAISED, raised, officer)
     return raised
 
@@ -124,7 +135,7 @@ def limit_faults(
             yield Fault(f"event {event.seq}", "must carry the signature of its officer, and does not", remedy)
     book = read_book(history, balances)
     for account in book.accounts.values():
-        if account.spent(book.costs) > account.limit:
+        if account.is_overdrawn(book.costs):
             yield Fault(
                 f"{account.model} account of {account.dataset}", "must not be charged beyond its limit, and was", remedy
             )
@@ -146,6 +157,7 @@ def _write(ledger: LedgerWriter, writer: LogWriter, action: Action, account: Acc
         "adjacency": account.adjacency,
         "unit": account.unit,
         "partition": account.partition,
+        **({"delta": str(account.delta)} if account.delta else {}),
     }
     write_signed(ledger, writer, action, account.dataset, facts, officer)
 
@@ -192,15 +204,22 @@ def _is_signed(facts: Mapping[str, Any], public_key: str | None) -> bool:
         return False
 
 
-def long_faults(limit: Fraction) -> Iterator[Fault]:
+def long_faults(limit: Fraction | None, field: str = "epsilon") -> Iterator[Fault]:
     """Yield a fault for a limit that would make what is left of it long."""
     if isinstance(limit, Fraction) and limit.denominator > FINEST:  # what is no fraction is refused for that
         rule = "must have a denominator of at most 2^64, so that what is left stays short"
-        yield Fault("epsilon", rule, "Round it to a simpler fraction.")
+        yield Fault(field, rule, "Round it to a simpler fraction.")
+
+
+def _delta_faults(delta: Fraction | None) -> Iterator[Fault]:
+    yield from long_faults(delta, "delta")
+    if delta is not None and not 0 <= delta < 1:
+        yield Fault("delta", "must be at least 0 and below 1", "Give a small probability.", repr(str(delta)))
 
 
 def _account_faults(account: Account) -> Iterator[Fault]:
     yield from long_faults(account.limit)
+    yield from _delta_faults(account.delta)
     if not account.dataset.strip() or not account.dataset.isprintable():
         yield Fault("dataset", "must be a name", "Name the data set.", repr(account.dataset))
     if account.partition is not None and (not account.partition.strip() or not account.partition.isprintable()):

@@ -117,6 +117,7 @@ class Plan:
             source=source,
             model=guarantee.model,
             epsilon=Fraction(guarantee.parameters["epsilon"]) if guarantee.model in ADDS_UP else None,
+            delta=Fraction(guarantee.parameters.get("delta", 0)),
             adjacency=guarantee.adjacency,
             unit=guarantee.unit,
             column=column,

@@ -136,19 +136,12 @@ def write_sources(folder: Path, names: list[str]) -> None:
 # Stages that another scenario reaches too; they run in `make test-slow`.
 LATER = (
     "unknown-category",
-    "ingest-error",
     "validate-error",
     "too-few",
     "assess-error",
-    "seal-error",
-    "publish-error",
     "second-release",
-    "approved",
-    "forms",
-    "dp-marginals",
     "dp-units-error",
     "dp-gate-refuses",
-    "dp-protect-error",
     "dp-over-budget",
 )
 

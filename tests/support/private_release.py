@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
 from typing import Any
 
 from penstock.flows.planning import draw_up_plan
@@ -65,7 +66,12 @@ def begun(workplace: Workplace, *, account: bool = True, limit: int = 4) -> Iter
     if account:
         dataset = workplace.raw["budget"]["dataset"]
         open_dp_account(
-            limit, dataset=dataset, unit=guarantee.unit, model=guarantee.model, adjacency=guarantee.adjacency
+            limit,
+            dataset=dataset,
+            unit=guarantee.unit,
+            model=guarantee.model,
+            adjacency=guarantee.adjacency,
+            delta=4 * Fraction(guarantee.parameters.get("delta", 0)),
         )
     with begin(plan) as job:
         yield Line(job)

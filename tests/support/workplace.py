@@ -235,13 +235,20 @@ def open_dp_account(
     model: Model = "dp",
     adjacency: str = "replace",
     partition: str | None = None,
+    delta: Fraction = Fraction(0),
 ) -> None:
     """An officer is trusted and lets the releases of a data set spend so much together."""
     log, how = open_records().log, {"actor": "olga", "now": datetime.now(UTC)}
     if "olga" not in people(log):
         trust(log, "olga", OFFICER.public_key(), reason="met in person", **how)
     account = Account(
-        dataset=dataset, model=model, limit=Fraction(limit), adjacency=adjacency, unit=unit, partition=partition
+        dataset=dataset,
+        model=model,
+        limit=Fraction(limit),
+        adjacency=adjacency,
+        unit=unit,
+        partition=partition,
+        delta=delta,
     )
     open_account(log, account, Officer("olga", OFFICER, "agreed in the board"), **how)
 

@@ -17,7 +17,7 @@ from penstock.flows.release import release
 from penstock.flows.spec import load_spec
 from penstock.measures.gates import GateRefused
 from penstock.mechanisms.refusal import Refusal, SpecRefused
-from penstock.records import Action
+from penstock.records import Action, open_records
 from penstock.records.home import Home
 from penstock.tasks import assess
 from penstock.tasks.files.columns import load_columns
@@ -269,6 +269,50 @@ def test_a_plan_tells_what_to_expect_before_any_row_is_read(workplace: Workplace
     assert any("one random answer" in sentence for sentence in told["expect"])
     assert [name for name in COLUMNS if any(each.startswith(f"{name}: ") for each in told["expect"])] == COLUMNS
     assert "e^2" in told["guarantee"]["statement"]
+
+
+@both
+def test_delta_is_planned_paid_for_checked_published_and_told(workplace: Workplace, adjacency: str) -> None:
+    make_refined(workplace, adjacency=adjacency, impossible=COMBINATIONS, delta="1/1000000", acknowledges=["delta"])
+    told = preview(load_spec(workplace.write_spec()), count=False)
+    assert any(sentence.startswith("Delta: ") for sentence in told["expect"])
+    assert any("and delta: 1/1000000, of the dp account" in sentence for sentence in told["cost"])
+    with begun(workplace) as line:
+        page = " ".join(public_page(line).split())
+        receipt = line.publish()
+    bundle = Path(receipt.path)
+    assert receipt.promise == f"dp, epsilon = 1, delta = 1/1000000, adjacency {adjacency}"
+    assert verify_bundle(bundle, Home.open().public_key_path)
+    said = predicate(bundle)["release"]
+    gates = {each["gate"]: each["verdict"] for each in said["gates"]["results"]}
+    assert gates["delta_spent"] == "pass"
+    assert set(gates.values()) == {"pass"}
+    assert (said["settled"]["delta"], said["settled"]["joint"][0]["delta"]) == ("1/1000000", "1/2000000")
+    assert said["guarantee"]["parameters"]["joint"][0]["delta"] == "1/2000000"
+    assert "(1, 1/1000000)-differential privacy" in page
+    assert "delta = 1/1000000" in page
+    record = json.loads((bundle / "metadata/deployment.json").read_text(encoding="utf-8"))["deployment"]
+    assert record["dp_variant"]["variant_name"] == "Approximate DP"
+    assert record["privacy_loss"]["privacy_parameters"] == {"epsilon": "1", "delta": "1/1000000"}
+    [account] = open_records().ledger.book("survey").as_dict("survey")["accounts"]
+    assert (account["delta_spent"], account["delta_left"]) == ("1/1000000", "3/1000000")
+
+
+def test_delta_that_the_account_does_not_have_is_refused_before_anything_is_drawn(workplace: Workplace) -> None:
+    make_refined(workplace, delta="1/1000000", acknowledges=["delta"])
+    open_dp_account(4)
+    with pytest.raises(Refusal) as refusal:
+        release(load_spec(workplace.write_spec()))
+    assert (refusal.value.code, refusal.value.faults[0].field) == ("budget-exceeded", "delta")
+    assert budget_of()[:2] == ("0", "4")
+    assert workplace.bundles() == []
+
+
+def test_delta_must_be_acknowledged(workplace: Workplace) -> None:
+    make_refined(workplace, delta="1/1000000")
+    with pytest.raises(SpecRefused) as refusal:
+        load_spec(workplace.write_spec())
+    assert [fault.field for fault in refusal.value.faults] == ["protect.0.acknowledges"]
 
 
 def test_no_unit_gives_more_records_than_promised(workplace: Workplace) -> None:

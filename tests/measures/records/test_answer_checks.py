@@ -72,6 +72,65 @@ def test_the_prior_itself_may_be_drawn_whatever_epsilon_is(epsilon):
     assert output.failed() == {"factors_bounded"}
 
 
+def with_delta(adjacency, delta="1/100", **of_columns):
+    """Each column moves what its delta allows; its factors are 7/8 and 6/5."""
+    output = Answers(adjacency)
+    loss = Fraction(8, 7) if adjacency == "presence" else 1 + Fraction(6, 5) / Fraction(7, 8)
+    for name, own in {"age": "1/300", "income": "1/300", **of_columns}.items():
+        output.facts(name).update(delta=own, moved=str(Fraction(own) / loss))
+    parameters = {**output.guarantee.parameters, **({} if delta is None else {"delta": delta})}
+    output.guarantee = output.guarantee.model_copy(update={"parameters": parameters})
+    return output
+
+
+def failed(output):
+    return {check.name for check in output.checks() if not check.passed}
+
+
+@both
+def test_answers_that_move_what_delta_allows_pass_and_a_trifle_more_is_found(adjacency):
+    assert failed(with_delta(adjacency)) == set()
+    for name in ("age", "income"):
+        output = with_delta(adjacency)
+        output.facts(name)["moved"] = str(Fraction(output.facts(name)["moved"]) + Fraction(1, 10**40))
+        assert failed(output) == {"delta_spent"}
+
+
+def test_the_shares_of_the_thesis_are_found():
+    output = with_delta("replace")
+    output.facts("age")["moved"] = str(Fraction(output.facts("age")["delta"]) / 2)
+    assert failed(output) == {"delta_spent"}
+    output = with_delta("presence")
+    output.facts("age")["moved"] = output.facts("age")["delta"]
+    assert failed(output) == {"delta_spent"}
+
+
+@both
+def test_columns_that_spend_more_than_delta_together_are_found(adjacency):
+    assert failed(with_delta(adjacency, income="1/150")) == set()
+    assert failed(with_delta(adjacency, income="1/149")) == {"delta_spent"}
+    output = with_delta(adjacency)
+    output.guarantee = output.guarantee.model_copy(
+        update={"unit": "individual", "parameters": {**output.guarantee.parameters, "rows_per_unit": 2}}
+    )
+    assert "delta_spent" in failed(output)
+
+
+def test_nothing_is_moved_without_a_promised_delta():
+    assert failed(with_delta("replace", delta=None)) == {"delta_spent"}
+    output = Answers()
+    output.facts("age")["moved"] = "1/1000000"
+    assert failed(output) == {"delta_spent"}
+
+
+@pytest.mark.parametrize("wrong", [{"delta": "-1/9"}, {"moved": "-1"}, {"moved": "much"}])
+def test_a_delta_that_makes_no_sense_cannot_be_checked(wrong):
+    output = with_delta("replace")
+    output.facts("age").update(wrong)
+    with pytest.raises(RecheckImpossible):
+        output.checks()
+
+
 def test_a_smaller_epsilon_than_the_factors_need_is_found():
     output = Answers()
     output.facts("age")["epsilon"] = str(Fraction(math.log(48 / 35)) - Fraction(1, 10**9))

@@ -387,3 +387,12 @@ def test_a_book_reads_as_exact_text() -> None:
             }
         ],
     }
+
+
+def test_delta_reads_as_exact_text_where_there_is_some() -> None:
+    with_delta = claim(epsilon=Fraction(1, 3), delta=Fraction(1, 7))
+    assert Claim.of(with_delta.facts()) == with_delta
+    assert "delta" not in claim().facts()
+    book = read_book(happened(opened(limit="2", delta="1/4"), reserved("r1", wanted=with_delta)))
+    [told] = book.as_dict("income")["accounts"]
+    assert (told["delta"], told["delta_spent"], told["delta_left"]) == ("1/4", "1/7", "3/28")

@@ -145,6 +145,10 @@ def test_a_changed_claim_that_is_refused_leaves_the_reservation_as_it_was(record
         ({"epsilon": None}, "epsilon refused: must be above 0, got 'None'"),
         ({"epsilon": Fraction(0)}, "epsilon refused: must be above 0, got '0'"),
         ({"epsilon": Fraction(-1, 2)}, "epsilon refused: must be above 0, got '-1/2'"),
+        ({"delta": Fraction(1)}, "delta refused: must be at least 0 and below 1"),
+        ({"delta": Fraction(-1, 9)}, "delta refused: must be at least 0 and below 1"),
+        ({"delta": Fraction(1, 9), "model": "idp", "adjacency": "from_D"}, "delta refused: must be at least 0 and be"),
+        ({"delta": Fraction(1, 9), "epsilon": None, "repeats": "r0"}, "delta refused: must be at least 0 and below 1"),
         ({"model": "t_close"}, "epsilon refused: must not be given for a release under t"),
         (
             {"adjacency": "replace", "column": "region", "part": "N"},
@@ -382,3 +386,44 @@ def test_books_show_every_data_set_and_what_had_none(records: Records) -> None:
     }
     assert books["income"] == records.ledger.book("income")
     assert records.ledger.book("unknown").costs == ()
+
+
+DELTA = Fraction(1, 10**6)
+
+
+def test_delta_is_spent_up_to_its_own_limit_and_comes_back_if_nothing_was_drawn(either_home: Home) -> None:
+    records = with_accounts(open_records(home=either_home), account(limit=Fraction(4), delta=2 * DELTA))
+    for run in ("r1", "r2"):
+        reserve(records, run, epsilon=Fraction(1, 2), delta=DELTA)
+    with pytest.raises(BudgetExceeded) as refused:
+        reserve(records, "r3", epsilon=Fraction(1, 2), delta=DELTA / 1000)
+    [fault] = refused.value.faults
+    assert (fault.field, fault.rule.rpartition(", ")[2], fault.got) == ("delta", "0 of 1/500000", "1/1000000000")
+    records.ledger.settle("r2", "refused", **HOW)
+    reserve(records, "r3", epsilon=Fraction(1, 2), delta=DELTA)
+    reserve(records, "r4", epsilon=Fraction(1, 2))
+    book = records.ledger.book("income")
+    assert book.accounts["dp"].delta_spent(book.costs) == 2 * DELTA
+    [shown] = book.as_dict("income")["accounts"]
+    assert (shown["delta"], shown["delta_spent"], shown["delta_left"]) == ("1/500000", "1/500000", "0")
+    assert [cost.get("delta") for cost in book.as_dict("income")["releases"]] == ["1/1000000"] * 2 + [None]
+    assert records.ledger.verify() > 0
+
+
+def test_an_account_without_delta_pays_for_none_and_neither_does_one_of_a_relaxation(records: Records) -> None:
+    raise_limit(records.log, "income", "dp", Fraction(2), officer(), delta=DELTA, **HOW)
+    open_account(records.log, account(model="idp", adjacency="from_D", limit=Fraction(9)), officer(), **HOW)
+    with pytest.raises((BudgetExceeded, NotCountable)) as refused:
+        reserve(records, "r1", adjacency="replace", delta=DELTA)
+    assert refused.value.code == "not-countable"  # a promise for replace says nothing under add_remove
+    replaced = account(dataset="wages", adjacency="replace", limit=Fraction(9), delta=DELTA)
+    relaxed = account(dataset="wages", model="idp", adjacency="from_D", limit=Fraction(9))
+    for one in (replaced, relaxed):
+        open_account(records.log, one, officer(), **HOW)
+    wanted = {"dataset": "wages", "source": "s7", "adjacency": "replace", "delta": DELTA}
+    with pytest.raises(BudgetExceeded) as refused:
+        reserve(records, "r2", **wanted)
+    assert [(fault.field, "idp account" in fault.rule) for fault in refused.value.faults] == [("delta", True)]
+    raise_limit(records.log, "wages", "idp", None, officer(), delta=DELTA, **HOW)
+    reserve(records, "r2", **wanted)
+    assert records.ledger.verify() > 0
