@@ -205,13 +205,14 @@ def _require_budget(book: Book, cost: Cost, asked: Fraction | None) -> None:
     faults = []
     for account in book.accounts.values():
         if account.model == model or model == "dp":
-            has_left = f"must not exceed what the {account.model} account of {account.dataset} has left"
+            whose = f"the {account.model} account of {account.dataset} has left"
             left = account.limit - account.spent(book.costs)
             if account.spent([*book.costs, cost]) > account.limit:
-                rule = f"{has_left}, {left} of {account.limit}"
+                rule = f"must not exceed what {whose}, {left} of {account.limit}"
                 faults.append(Fault("epsilon", rule, "Spend less, or have the limit raised.", str(asked)))
             if account.delta_spent([*book.costs, cost]) > account.delta:
-                rule = f"{has_left}, {account.delta - account.delta_spent(book.costs)} of {account.delta}"
+                left = account.delta - account.delta_spent(book.costs)
+                rule = f"must not exceed what {whose}, {left} of {account.delta}"
                 remedy = "Spend less, or have it raised: penstock budget raise DATASET --delta ..."
                 faults.append(Fault("delta", rule, remedy, str(cost.claim.delta)))
     BudgetExceeded.raise_for(faults)
