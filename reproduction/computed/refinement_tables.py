@@ -116,18 +116,14 @@ def mass_left_in_tail(epsilon: float, shares: Sequence[float], tail: float) -> T
     return np.array([_moved(factors, middle, share)[is_far].sum() for share in shares])
 
 
-def _masses(prior: Sequence[int], factors: Factors, true: int) -> Table:
-    return np.array([float(mass) for mass in Refined(Line(np.array(prior, np.int64)), factors).masses(true)])
+def _masses(prior: Sequence[int], factors: Factors, true: int, share: float = 0) -> Table:
+    refined = Refined(Line(np.array(prior, np.int64)), factors, Fraction(share))
+    return np.array([float(mass) for mass in refined.masses(true)])
 
 
 def _moved(factors: Factors, true: int, share: float) -> Table:
     """Return a refined uniform prior, of which a share was moved from the points farthest from the truth to it."""
-    masses = _masses([1] * (_COARSE + 1), factors, true)
-    farthest_first = np.argsort(-np.abs(np.arange(_COARSE + 1) - true), kind="stable")
-    before = np.cumsum(masses[farthest_first]) - masses[farthest_first]
-    masses[farthest_first] -= np.clip(share - before, 0, masses[farthest_first])
-    masses[true] += share
-    return masses
+    return _masses([1] * (_COARSE + 1), factors, true, share)
 
 
 def _delta(epsilon: float, first: Table, second: Table) -> float:
