@@ -281,9 +281,7 @@ class Fold:
         return grid.low, grid.high, float(np.ldexp(1.0, -grid.exponent)), grid.first
 
 
-def _takes(
-    read: Read, filters: Sequence[tuple[Filter, Bools | None]], part: slice, compiled: bool
-) -> Bools | None:
+def _takes(read: Read, filters: Sequence[tuple[Filter, Bools | None]], part: slice, compiled: bool) -> Bools | None:
     """Return which rows satisfy every condition; None where there is none. With each filter what it allows."""
     takes = None
     for each, allowed in filters:

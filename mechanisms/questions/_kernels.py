@@ -5,9 +5,9 @@ read-only, as Arrow hands them out.
 
 `takes` has one entry for each record, or none where all take part. Categories come as places in a table (_coded.py),
 whose last entry stands for all places outside. That of groups, `rows`, has the number of groups for what is none; where
-there is one group, there are no places, and that number is its only entry. Values are put on their grid as in penstock.mechanisms.numbers.grid, (1):
-clamped to low..high, times the factor 2^-exponent, to the nearest whole number, halves up, minus `first`. A missing
-value does not take part, or, where `complete` is set, counts as the lowest one.
+there is one group, there are no places, and that number is its only entry. Values are put on their grid as in
+penstock.mechanisms.numbers.grid, (1): clamped to low..high, times the factor 2^-exponent, to the nearest whole number,
+halves up, minus `first`. A missing value does not take part, or, where `complete` is set, counts as the lowest one.
 
 Whether a record takes part is added or chosen, never asked: nobody can predict it, least of all the processor. What is
 none is counted in a row of its own, which is left out in the end.

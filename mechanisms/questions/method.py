@@ -127,8 +127,8 @@ class Method(ABC):
     def add(self, exact: Exact, columns: Mapping[str, Any], rows: int | None = None) -> Exact:
         """Fold a batch of rows; rows: their number, needed where no column is given.
 
-        Categories are codes, or `Coded`. Numbers are floats, with NaN where one is missing, or whole numbers, masked where one is;
-        a column comes in the same type in every batch. Units are names, or what `theirs` says of them.
+        Categories are codes, or `Coded`. Numbers are floats, with NaN where one is missing, or whole numbers, masked
+        where one is; a column comes in the same type in every batch. Units are names, or what `theirs` says of them.
         """
         return self._fold.add(exact, columns, rows)
 

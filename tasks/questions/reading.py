@@ -35,6 +35,7 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.tasks.files.columns import category_codes
 from penstock.tasks.files.source import unit_codes
 from penstock.tasks.files.source_files import unreadable
+from penstock.tasks.questions._batches import batches
 
 __all__ = ["evaluate"]
 
@@ -53,7 +54,7 @@ def evaluate(
     try:
         kept = None if terms.whose is None else _kept_rows(dataset, terms, randomness)
         parts = list(_parts(dataset))
-        fold = partial(_folded, dataset.schema, method, declared, kept, sum(rows for _, _, rows in parts))
+        fold = partial(_folded, dataset, method, declared, kept, sum(rows for _, _, rows in parts))
         shares = [parts[first::_AT_ONCE] for first in range(min(_AT_ONCE, len(parts)))]
         return reduce(method.join, in_parallel(fold, shares), method.begin())
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -71,7 +72,7 @@ def _parts(dataset: ds.Dataset) -> Iterator[tuple[ds.Fragment, int, int]]:
 
 
 def _folded(
-    schema: pa.Schema,
+    dataset: ds.Dataset,
     method: Method,
     declared: Mapping[str, Column],
     kept: NDArray[np.bool_] | None,
@@ -80,10 +81,7 @@ def _folded(
 ) -> Exact:
     exact, codes = method.begin(coming), Codes(method)
     for part, start, _ in parts:
-        batches = part.to_batches(
-            schema=schema, columns=list(method.columns), batch_size=_BATCH, use_threads=False, cache_metadata=False
-        )
-        for batch in batches:
+        for batch in batches(dataset, part, method.columns, _BATCH):
             columns = {name: _values(name, batch.column(name), declared[name], codes) for name in method.columns}
             number = batch.num_rows
             if kept is not None:
