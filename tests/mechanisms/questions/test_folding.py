@@ -2,148 +2,25 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.numbers.grid import Grid
 from penstock.mechanisms.questions import Coded, Query, Terms, _fold, methods
+from tests.mechanisms.questions.folding_cases import (
+    DECLARED,
+    by_definition,
+    cut,
+    folded,
+    in_order,
+    questions,
+    rows,
+    told,
+    windows,
+)
 from tests.support.order import examples
-
-DECLARED = {
-    "x": Column(role="confidential", type="continuous", domain=(-1.5, 2), missing="category"),
-    "whole": Column(role="confidential", type="integer", domain=(-3, 5), missing="category"),
-    "wide": Column(role="confidential", type="integer", domain=(-(2**40), 2**41)),
-    "band": Column(role="quasi_identifier", type="integer", domain=(0, 9)),
-    "side": Column(role="quasi_identifier", type="nominal", categories=("a", "b", "c")),
-}
-NUMBERS = st.one_of(st.floats(-4, 4), st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e300, -1.5, 2.0, 5e-324]))
-
-
-@st.composite
-def questions(draw):
-    statistic = draw(st.sampled_from(["count", "sum", "mean", "median", "maximum"]))
-    where = draw(
-        st.lists(
-            st.sampled_from(
-                [
-                    {"column": "band", "at_least": 3},
-                    {"column": "band", "at_least": 0, "below": "7/2"},
-                    {"column": "x", "at_least": "-1/3"},
-                    {"column": "x", "below": "1/10"},
-                    {"column": "side", "is_in": ("a", "c")},
-                ]
-            ),
-            max_size=3,
-        )
-    )
-    of = None if statistic == "count" else draw(st.sampled_from(["x", "whole"]))
-    by = draw(st.sampled_from([None, "side"]))
-    return Query(statistic=statistic, of=of, where=where, by=by)
-
-
-@st.composite
-def rows(draw):
-    n = draw(st.integers(0, 12))
-    numbers = st.lists(NUMBERS, min_size=n, max_size=n)
-    codes = st.lists(st.integers(-2, 4), min_size=n, max_size=n)
-    return {
-        "x": np.array(draw(numbers), np.float64),
-        "whole": np.array(draw(numbers), np.float64),
-        "wide": np.array(draw(numbers), np.float64),
-        "band": np.array(draw(numbers), np.float64),
-        "side": np.array(draw(codes), np.int64),
-    }
-
-
-@st.composite
-def tables(draw):
-    """For each code its places in a table that holds some codes twice, in any order; one place outside for none."""
-    codes = draw(st.permutations([0, 1, 2, 2, -1, 0, 9, -7]))[: draw(st.integers(0, 8))]
-    outside = st.sampled_from([-1, len(codes), 2**31 - 1, -(2**31)])
-    none = [place for place, code in enumerate(codes) if not 0 <= code <= 2]
-    places = {code: [place for place, each in enumerate(codes) if each == code] for code in range(3)}
-    return np.array(codes, np.int64), places, draw(st.sampled_from([*none, draw(outside)]))
-
-
-def coded(codes, table, chance):
-    """The same categories by a table, and which of them it holds: the others have no place in it."""
-    entries, places, none = table
-    held = [code if 0 <= code <= 2 and places[code] else -1 for code in codes.tolist()]
-    chosen = [none if code < 0 else chance.choice(places[code]) for code in held]
-    return Coded(np.array(chosen, np.int32), entries), np.array(held, np.int64)
-
-
-def folded(method, *batches):
-    exact = method.begin()
-    for batch in batches:
-        method.add(exact, batch, rows=len(batch["x"]))
-    return exact
-
-
-def in_order(method, exact):
-    """The steps of each group, rising."""
-    return [[each.at(rank) for rank in range(1, each.size + 1)] for each in method._fold.ordered(exact)]
-
-
-def windows(method, exact):
-    """All steps that occur in each group, and how often."""
-    whole = [each.between(1, each.size) for each in method._fold.ordered(exact) if each.size]
-    return [(window.steps.tolist(), window.times.tolist(), window.before, window.outer) for window in whole]
-
-
-def told(method, exact):
-    """All that an answer can depend on."""
-    is_ordered = method._fold.what == "points"
-    return exact.rows, exact.table.tolist(), windows(method, exact) if is_ordered else None
-
-
-def cut(columns, place):
-    return {name: values[:place] for name, values in columns.items()}, {
-        name: values[place:] for name, values in columns.items()
-    }
-
-
-def takes_part(row, query):
-    for condition in query.where:
-        value = row[condition.column]
-        if condition.is_in is not None:
-            if not 0 <= value <= 2 or "abc"[value] not in condition.is_in:
-                return False
-            continue
-        low, high = DECLARED[condition.column].domain
-        if np.isnan(value):
-            return False
-        clamped = Fraction(float(np.clip(value, low, high)))
-        if condition.at_least is not None and clamped < condition.at_least:
-            return False
-        if condition.below is not None and clamped >= condition.below:
-            return False
-    return True
-
-
-def by_definition(columns, query, method):
-    """Lists of steps on the grid of the question, one for each group; zeros for a count."""
-    groups = [[] for _ in method.groups]
-    for place in range(len(columns["x"])):
-        row = {name: values[place] for name, values in columns.items()}
-        side = int(row["side"]) if query.by else 0
-        if not 0 <= side < len(groups) or not takes_part(row, query):
-            continue
-        if query.of is None:
-            groups[side].append(0)
-            continue
-        value = row[query.of]
-        if np.isnan(value):
-            continue
-        grid = method.asked.numbers
-        exact = Fraction(float(np.clip(value, grid.low, grid.high))) / grid.eta
-        groups[side].append((exact + Fraction(1, 2)).__floor__() - grid.first)
-    return groups
 
 
 @pytest.mark.law
@@ -170,67 +47,6 @@ def test_a_fold_is_what_it_says_whatever_the_batches_and_the_loops(query, column
         filled = [values for values in groups if values]
         ends = [row[2:] for row in exact.table.tolist() if row[0]]
         assert ends == [[min(values), max(values)] for values in filled]
-
-
-@pytest.mark.law
-@settings(max_examples=examples(200))
-@given(query=questions(), columns=rows(), table=tables(), chance=st.randoms(), place=st.integers(0, 12))
-def test_categories_by_a_table_are_those_that_the_table_has(query, columns, table, chance, place):
-    method = next(iter(methods(query, DECLARED, Terms("add_remove")).values()))
-    by_table, codes = coded(columns["side"], table, chance)
-    assert [code if 0 <= code <= 2 else -1 for code in by_table.plain().tolist()] == codes.tolist()
-    expected = told(method, folded(method, columns | {"side": codes}))
-    columns = columns | {"side": by_table}
-    small = _fold.SMALL
-    try:
-        for _fold.SMALL in (small, 0):
-            assert told(method, folded(method, columns)) == expected
-            assert told(method, folded(method, *cut(columns, place))) == expected
-    finally:
-        _fold.SMALL = small
-
-
-def odd_halves(method):
-    """Numbers next to the middle between two points of the grid, where adding a half would round up."""
-    grid = method.asked.numbers
-    middles = [0.5, 1.5, -0.5, -1.5, 2**20 + 0.5]
-    near = [np.nextafter(each, side) for each in middles for side in (-np.inf, np.inf)]
-    return np.ldexp(np.array([*middles, *near, np.nextafter(0.5, 0)]), grid.exponent)
-
-
-@pytest.mark.parametrize("statistic", ["sum", "median"])
-@pytest.mark.parametrize("by", [None, "side"])
-@pytest.mark.parametrize("small", [0, 200_000], ids=["compiled", "plain"])
-def test_halves_are_rounded_up_and_nothing_below_them(statistic, by, small, monkeypatch):
-    monkeypatch.setattr(_fold, "SMALL", small)
-    query = Query(statistic=statistic, of="x", by=by)
-    method = next(iter(methods(query, DECLARED, Terms("add_remove")).values()))
-    for value in odd_halves(method):
-        columns = {"x": np.array([value]), "side": np.array([0])}
-        (expected, *_) = by_definition(columns, query, method)
-        exact = method.add(method.begin(), columns)
-        if statistic == "median":
-            assert in_order(method, exact)[0] == expected
-        else:
-            assert exact.table[0].tolist() == [1, *expected * 3]
-
-
-def test_the_test_of_halves_notices_a_half_that_is_added(monkeypatch):
-    def added(self, values):
-        scaled = np.ldexp(np.clip(values.astype(np.float64), self.low, self.high), -self.exponent)
-        return np.floor(scaled + 0.5).astype(np.int64) - self.first
-
-    method = methods(Query(statistic="sum", of="x"), DECLARED, Terms("add_remove"))["laplace"]
-    values = odd_halves(method)
-    right = method.asked.numbers.index(values).tolist()
-    assert [
-        each
-        for (each,) in (
-            by_definition({"x": values[k : k + 1]}, method.asked.query, method)[0] for k in range(len(values))
-        )
-    ] == right
-    monkeypatch.setattr(Grid, "index", added)
-    assert method.asked.numbers.index(values).tolist() != right
 
 
 def test_the_loops_are_chosen_by_how_many_rows_are_coming(monkeypatch):
