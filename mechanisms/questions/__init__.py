@@ -7,7 +7,7 @@
 
     _faults      every reason why a question cannot be asked
     _asked       a question without fault, and what follows from it in public
-    _filters     which records satisfy its conditions
+    _filters     which records satisfy its conditions;  _coded: categories by a table
     _fold        rows folded into exact whole numbers;  _kernels: its compiled loops;  _order: steps in ascending order
     _additive    counts and sums by Laplace and staircase noise;  _means: means by Laplace noise
     _ranks       medians, quantiles and extremes by the exponential mechanism
@@ -21,6 +21,7 @@ Nothing here knows an account: what an epsilon costs whom is the ledger's busine
 
 from __future__ import annotations
 
+from penstock.mechanisms.questions._coded import Coded
 from penstock.mechanisms.questions._faults import MOST_CONDITIONS, MOST_GROUPS, faults
 from penstock.mechanisms.questions._fold import Exact
 from penstock.mechanisms.questions.accuracy import CONFIDENCE, Curve, Expected
@@ -34,6 +35,7 @@ __all__ = [
     "MOST_GROUPS",
     "NAMES",
     "Answer",
+    "Coded",
     "Condition",
     "Curve",
     "Drawn",

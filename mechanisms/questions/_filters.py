@@ -25,11 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Column, Declared
+from penstock.mechanisms.questions._coded import Coded, codes_of
 from penstock.mechanisms.questions.query import Condition
 
-__all__ = ["Filter", "apart", "as_codes", "as_numbers", "filters_of", "prepared"]
+__all__ = ["Filter", "Read", "apart", "as_numbers", "filters_of", "prepared"]
 
 Bools = NDArray[np.bool_]
+# The columns of some rows as conditions and loops read them: numbers, or categories by a table.
+Read = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,11 +44,12 @@ class Filter:
     at_least: Fraction | None = None
     below: Fraction | None = None
 
-    def holds(self, values: NDArray[Any]) -> Bools:
-        """Return for each record whether it satisfies the condition."""
-        if self.chosen is not None:
-            known: Bools = (values >= 0) & (values < len(self.chosen))
-            return known & self.chosen.take(values, mode="clip")
+    def allowed(self, coded: Coded) -> Bools | None:
+        """Return for each entry of the table whether it satisfies a condition on categories; None for a band."""
+        return None if self.chosen is None else coded.table(self.chosen, False)
+
+    def in_band(self, values: NDArray[Any]) -> Bools:
+        """Return for each record whether its number lies in the band."""
         numbers, found = apart(values)
         if self.at_least is not None:
             found = _both(found, _reaches(numbers, self.at_least))
@@ -84,20 +88,12 @@ def as_numbers(values: NDArray[Any]) -> NDArray[Any]:
     return numbers if mask is np.ma.nomask else np.ma.MaskedArray(numbers, mask)
 
 
-def as_codes(codes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return codes as int64; what is masked, or no whole number, is no category."""
-    codes, is_there = apart(codes)
-    if is_there is not None:
-        return np.where(is_there, as_codes(codes), np.int64(-1))
-    if codes.dtype.kind == "f":
-        return np.where(np.isfinite(codes), np.clip(np.nan_to_num(codes), -1, 2**31), -1).astype(np.int64)
-    return np.ascontiguousarray(codes).astype(np.int64, copy=False)
-
-
-def prepared(columns: Mapping[str, NDArray[Any]], declared: Declared, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+def prepared(columns: Mapping[str, Any], declared: Declared, names: Sequence[str]) -> dict[str, Any]:
     """Return the named columns as the conditions and the loops read them."""
     return {
-        name: as_numbers(columns[name]) if declared[name].numeric else as_codes(columns[name])
+        name: as_numbers(columns[name])
+        if declared[name].numeric
+        else codes_of(columns[name], len(declared[name].categories or ()))
         for name in names
         if name in declared and declared[name].role in ("quasi_identifier", "confidential")
     }

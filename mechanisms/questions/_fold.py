@@ -14,16 +14,16 @@ and the sizes of batches make no difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.mechanisms.columns import Columns
 from penstock.mechanisms.questions._asked import Asked
-from penstock.mechanisms.questions._filters import Filter, apart, filters_of, prepared
+from penstock.mechanisms.questions._coded import Coded
+from penstock.mechanisms.questions._filters import Filter, Read, apart, filters_of, prepared
 from penstock.mechanisms.questions._order import Counted, Ordered, Sorted
 from penstock.mechanisms.questions.query import whole_number
 
@@ -31,7 +31,7 @@ __all__ = ["SMALL", "Exact", "Fold", "theirs"]
 
 SMALL = 200_000
 # Rows at a time: their conditions stay in the cache while they are used.
-_CHUNK = 2**16
+_CHUNK = 2**17
 # Steps are counted in place up to this many points of the grid in all groups; beyond, they are kept and sorted.
 _MOST_POINTS = 2**22
 _FAR = 2**62
@@ -40,21 +40,22 @@ _MOST = np.uint64(2**63 - 1)
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 _NONE = np.zeros(0, np.bool_)
-_NO_GROUPS = np.zeros(0, np.int64)
+_ONE_GROUP = Coded(np.zeros(0, np.int32), np.zeros(0, np.int64)), np.ones(1, np.int64)
 
 
 class Exact:
     """What was folded so far; secret, so it does not show itself in logs.
 
-    rows: all rows, whether they take part or not. table: number, sum, smallest, largest. kept: steps, as keys
+    rows: all rows, whether they take part or not; coming: about how many will be folded, for the choice of the loops
+    alone. table: number, sum, smallest, largest. kept: steps, as keys
     g * width + s, that wait to be counted, or are sorted in the end.
     value: of the one individual, a number or the code of a category; None: absent, or missing.
     """
 
-    __slots__ = ("_hundreds", "_ones", "kept", "rows", "table", "value")
+    __slots__ = ("_hundreds", "_ones", "coming", "kept", "rows", "table", "value")
 
-    def __init__(self, groups: int) -> None:
-        self.rows = 0
+    def __init__(self, groups: int, coming: int = 0) -> None:
+        self.rows, self.coming = 0, coming
         self.table: Ints = np.tile(np.array([0, 0, _FAR, -_FAR], np.int64), (groups, 1))
         self.kept: list[NDArray[Any]] = []
         self.value: float | int | None = None
@@ -110,15 +111,15 @@ class Fold:
         }
         return cls(asked, filters_of(asked.query.where, asked.declared), kinds.get(asked.query.statistic, "points"))
 
-    def begin(self) -> Exact:
-        """Return the fold of no rows."""
-        return Exact(len(self.asked.groups))
+    def begin(self, coming: int = 0) -> Exact:
+        """Return the fold of no rows; coming: about how many there will be."""
+        return Exact(len(self.asked.groups), coming)
 
-    def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
+    def add(self, exact: Exact, columns: Mapping[str, Any], rows: int | None = None) -> Exact:
         """Add a batch of rows, and return the same object; rows: their number, needed without any column.
 
-        Whole numbers may be masked where they are missing. The column of units holds their names, or for each row
-        whether it is one of the individual's (`theirs`).
+        Whole numbers may be masked where they are missing. Categories are codes, or `Coded`. The column of units holds
+        their names, or for each row whether it is one of the individual's (`theirs`).
         """
         names = self.asked.columns
         lengths = {len(columns[name]) for name in names or columns} | (set() if rows is None else {rows})
@@ -126,16 +127,17 @@ class Fold:
             raise ValueError("every column has one value for each of the rows, whose number is known")
         read = prepared(columns, self.asked.declared, names)
         number = lengths.pop()
-        compiled = exact.rows + number > SMALL
+        compiled = max(exact.rows + number, exact.coming) > SMALL
         exact.rows += number
         if self.what == "value":
             _find(self.asked, exact, columns, read)
             return exact
         if exact.is_kept and self.what == "points" and compiled and self._size <= _MOST_POINTS:
             self._count_in_place(exact)
+        allowed = [(each, each.allowed(read[each.column])) for each in self.filters]
         step = self._compiled(exact) if compiled else self._plainly(exact)
         for part in _chunks(number):
-            takes = self._takes(read, part)
+            takes = _takes(read, allowed, part, compiled)
             step(read, part, takes)
         return exact
 
@@ -192,25 +194,22 @@ class Fold:
         """Return the type of kept keys; narrow ones are sorted in half the time."""
         return np.int32 if self._size < 2**31 else np.int64
 
-    def _takes(self, read: Columns, part: slice) -> Bools | None:
-        """Return which rows satisfy every condition; None where there is none."""
-        takes = None
-        for each in self.filters:
-            holds = each.holds(read[each.column][part])
-            takes = holds if takes is None else np.logical_and(takes, holds, out=takes)
-        return takes
+    def _groups(self, read: Read, part: slice) -> tuple[Coded, Ints]:
+        """Return the groups of rows as places in a table, and the table: the number of groups for what is none."""
+        if self.asked.query.by is None:
+            return _ONE_GROUP
+        coded, groups = read[self.asked.query.by], len(self.asked.groups)
+        return coded[part], coded.table(np.arange(groups, dtype=np.int64), groups)
 
-    def _groups(self, read: Columns, part: slice) -> Ints:
-        return _NO_GROUPS if self.asked.query.by is None else read[self.asked.query.by][part]
-
-    def _plainly(self, exact: Exact) -> Callable[[Columns, slice, Bools | None], None]:
+    def _plainly(self, exact: Exact) -> Callable[[Read, slice, Bools | None], None]:
         """Return the loop body by NumPy alone."""
 
-        def step(read: Columns, part: slice, takes: Bools | None) -> None:
+        def step(read: Read, part: slice, takes: Bools | None) -> None:
             number = part.stop - part.start
             takes = np.ones(number, np.bool_) if takes is None else takes
-            groups = self._groups(read, part) if self.asked.query.by is not None else np.zeros(number, np.int64)
-            takes = takes & (groups >= 0) & (groups < len(exact.table))
+            coded, table = self._groups(read, part)
+            groups = coded.looked_up(table) if self.asked.query.by is not None else np.zeros(number, np.int64)
+            takes = takes & (groups < len(exact.table))
             if self.what == "count":
                 exact.table[:, 0] += np.bincount(groups[takes], minlength=len(exact.table))
                 return
@@ -231,17 +230,18 @@ class Fold:
 
         return step
 
-    def _compiled(self, exact: Exact) -> Callable[[Columns, slice, Bools | None], None]:
+    def _compiled(self, exact: Exact) -> Callable[[Read, slice, Bools | None], None]:
         """Return the loop body by compiled loops."""
         from penstock.mechanisms.questions._kernels import add_up, keep, place, tally
 
-        def step(read: Columns, part: slice, takes: Bools | None) -> None:
+        def step(read: Read, part: slice, takes: Bools | None) -> None:
+            coded, rows = self._groups(read, part)
             if self.what == "count":
                 if self.asked.query.by is None:
                     exact.table[0, 0] += part.stop - part.start if takes is None else np.count_nonzero(takes)
                 else:
                     counts = np.zeros(len(exact.table), np.int64)
-                    tally(counts, _NONE if takes is None else takes, self._groups(read, part))
+                    tally(counts, _NONE if takes is None else takes, coded.places, rows)
                     exact.table[:, 0] += counts
                 return
             values, there = self._on_grid(read[str(self.asked.query.of)][part])
@@ -250,11 +250,11 @@ class Fold:
                 values = np.where(there, values, values.dtype.type(self.asked.numbers.low))
             elif there is not None:
                 takes = there if takes is None else takes & there
-            given = (values, _NONE if takes is None else takes, self._groups(read, part), *ends, self.asked.everybody)
+            given = (values, _NONE if takes is None else takes, coded.places, rows, *ends, self.asked.everybody)
             if self.what == "totals":
                 add_up(exact.table, *given)
             elif not exact.is_kept:
-                place(*exact.counters(), *given, self._width)
+                place(*exact.counters(), *given, self._width, len(exact.table))
             else:
                 keys = np.empty(len(values), np.int64)
                 number = keep(keys, *given, self._width, len(exact.table))
@@ -281,22 +281,43 @@ class Fold:
         return grid.low, grid.high, float(np.ldexp(1.0, -grid.exponent)), grid.first
 
 
+def _takes(read: Read, filters: Sequence[tuple[Filter, Bools | None]], part: slice, compiled: bool) -> Bools | None:
+    """Return which rows satisfy every condition; None where there is none. With each filter what it allows."""
+    takes = None
+    for each, allowed in filters:
+        values = read[each.column][part]
+        if allowed is not None and compiled:
+            from penstock.mechanisms.questions._kernels import choose
+
+            is_first = takes is None
+            takes = np.empty(len(values), np.bool_) if takes is None else takes
+            choose(takes, values.places, allowed, is_first)
+            continue
+        holds = each.in_band(values) if allowed is None else values.looked_up(allowed)
+        takes = holds if takes is None else np.logical_and(takes, holds, out=takes)
+    return takes
+
+
 def _chunks(rows: int) -> Iterator[slice]:
     for start in range(0, rows, _CHUNK):
         yield slice(start, min(start + _CHUNK, rows))
 
 
-def _find(asked: Asked, exact: Exact, columns: Columns, read: Columns) -> None:
+def _find(asked: Asked, exact: Exact, columns: Mapping[str, Any], read: Read) -> None:
     """Take the first value that the individual has."""
     if exact.value is not None:
         return
-    values, there = apart(read[str(asked.query.of)])
-    for row in np.flatnonzero(theirs(asked, columns[str(asked.terms.whose)])).tolist():
+    values, there = apart(_plain(read[str(asked.query.of)]))
+    for row in np.flatnonzero(theirs(asked, _plain(columns[str(asked.terms.whose)]))).tolist():
         value = values[row].item()
         known = value == value if asked.column.numeric else 0 <= value < len(asked.column.categories or ())
         if known and (there is None or there[row]):
             exact.value = value
             return
+
+
+def _plain(values: Any) -> NDArray[Any]:
+    return values.plain() if isinstance(values, Coded) else values
 
 
 def theirs(asked: Asked, whose: NDArray[Any]) -> Bools:

@@ -13,6 +13,7 @@ Epsilons are exact fractions; one that the noise cannot carry is refused before 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -20,7 +21,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.mechanisms.columns import Columns
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import Budgeted
 from penstock.mechanisms.numbers.exact import readable
@@ -120,15 +120,15 @@ class Method(ABC):
         """Return the cost of Laplace noise of this scale, in the unit of the answer; None for other noise."""
         return None
 
-    def begin(self) -> Exact:
-        """Return the fold of no rows."""
-        return self._fold.begin()
+    def begin(self, coming: int = 0) -> Exact:
+        """Return the fold of no rows; coming: about how many there will be, by which the faster loops are chosen."""
+        return self._fold.begin(coming)
 
-    def add(self, exact: Exact, columns: Columns, rows: int | None = None) -> Exact:
+    def add(self, exact: Exact, columns: Mapping[str, Any], rows: int | None = None) -> Exact:
         """Fold a batch of rows; rows: their number, needed where no column is given.
 
-        Categories are codes. Numbers are floats, with NaN where one is missing, or whole numbers, masked where one is;
-        a column comes in the same type in every batch. Units are names, or what `theirs` says of them.
+        Categories are codes, or `Coded`. Numbers are floats, with NaN where one is missing, or whole numbers, masked
+        where one is; a column comes in the same type in every batch. Units are names, or what `theirs` says of them.
         """
         return self._fold.add(exact, columns, rows)
 

@@ -27,16 +27,15 @@ class Decay:
         self._known = {0: (1 << precision, 1 << precision)}
 
     def at(self, v: int) -> tuple[int, int]:
-        """Return low and high of (1)."""
-        if v not in self._known:
-            while len(self._powers) < v.bit_length():
+        """Return low and high of (1): by (3), those of v without its highest digit, times those of that digit."""
+        found = self._known.get(v)
+        if found is None:
+            place = v.bit_length() - 1
+            while len(self._powers) <= place:
                 self._powers.append(self._product(self._powers[-1], self._powers[-1]))
-            bounds = self._known[0]
-            for i in range(v.bit_length()):
-                if v >> i & 1:
-                    bounds = self._product(bounds, self._powers[i])
-            self._known[v] = bounds
-        return self._known[v]
+            # Of neighbouring v only this last product differs.
+            found = self._known[v] = self._product(self.at(v ^ 1 << place), self._powers[place])
+        return found
 
     def _first(self, x: Fraction) -> tuple[int, int]:
         """(1) for v = 1."""

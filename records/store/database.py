@@ -13,7 +13,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -79,9 +79,13 @@ def open_engine(url: str, *, lasting: bool) -> Engine:
     parsed = _parse(url)
     if lasting and parsed.get_backend_name() == "sqlite" and parsed.database in _IN_MEMORY:
         raise _refused("must outlive the process", "a database in memory")
+    if parsed.get_backend_name() == "sqlite" and parsed.database in _IN_MEMORY:
+        return _in_memory(parsed)
     if parsed.get_backend_name() == "sqlite":
-        return _sqlite(parsed)
-    return create_engine(parsed, poolclass=NullPool, connect_args=_POSTGRESQL_CONNECTION, hide_parameters=True)
+        # Whatever folder the process works in later, the database is this one.
+        parsed = parsed.set(database=os.path.abspath(str(parsed.database)))
+        _make_private(Path(str(parsed.database)))
+    return _lasting(parsed)
 
 
 @contextmanager
@@ -134,20 +138,32 @@ def _parse(url: str) -> URL:
     return parsed.set(drivername=_POSTGRESQL) if backend == "postgresql" else parsed
 
 
-def _sqlite(url: URL) -> Engine:
-    if url.database in _IN_MEMORY:
-        # For rehearsal: gone with the process. One connection only, because each has a database of its own.
-        engine = create_engine(
-            url,
-            poolclass=QueuePool,
-            pool_size=1,
-            max_overflow=0,
-            connect_args={"check_same_thread": False},
-            hide_parameters=True,
-        )
-    else:
-        _make_private(Path(str(url.database)))
-        engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True)
+def _in_memory(url: URL) -> Engine:
+    """For rehearsal: gone with the process. One connection only, because each has a database of its own."""
+    engine = create_engine(
+        url,
+        poolclass=QueuePool,
+        pool_size=1,
+        max_overflow=0,
+        connect_args={"check_same_thread": False},
+        hide_parameters=True,
+    )
+    return _as_sqlite(engine)
+
+
+@lru_cache(maxsize=8)
+def _lasting(url: URL) -> Engine:
+    """Return the engine of a database, which a process makes once, because it has to compile every statement anew.
+
+    It holds no connection between two transactions, so it outlives the file or the server, and a fork.
+    """
+    if url.get_backend_name() == "sqlite":
+        connected = {"timeout": _BUSY_SECONDS}
+        return _as_sqlite(create_engine(url, poolclass=NullPool, connect_args=connected, hide_parameters=True))
+    return create_engine(url, poolclass=NullPool, connect_args=_POSTGRESQL_CONNECTION, hide_parameters=True)
+
+
+def _as_sqlite(engine: Engine) -> Engine:
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine

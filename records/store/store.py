@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -93,8 +94,14 @@ def _opened(home: Home, *, looking: bool = False, whole: bool = True) -> Records
 def _records(engine: Engine, home: Home, memory: Memory | None) -> Records:
     key = home.secret_key()
     bring_up_to_date(engine, first_rows(key))
-    log = Log(engine, key, home.signing_key(), version("penstock"), memory)
+    log = Log(engine, key, home.signing_key(), _code(), memory)
     return Records(engine, log, Ledger(log))
+
+
+@cache
+def _code() -> str:
+    """Return the version of this code, which events carry; it stands in a file of what is installed."""
+    return version("penstock")
 
 
 def seen_heads(home: Home) -> dict[str, Head]:

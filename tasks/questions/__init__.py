@@ -8,6 +8,7 @@ identity   which records a question is about: the digests of its source, kept fr
 page       the page of a stored answer
 question   A question, settled before any row is read: what is asked, what it costs, what is promised
 reading    the exact aggregates of a question, from the few columns that it needs, batch by batch
+_batches   The rows of one group of a Parquet file, batch by batch, by whichever of pyarrow's two readers is the faster
 stored     A stored answer, read again: which method gave it
 _sealed    Errors that nobody foresaw, while records are evaluated: one failure for all of them
 signed     A published answer: one file that anybody can check, signed with the agency's key

@@ -30,16 +30,17 @@ from numpy.typing import NDArray
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.contributions import bounded
 from penstock.mechanisms.parallel import in_parallel
-from penstock.mechanisms.questions import Exact, Method, Terms
+from penstock.mechanisms.questions import Coded, Exact, Method, Terms
 from penstock.mechanisms.randomness import Randomness
 from penstock.tasks.files.columns import category_codes
 from penstock.tasks.files.source import unit_codes
 from penstock.tasks.files.source_files import unreadable
+from penstock.tasks.questions._batches import batches
 
 __all__ = ["evaluate"]
 
 # Rows at a time: few enough for their words to stay in the processor's cache, enough for Python not to be felt.
-_BATCH = 1 << 17
+_BATCH = 1 << 18
 _AT_ONCE = min(4, os.cpu_count() or 1)
 
 
@@ -53,35 +54,34 @@ def evaluate(
     try:
         kept = None if terms.whose is None else _kept_rows(dataset, terms, randomness)
         parts = list(_parts(dataset))
-        fold = partial(_folded, dataset.schema, method, declared, kept)
+        fold = partial(_folded, dataset, method, declared, kept, sum(rows for _, _, rows in parts))
         shares = [parts[first::_AT_ONCE] for first in range(min(_AT_ONCE, len(parts)))]
         return reduce(method.join, in_parallel(fold, shares), method.begin())
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(dataset.filesystem, dataset.files[0], error) from None
 
 
-def _parts(dataset: ds.Dataset) -> Iterator[tuple[ds.Fragment, int]]:
-    """Yield the groups of rows of all files, each with the number of rows before it."""
+def _parts(dataset: ds.Dataset) -> Iterator[tuple[ds.Fragment, int, int]]:
+    """Yield the groups of rows of all files, each with the number of rows before it, and its own."""
     start = 0
     for fragment in dataset.get_fragments():
         for part in fragment.split_by_row_group():
-            yield part, start
-            start += sum(group.num_rows for group in part.row_groups)  # count_rows() tells those of the whole file
+            rows = sum(group.num_rows for group in part.row_groups)  # count_rows() tells those of the whole file
+            yield part, start, rows
+            start += rows
 
 
 def _folded(
-    schema: pa.Schema,
+    dataset: ds.Dataset,
     method: Method,
     declared: Mapping[str, Column],
     kept: NDArray[np.bool_] | None,
-    parts: Sequence[tuple[ds.Fragment, int]],
+    coming: int,
+    parts: Sequence[tuple[ds.Fragment, int, int]],
 ) -> Exact:
-    exact, codes = method.begin(), Codes(method)
-    for part, start in parts:
-        batches = part.to_batches(
-            schema=schema, columns=list(method.columns), batch_size=_BATCH, use_threads=False, cache_metadata=False
-        )
-        for batch in batches:
+    exact, codes = method.begin(coming), Codes(method)
+    for part, start, _ in parts:
+        for batch in batches(dataset, part, method.columns, _BATCH):
             columns = {name: _values(name, batch.column(name), declared[name], codes) for name in method.columns}
             number = batch.num_rows
             if kept is not None:
@@ -107,16 +107,19 @@ class Codes:
         self._method = method
         self._known: dict[str, tuple[pa.Array, pa.Array]] = {}
 
-    def of(self, name: str, stored: pa.Array, categories: tuple[Any, ...]) -> NDArray[np.int64]:
+    def of(self, name: str, stored: pa.Array, categories: tuple[Any, ...]) -> NDArray[np.int32] | Coded:
         """Return the code of each value of a column, -1 where it is missing or not declared."""
         if not pa.types.is_dictionary(stored.type):
-            return category_codes(pa.chunked_array([stored]), categories).astype(np.int64)
+            return category_codes(pa.chunked_array([stored]), categories)
 
         def coded(texts: pa.Array) -> NDArray[Any]:
             return category_codes(pa.chunked_array([texts]), categories).astype(np.int64)
 
-        found = self._looked_up(name, stored, coded)
-        return (pc.fill_null(found, -1) if found.null_count else found).to_numpy()  # type: ignore[no-any-return]
+        table, places = self._table(name, stored, coded), stored.indices
+        if not pa.types.is_int32(places.type):  # as files are read, they always are
+            found = pc.take(table, places)
+            return (pc.fill_null(found, -1) if found.null_count else found).to_numpy()  # type: ignore[no-any-return]
+        return Coded((pc.fill_null(places, -1) if places.null_count else places).to_numpy(), table.to_numpy())
 
     def theirs(self, name: str, stored: pa.Array) -> NDArray[np.bool_]:
         """Return for each row whether it is one of the individual's."""
@@ -125,19 +128,19 @@ class Codes:
             return self._method.theirs(np.asarray(units.to_pylist(), object))
 
         encoded = stored if pa.types.is_dictionary(stored.type) else stored.dictionary_encode()
-        found = self._looked_up(name, encoded, named)
+        # Arrow's take reads indices as they are; NumPy's would first make wider ones of them.
+        found = pc.take(self._table(name, encoded, named), encoded.indices)
         return pc.fill_null(found, False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
-    def _looked_up(self, name: str, stored: pa.Array, made: Callable[[pa.Array], NDArray[Any]]) -> pa.Array:
+    def _table(self, name: str, stored: pa.Array, made: Callable[[pa.Array], NDArray[Any]]) -> pa.Array:
         before, table = self._known.get(name, (None, None))
         if table is None or not stored.dictionary.equals(before):
             table = pa.array(made(stored.dictionary))
             self._known[name] = stored.dictionary, table
-        # Arrow's take reads indices as they are; NumPy's would first make wider ones of them.
-        return pc.take(table, stored.indices)
+        return table
 
 
-def _values(name: str, stored: pa.Array, column: Column, codes: Codes) -> NDArray[Any]:
+def _values(name: str, stored: pa.Array, column: Column, codes: Codes) -> NDArray[Any] | Coded:
     if column.categories is not None:
         return codes.of(name, stored, column.categories)
     if not column.numeric:

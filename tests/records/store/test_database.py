@@ -228,3 +228,31 @@ def test_who_checks_records_does_not_make_new_ones(either_home: Home, monkeypatc
     with pytest.raises(RecordsAbsent):
         existing_records()
     assert tables(engine) == set()
+
+
+def test_an_engine_is_made_once_and_belongs_to_its_own_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the process works later; and a database that was removed is made anew, private again."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    first = open_engine("sqlite:///log.db", lasting=True)
+    assert open_engine(f"sqlite:///{tmp_path}/a/log.db", lasting=True) is first
+    monkeypatch.chdir(tmp_path / "b")
+    second = open_engine("sqlite:///log.db", lasting=True)
+    for engine, folder in ((first, "a"), (second, "b")):
+        with writing(engine) as connection:
+            connection.execute(text(f"CREATE TABLE {folder} (id INTEGER)"))
+    assert (tables(first), tables(second)) == ({"a"}, {"b"})
+    (tmp_path / "a" / "log.db").unlink()
+    again = open_engine(f"sqlite:///{tmp_path}/a/log.db", lasting=True)
+    assert tables(again) == set()
+    assert stat.S_IMODE((tmp_path / "a" / "log.db").stat().st_mode) == 0o600
+
+
+def test_databases_in_memory_have_nothing_in_common() -> None:
+    engines = [open_engine("sqlite://", lasting=False) for _ in range(2)]
+    with writing(engines[0]) as connection:
+        connection.execute(text("CREATE TABLE a (id INTEGER)"))
+    assert [tables(engine) for engine in engines] == [{"a"}, set()]

@@ -24,7 +24,7 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.questions import Exact, Method, Query, Terms, _fold, methods
 from penstock.mechanisms.randomness import seeded
 from penstock.tasks.files.source import open_source
-from penstock.tasks.questions import reading
+from penstock.tasks.questions import _batches, reading
 from tests.support.order import examples
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -95,6 +95,7 @@ def cases(draw: Any) -> dict[str, Any]:
         "group": draw(st.sampled_from([1, 2, 100])),
         "batch": draw(st.sampled_from([1, 3, 1 << 17])),
         "small": draw(st.sampled_from([0, 2, 200_000])),
+        "at_once": draw(st.sampled_from([0, 1, 1 << 21])),
     }
 
 
@@ -182,6 +183,7 @@ def test_a_file_counts_for_what_its_records_count_for_one_by_one(case, tmp_path_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_fold, "SMALL", case["small"])
         patch.setattr(reading, "_BATCH", case["batch"])
+        patch.setattr(_batches, "_MOST_AT_ONCE", case["at_once"])
         together = told(method, evaluated(method, case, case["rows"], folder))
         patch.setattr(_fold, "SMALL", 10)
         alone = [evaluated(method, case, [row], folder) for row in case["rows"]]
