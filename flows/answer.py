@@ -85,11 +85,11 @@ def answer(description: DataDescription, wish: Callable[[], Wish], *, analyst: s
         question = settled(description, wish(), home)
         identity = identify(home, description.source.path, description.columns, unit=description.whose)
         noted.key = key = question.key(home, identity)
-        asked = answer_again(log, home, question, identity, analyst=analyst)  # stored: nothing is read or spent
+        asked = answer_again(log, home, question, identity, analyst=analyst, publish=publish)  # stored: free
         if asked is None:
             require_means(log, question, analyst)
             exact = evaluate_question(question, identity)  # the only step that reads rows
-            asked = draw_answer(log, home, question, identity, exact, analyst=analyst)
+            asked = draw_answer(log, home, question, identity, exact, analyst=analyst, publish=publish)
         return handed_over(log, home, question, key, asked, analyst=analyst, publish=publish)
 
 
