@@ -25,7 +25,15 @@ from penstock.tasks.questions.question import Question
 if TYPE_CHECKING:
     from penstock.mechanisms.questions import Exact
 
-__all__ = ["answer_again", "draw_answer", "evaluate_question", "handed_over", "public_records", "require_means"]
+__all__ = [
+    "answer_again",
+    "draw_answer",
+    "evaluate_question",
+    "handed_over",
+    "key_on_record",
+    "public_records",
+    "require_means",
+]
 
 
 def public_records(home: Home, source: str, declared: Mapping[str, Column]) -> int:
@@ -70,6 +78,14 @@ def require_means(log: Log, question: Question, analyst: str) -> None:
         )
 
 
+def key_on_record(log: Log, home: Home, question: Question, identity: Identity) -> str:
+    """Return the key of a question: its former one, if it was answered under that."""
+    former = question.former_key(home, identity)
+    if former is not None and stored_answer(log, former) is not None:
+        return former
+    return question.key(home, identity)
+
+
 def evaluate_question(question: Question, identity: Identity) -> Exact:
     """Return the exact aggregates over all records, which must be those that were identified. Confidential."""
     from penstock.tasks.files.source import changed, open_source, source_state
@@ -91,6 +107,7 @@ def draw_answer(
     question: Question,
     identity: Identity,
     exact: Exact,
+    key: str,
     *,
     analyst: str,
     publish: Place | None = None,
@@ -105,20 +122,27 @@ def draw_answer(
             drawn = question.method.drawn(exact, question.epsilon, system())
         return canonical(question.document(drawn))
 
-    return _ask(log, home, question, identity, draw, analyst, publish)
+    return _ask(log, home, question, identity, key, draw, analyst, publish)
 
 
 def answer_again(
-    log: Log, home: Home, question: Question, identity: Identity, *, analyst: str, publish: Place | None = None
+    log: Log,
+    home: Home,
+    question: Question,
+    identity: Identity,
+    key: str,
+    *,
+    analyst: str,
+    publish: Place | None = None,
 ) -> Asked | None:
     """Return the stored answer of a question that was asked before, and put on record who asked it again."""
-    if stored_answer(log, question.key(home, identity)) is None:
+    if stored_answer(log, key) is None:
         return None
 
     def draw() -> bytes:
         raise RuntimeError("an answer that was stored is never drawn again")
 
-    return _ask(log, home, question, identity, draw, analyst, publish)
+    return _ask(log, home, question, identity, key, draw, analyst, publish)
 
 
 def _ask(
@@ -126,11 +150,11 @@ def _ask(
     home: Home,
     question: Question,
     identity: Identity,
+    key: str,
     draw: Callable[[], bytes],
     analyst: str,
     publish: Place | None,
 ) -> Asked:
-    key = question.key(home, identity)
     place = _destination(question, key, publish)
     return ask(
         log,
@@ -168,7 +192,14 @@ def handed_over(
             head = reader.head().digest
         put_there(home, place, {"answer": told, "digest": asked.digest, "log_head": {"digest": head}})
     left = standing(log, dataset=question.dataset, model=question.guarantee.model, analyst=analyst)
+    if question.prior != question.drawn_prior:  # what whoever asks may expect by their own prior, which is not stored
+        expected = question.expected()
+        told |= {name: getattr(expected, name) for name in _EXPECTED}
+        told["expect"] = expected.sentences
     return _answer(key, told, asked, left, None if place is None else str(place))
+
+
+_EXPECTED = ("standard_error", "half_width", "is_upper_bound", "is_typical")
 
 
 def _answer(key: str, told: dict[str, Any], asked: Asked, left: Standing, path: str | None) -> Answer:
