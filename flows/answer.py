@@ -37,6 +37,7 @@ from penstock.tasks.questions.asking import (
     draw_answer,
     evaluate_question,
     handed_over,
+    key_on_record,
     public_records,
     require_means,
 )
@@ -84,12 +85,12 @@ def answer(description: DataDescription, wish: Callable[[], Wish], *, analyst: s
         publish = _destination(description, home)
         question = settled(description, wish(), home)
         identity = identify(home, description.source.path, description.columns, unit=description.whose)
-        noted.key = key = question.key(home, identity)
-        asked = answer_again(log, home, question, identity, analyst=analyst)  # stored: nothing is read or spent
+        noted.key = key = key_on_record(log, home, question, identity)
+        asked = answer_again(log, home, question, identity, key, analyst=analyst, publish=publish)  # stored: free
         if asked is None:
             require_means(log, question, analyst)
             exact = evaluate_question(question, identity)  # the only step that reads rows
-            asked = draw_answer(log, home, question, identity, exact, analyst=analyst)
+            asked = draw_answer(log, home, question, identity, exact, key, analyst=analyst, publish=publish)
         return handed_over(log, home, question, key, asked, analyst=analyst, publish=publish)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -40,4 +41,7 @@ def _told(error: ValidationError) -> Iterator[Fault]:
             yield Fault("prior.kind", "must be one of masses, uniform, histogram, distribution", "Name the kind.")
             continue
         place = ".".join(["prior", *map(str, each["loc"][1:])])
+        if each["type"] == "faults":
+            yield from (replace(fault, field=place) for fault in each["ctx"]["faults"])
+            continue
         yield Fault(place, as_rule(each["msg"]), "Correct it; docs/spec.md has every key, under protect.priors.NAME.")

@@ -3,7 +3,7 @@
 Begin with `store` (`open_records`), then `log`, `ledger` and `bundle`.
 
     approval/   named people approve what they reviewed, and nothing else
-    audit       everything checked together: log, checkpoints, ledger, decisions, and every manifest that can be
+    audit       everything checked together: log, checkpoints, ledger, decisions, and what was published and can be
                 reached
     bundle/     the public bundle: what its manifest says, how it is sealed, and how it appears whole or not at all
     files/      files as records need them: that survive a power cut, are digested, come from outside or lie in an
@@ -12,6 +12,7 @@ Begin with `store` (`open_records`), then `log`, `ledger` and `bundle`.
     ledger/     the budget ledger: what the releases of each data set may spend, and what they have spent
     log/        the audit log: append-only, chained, sealed and signed
     people/     who may decide, and who may sign in
+    published_answers   published answers held against the log
     run         the working folder of one run, so that a killed run goes on where it stopped
     signing/    keys and signatures: Ed25519, and everything that is signed in one form
     store/      all records of one installation: its database, its schema, its backups

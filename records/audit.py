@@ -1,4 +1,4 @@
-"""Everything checked together: log, checkpoints, ledger, decisions, and every manifest that can be reached.
+"""Everything checked together: log, checkpoints, ledger, decisions, and what was published and can be reached.
 
 A manifest lies outside the database and says where the log stood when it was sealed. Whoever puts back an older log,
 or empties it, contradicts the manifests, and also what the home remembers, with which every scan of the log is compared
@@ -22,8 +22,9 @@ from penstock.records.bundle.places import at_hand, bundles_below, manifest_at, 
 from penstock.records.files.addresses import Place, place_of
 from penstock.records.home import Home
 from penstock.records.log.chain import GENESIS
-from penstock.records.log.log import Action, Event
+from penstock.records.log.log import Action, Event, Log
 from penstock.records.people.trusted_keys import with_keys
+from penstock.records.published_answers import CheckedAnswers, check_answers
 from penstock.records.signing import signing
 from penstock.records.store.restoring import unfinished_restoration
 from penstock.records.store.store import existing_records
@@ -52,11 +53,14 @@ class PublishedMissing(Refusal):
     remedy = "Put the files back from a copy, or write down why they were taken away."
 
 
-def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, restoring: bool = False) -> dict[str, Any]:
+def verify_everything(
+    bundles: Iterable[Place] = (), *, files: bool = False, restoring: bool = False, now: datetime | None = None
+) -> dict[str, Any]:
     """Check all records; return what was checked, or refuse with everything that is wrong.
 
-    files: also read every published file, and refuse if one is gone. restoring: the restoration itself asks, which is
-    complete only after this check.
+    files: also read every published file and every published answer, and refuse if one is gone. now: where it is given,
+    an answer that was charged less than a minute ago may still be on its way. restoring: the restoration itself asks,
+    which is complete only after this check.
     """
     home, records = Home.located(), existing_records(looking=True)
     # Everything that refers to the log is read before the log, so that a run that ends meanwhile contradicts nothing.
@@ -77,6 +81,9 @@ def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, res
     reached = {place: content for place, content in found.items() if content is not None}
     key = signing.public_key(home.public_key_path)
     read, altered, missing = _files_of(found, key, _of_the_first_version(published)) if files else (0, [], [])
+    answers = CheckedAnswers()
+    if files:
+        answers = _answers(home, records.log, events, bundles, key, now)
     faults = [
         *([] if restoring else unfinished_restoration(home)),
         *_decision_faults(events),
@@ -87,7 +94,9 @@ def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, res
             for fault in _manifest_faults(place, content, destinations.get(place), key, digests, known, published)
         ),
         *altered,
+        *answers.altered,
     ]
+    missing += answers.missing
     # Missing files are reported along with other faults; on their own they have their own refusal.
     RecordsDisagree.raise_for(dict.fromkeys([*faults, *missing]) if faults else [])
     PublishedMissing.raise_for(missing)
@@ -98,10 +107,24 @@ def verify_everything(bundles: Iterable[Place] = (), *, files: bool = False, res
         "ledger_events": ledger_events,
         "decisions": sum(event.action in _WORDS for event in events),
         "manifests": len(reached),
-        **({"files": read} if files else {}),
-        "not_reached": [str(place) for place in places if place not in reached],
+        **({"files": read, "answers": answers.read} if files else {}),
+        "not_reached": [
+            str(place) for place in [*(each for each in places if each not in reached), *answers.not_reached]
+        ],
         "backwards": backwards(events),
     }
+
+
+def _answers(
+    home: Home, log: Log, events: Sequence[Event], below: Sequence[Place], key: Ed25519PublicKey, now: datetime | None
+) -> CheckedAnswers:
+    """Compare every published answer with the log; where they differ, with what the log holds by then: answers are
+    published while this reads."""
+    secret, below = home.secret_key(), [place for place in below if not isinstance(place, Path) or place.is_dir()]
+    found = check_answers(events, below, secret=secret, key=key, now=now)
+    if found.altered or found.missing:
+        found = check_answers(log.events(), below, secret=secret, key=key, now=now)
+    return found
 
 
 def backwards(events: Iterable[Event]) -> list[int]:

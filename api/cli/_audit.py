@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -41,7 +42,10 @@ def verify(
         typer.Option("--bundles", help="Also check every manifest below this folder, or s3:// address."),
     ] = None,
     files: Annotated[
-        bool, typer.Option("--files", help="Also read every published file; exit with 7 if one is altered or gone.")
+        bool,
+        typer.Option(
+            "--files", help="Also read every published file and answer; exit with 7 if one is altered or gone."
+        ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -62,7 +66,7 @@ def verify(
         Screen(as_json).show_audit(found)
         return
     places = [place_of(place, "--bundles") for place in bundles or ()]
-    Screen(as_json).show_audit(verify_everything(places, files=files))
+    Screen(as_json).show_audit(verify_everything(places, files=files, now=datetime.now(UTC)))
 
 
 @audit.command("export")

@@ -205,6 +205,7 @@ class Screen:
             ("decisions", "decisions of reviewers, their signatures hold"),
             ("manifests", "published manifests agree with the log"),
             ("files", "published files are as their manifests say"),
+            ("answers", "published answers are as the log says"),
         ):
             if name in found:
                 self._out.print(f"{found[name]} {text}.")

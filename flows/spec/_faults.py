@@ -250,7 +250,7 @@ def _faults_of(error: ErrorDetails, known: KnownKeys) -> Iterator[Fault]:
     field = ".".join(place) or "spec"
     if kind == "faults":
         for fault in context["faults"]:
-            yield replace(fault, field=f"{field}.{fault.field}" if place else fault.field)
+            yield replace(fault, field=".".join(filter(None, [*place, fault.field])))
         return
     if kind.startswith("union_tag_"):
         got = repr(context["tag"]) if "tag" in context else ""

@@ -86,6 +86,9 @@ class Exponential(Method):
         super().__init__(asked)
         self._prior = prior
 
+    def as_drawn(self) -> Method:
+        return Exponential(self.asked, None)
+
     @property
     def sensitivity(self) -> int:
         """Return how far one unit moves the scores."""

@@ -91,6 +91,7 @@ class Refinement(Method):
     """(1) and (2)."""
 
     name: ClassVar[str] = "refinement"
+    draws_from_prior: ClassVar[bool] = True
 
     def __init__(self, asked: Asked, prior: AnyPrior | None) -> None:
         super().__init__(asked)

@@ -53,6 +53,8 @@ class Method(ABC):
     model: ClassVar[Budgeted] = "dp"
     # The least epsilon of one change in one group that the draw can carry in bounded time.
     least_in_a_group: ClassVar[Fraction] = LEAST_EPSILON
+    # Whether a prior decides the draw. Elsewhere it changes what a plan expects, and nothing else.
+    draws_from_prior: ClassVar[bool] = False
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
@@ -72,6 +74,10 @@ class Method(ABC):
     def columns(self) -> tuple[str, ...]:
         """Return the columns of the source that must be read."""
         return self.asked.columns
+
+    def as_drawn(self) -> Method:
+        """Return the same without a prior that does not decide the draw."""
+        return self
 
     @property
     def divided(self) -> int:

@@ -3,6 +3,7 @@
     refine        the algorithm, its theorem, and exact draws: begin here
     axes          the points that an answer can be, and which of them lie near a true one
     priors        priors as data: masses, uniform, histogram, distribution
+    distributions which distributions of scipy.stats can be named, and their weights
     _joint        columns that are answered together, because some combinations of their values cannot be
     _mechanism    settings and `protect`: one answer for each value of a file of records
     _promise      what is promised;  _expect: what to expect before any row is read;  _explain: what data users need

@@ -5,7 +5,7 @@
     masses         exact fractions of named values; they must add up to 1, and what is not named is impossible
     uniform        the same for every value of the declared domain or list
     histogram      a mass for each band of numbers, spread evenly over its points of the grid
-    distribution   a distribution of scipy.stats, cut off at the declared bounds: P(i) ~ F(x_i + eta/2) - F(x_i - eta/2)
+    distribution   a distribution of scipy.stats, cut off at the declared bounds: see distributions.py
 
 A histogram and a distribution are rounded to weights out of 2^39, at least 1 where a float tells that a value is
 possible. The promise holds for every prior, so what rounding does to it costs nothing; the rounded prior is the one
@@ -14,6 +14,7 @@ that is used.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import math
 from collections.abc import Collection
@@ -22,11 +23,13 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator
+from pydantic_core import PydanticCustomError
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.numbers.exact import ExactNumber, exact_number
 from penstock.mechanisms.numbers.grid import Grid, grid_of
+from penstock.mechanisms.refinement.distributions import BY_INCOMPLETE_BETA, DISTRIBUTIONS, MOST_PARAMETER, chances
 from penstock.mechanisms.refinement.refine import MOST_WEIGHT
 from penstock.mechanisms.refusal import Fault, SettingRefused
 
@@ -46,28 +49,6 @@ __all__ = [
 # Numbers are answered on a grid of at most this many steps.
 MOST_STEPS = 2**16
 _ROUNDED = 2**39
-# Those whose distribution function has a closed form, or a series that ends soon whatever its parameters are.
-_KNOWN = (
-    "beta",
-    "cauchy",
-    "expon",
-    "gamma",
-    "gumbel_r",
-    "laplace",
-    "logistic",
-    "lognorm",
-    "norm",
-    "pareto",
-    "rayleigh",
-    "t",
-    "triang",
-    "uniform",
-    "weibull_min",
-    "binom",
-    "geom",
-    "nbinom",
-    "poisson",
-)
 
 
 class _Prior(BaseModel):
@@ -108,10 +89,31 @@ class Distribution(_Prior):
     """A distribution of scipy.stats, cut off at the declared bounds."""
 
     kind: Literal["distribution"] = Field(description="The name of this kind of prior; it must be given.")
-    name: Literal[_KNOWN] = Field(description="Its name in scipy.stats.")  # type: ignore[valid-type]
-    parameters: dict[str, FiniteFloat] = Field(
-        default={}, max_length=6, description="Its parameters, by the names that scipy.stats gives them."
+    name: Literal[DISTRIBUTIONS] = Field(  # type: ignore[valid-type]
+        description="Its name in scipy.stats. For any other, give a histogram."
     )
+    parameters: dict[str, FiniteFloat] = Field(
+        default={},
+        max_length=6,
+        description="Its parameters, by the names that scipy.stats gives them. Those of "
+        f"{', '.join(sorted(BY_INCOMPLETE_BETA))} are at most {MOST_PARAMETER:,}, but for loc and scale.",
+    )
+
+    @field_validator("name", mode="before")
+    @classmethod
+    def _can_be_evaluated(cls, name: object) -> object:
+        if isinstance(name, str) and name not in DISTRIBUTIONS:
+            near = difflib.get_close_matches(name, DISTRIBUTIONS, 1)
+            fault = Fault(
+                "",
+                "must be a distribution of scipy.stats whose distribution function has a closed form or is a special "
+                "function",
+                f"{f'Did you mean {near[0]}? ' if near else ''}For any other, give a histogram, with a mass for each "
+                "band; docs/spec.md lists what can be named.",
+                repr(name[:80]),
+            )
+            raise PydanticCustomError("faults", "must be a distribution that docs/spec.md lists", {"faults": [fault]})
+        return name
 
 
 AnyPrior = Annotated[Masses | Uniform | Histogram | Distribution, Field(discriminator="kind")]
@@ -132,10 +134,11 @@ def weights(prior: AnyPrior, column: Column, name: str) -> NDArray[np.int64]:
     if not column.numeric:
         raise _refused(field, "must be masses or uniform for categories", "List each category with its mass.", prior)
     grid = grid_for(column, name)
-    points = grid.values(np.arange(grid.steps + 1)).astype(np.float64)
     if isinstance(prior, Histogram):
+        points = grid.values(np.arange(grid.steps + 1)).astype(np.float64)
         return _rounded(_bands(prior, points, field), field)
-    return _rounded(_between(prior, points, grid, field), field)
+    given = tuple(sorted(prior.parameters.items()))
+    return _rounded(chances(prior.name, given, grid, f"{field}.parameters"), field)
 
 
 def digest_of(used: NDArray[np.int64]) -> str:
@@ -204,27 +207,6 @@ def _bands(prior: Histogram, points: NDArray[np.float64], field: str) -> NDArray
     found = np.zeros(len(points))
     found[is_in] = heights[bands[is_in]]
     return found
-
-
-def _between(prior: Distribution, points: NDArray[np.float64], grid: Grid, field: str) -> NDArray[np.float64]:
-    from scipy import stats  # a second of imports, for those who name a distribution
-
-    distribution = getattr(stats, prior.name)
-    half = float(grid.eta) / 2
-    try:
-        frozen = distribution(**prior.parameters)
-        with np.errstate(all="ignore"):
-            edges = np.append(points - half, points[-1] + half)
-            below, above = frozen.cdf(edges), frozen.sf(edges)
-    except (TypeError, ValueError):
-        raise _refused(
-            f"{field}.parameters", f"must be those of {prior.name} in scipy.stats", "Correct them."
-        ) from None
-    if not np.isfinite([below, above]).all():
-        raise _refused(f"{field}.parameters", f"must be possible for {prior.name}", "Correct them.")
-    # Near 1 floats are too coarse for small probabilities; the same from above tells them.
-    chances: NDArray[np.float64] = np.maximum(np.maximum(np.diff(below), -np.diff(above)), 0.0)
-    return chances
 
 
 def _rounded(chances: NDArray[np.float64], field: str) -> NDArray[np.int64]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import obstore
@@ -26,6 +27,7 @@ __all__ = [
     "ObjectNameRefused",
     "StoreRefused",
     "StoreUnreachable",
+    "Stored",
     "blocks",
     "create",
     "digest_of",
@@ -33,6 +35,7 @@ __all__ = [
     "put_file",
     "read",
     "store_refusal",
+    "told_of",
 ]
 
 BLOCK_BYTES = 8 << 20  # of a part of an upload, and of a piece that is read back
@@ -88,6 +91,32 @@ def found_below(path: ObjectPath) -> dict[str, int]:
             # A store's own web pages make empty objects that stand for folders.
             found |= {meta["path"][start:]: meta["size"] for meta in batch if len(meta["path"]) > start}
     return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What a store says of an object. tag: the ETag, which follows the content; "" if there is none. written: when, by
+    the store's own clock."""
+
+    name: str
+    size: int
+    tag: str
+    written: datetime
+
+
+def told_of(path: ObjectPath) -> list[Stored]:
+    """Return what the store says of the object of this name, or else of every object below it, sorted by name; nothing
+    is read."""
+    store = _store(path.bucket)
+    with _asking(path):
+        try:
+            found = [obstore.head(store, path.key)] if path.key else []
+        except FileNotFoundError:
+            found = []
+        if not found:
+            found = [meta for batch in obstore.list(store, path.key or None) for meta in batch]
+    told = (Stored(each["path"], each["size"], each["e_tag"] or "", each["last_modified"]) for each in found)
+    return sorted(told, key=lambda each: each.name)
 
 
 def blocks(path: ObjectPath, size: int) -> Iterator[bytes]:

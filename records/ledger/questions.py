@@ -53,7 +53,16 @@ from penstock.records.ledger.analysts import allow_analyst, require_allowance, r
 from penstock.records.ledger.countable import ClaimRefused, require_countable
 from penstock.records.log.log import Action, Log, LogWriter
 
-__all__ = ["Asked", "Standing", "allow_analyst", "ask", "record_refusal", "standing", "stored_answer"]
+__all__ = [
+    "Asked",
+    "Standing",
+    "allow_analyst",
+    "answer_digest",
+    "ask",
+    "record_refusal",
+    "standing",
+    "stored_answer",
+]
 
 _ID_DIGITS = 24
 
@@ -89,6 +98,7 @@ class _Question:
     key: str
     individual: str | None
     facts: Mapping[str, Any]
+    destination: str | None
 
     @property
     def epsilon(self) -> Fraction:
@@ -118,6 +128,7 @@ def ask(
     facts: Mapping[str, Any],
     actor: str,
     now: datetime,
+    destination: str | None = None,
 ) -> Asked:
     """Return the answer to a question, after it was charged; or the stored one, if it was asked before.
 
@@ -125,6 +136,7 @@ def ask(
     everything that makes it this question: data set, query, mechanism and epsilon. individual: keyed digest of the
     person whom alone the question is about, under presence. draw: draws the answer, at once, as exact values are known;
     it is called while all other writers wait, and only if the question may be asked. facts: what else the log says.
+    destination: the file in which the answer is to be published; it is written after this returns.
     """
     _require_question(claim, individual)
     with log.transaction(whole=False) as writer:
@@ -133,11 +145,13 @@ def ask(
         book = ledger.book(dataset_subject(str(claim.dataset)))
         require_account(book, claim.dataset, claim.model)
         require_allowed(book, claim.dataset, claim.model, analyst)
-        again = _asked_again(ledger, writer, claim, analyst, key, actor, now)
+        again = _asked_again(ledger, writer, claim, analyst, key, actor, now, destination)
         if again is not None:
             return again
         person = None if individual is None else keyed(writer.key, "individual", str(claim.dataset), individual)
-        question = _Question(claim=claim, analyst=analyst, key=key, individual=person, facts=facts)
+        question = _Question(
+            claim=claim, analyst=analyst, key=key, individual=person, facts=facts, destination=destination
+        )
         seats = _seats(ledger, writer, question)
         counted, mine = (_cost(seat, question, now) for seat in (seats[0], seats[-1]))
         require_grantable(ledger, writer, counted, now, asked=question.epsilon)
@@ -208,7 +222,14 @@ def _require_question(claim: Claim, individual: str | None) -> None:
 
 
 def _asked_again(
-    ledger: LedgerReader, writer: LogWriter, claim: Claim, analyst: str, key: str, actor: str, now: datetime
+    ledger: LedgerReader,
+    writer: LogWriter,
+    claim: Claim,
+    analyst: str,
+    key: str,
+    actor: str,
+    now: datetime,
+    destination: str | None,
 ) -> Asked | None:
     """Return the stored answer, and put on record that it was given again."""
     found = Given(ledger, writer).find(key)
@@ -222,6 +243,7 @@ def _asked_again(
             remedy="Make the data set and the model part of the key.",
         )
     facts = {"dataset": claim.dataset, "analyst": analyst, "key": key, "of": event.seq, "answer": event.facts["answer"]}
+    facts |= _published(destination)
     writer.append(Action.ASKED_AGAIN, run=event.run, actor=actor, facts=facts, occurred=now)
     return Asked(answer, event.facts["answer"], event.seq, repeated=True)
 
@@ -293,6 +315,7 @@ def _charge(
         "individual": question.individual,
         "acknowledges": list(claim.acknowledges),
         "question": dict(question.facts),
+        **_published(question.destination),
     }
     given = Given(ledger, writer)
     event = ledger.write(
@@ -305,6 +328,11 @@ def _charge(
     )
     keep_answer(writer.connection, writer.key, question.key, event.seq, answer)
     return Asked(answer, digest, event.seq, repeated=False)
+
+
+def _published(destination: str | None) -> dict[str, str]:
+    """Return what an event says of where its answer is published: nothing, if it is not."""
+    return {} if destination is None else {"destination": destination}
 
 
 def _open(ledger: LedgerWriter, question: _Question, seat: _Seat) -> None:

@@ -12,4 +12,5 @@ source_digest    A source known by its content: what its files hold and which pa
                  are called
 source_files     the files of a source, on this machine or in an object store, as pyarrow reads them
 tables           released tables as files: one row a cell, as their layout says
+units            whose records are whose: a number for each record, from names of which nothing is kept
 """

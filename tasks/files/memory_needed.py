@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import resource
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import psutil
@@ -18,11 +18,14 @@ from penstock.mechanisms.columns import Column
 from penstock.tasks.files.source_files import unreadable
 from penstock.tasks.parts.working_copy import SourceTooLarge, text_bytes
 
-__all__ = ["available", "require_room", "require_room_to_look"]
+__all__ = ["available", "require_room", "require_room_for_names", "require_room_to_look"]
 
 # As measured from source to bundle (docs/scale.md): 16 to 41 bytes for each value of a release at once. A column that
 # is only looked at once takes its decoded form and a copy; the digest of values takes two words per record.
 _A_VALUE_KEPT, _A_VALUE_SEEN, _A_RECORD = 40, 16, 16
+# Of a record's unit (units.py): its place in dictionaries before and after these are put together, and its number; its
+# name or digest in both. Of a group of rows: its names as they are stored, decoded, and those of one batch.
+_A_PLACE, _A_NAME, _A_GROUP = 40, 2 * 72, 3
 
 
 def require_room(dataset: ds.Dataset, columns: Mapping[str, Column], kept: Collection[str]) -> None:
@@ -47,6 +50,31 @@ def require_room_to_look(dataset: ds.Dataset) -> None:
             rule="must fit into memory with each of its columns decoded",
             remedy="Run where there is more, or draft from some of the files.",
         )
+
+
+def require_room_for_names(dataset: ds.Dataset, unit: str) -> None:
+    """Refuse a source of which the numbers of its units do not fit into memory, or the names in one group of rows."""
+    records, texts = _announced(dataset)
+    largest = max(map(_largest_group(unit), dataset.get_fragments()), default=0)
+    names = min(records * _A_NAME, 2 * texts[unit])
+    if records * _A_PLACE + names + _A_GROUP * largest > available():
+        raise SourceTooLarge.at(
+            "source.path",
+            rule="must fit into memory with whose records they are",
+            remedy="Run where there is more, or name the units by shorter texts or whole numbers.",
+        )
+
+
+def _largest_group(name: str) -> Callable[[ds.Fragment], int]:
+    """Return the most bytes that a column has in one group of rows of a file, by the footer."""
+
+    def largest(fragment: ds.Fragment) -> int:
+        footer = fragment.metadata
+        places = [place for place, found in enumerate(footer.schema.names) if found == name]
+        groups = (footer.row_group(group.id).column(place) for group in fragment.row_groups for place in places)
+        return max((max(0, column.total_uncompressed_size) for column in groups), default=0)
+
+    return largest
 
 
 def _announced(dataset: ds.Dataset) -> tuple[int, Counter[str]]:

@@ -32,6 +32,7 @@ from penstock.tasks.files.columns import category_codes
 from penstock.tasks.files.fingerprint import Fingerprint
 from penstock.tasks.files.memory_needed import require_room
 from penstock.tasks.files.source_files import SourceFiles, SourceUnreadable, partition_of, source_files, unreadable
+from penstock.tasks.files.units import unit_codes, unit_numbers
 
 __all__ = [
     "SourceUnreadable",
@@ -42,7 +43,6 @@ __all__ = [
     "read_columns",
     "read_source",
     "source_state",
-    "unit_codes",
 ]
 
 
@@ -152,8 +152,16 @@ def read_source(
     if fingerprint is None:
         wanted = {name: column for name, column in wanted.items() if name in checked}
     require_room(dataset, wanted, checked)
+    units = None if unit is None else unit_numbers(dataset, unit)
     # The table is bound to no name here, so that each of its columns can be freed once it is read.
-    return read_columns(_held(dataset, list(wanted)), wanted, unit=unit, checked=checked, fingerprint=fingerprint)
+    return read_columns(
+        _held(dataset, [name for name in wanted if name != unit]),
+        wanted,
+        unit=unit,
+        units=units,
+        checked=checked,
+        fingerprint=fingerprint,
+    )
 
 
 def _held(dataset: ds.Dataset, names: list[str]) -> pa.Table:
@@ -182,22 +190,27 @@ def read_columns(
     wanted: Mapping[str, Column],
     *,
     unit: str | None = None,
+    units: NDArray[np.int64] | None = None,
     checked: Collection[str] | None = None,
     fingerprint: Fingerprint | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Return the wanted columns as arrays; refuse by the missing rules and domains. checked: return only these."""
+    """Return the wanted columns as arrays; refuse by the missing rules and domains. checked: return only these. units:
+    numbers of those that the records are of, where the table does not have their names."""
     arrays: dict[str, NDArray[Any]] = {}
     incomplete: list[Fault] = []
     outside: list[Fault] = []
     for name, column in wanted.items():
-        stored = table.column(name)
-        table = table.drop_columns(name)  # one column in two shapes at a time is all the memory this needs
-        if fingerprint is not None and name != unit:
-            fingerprint.add(name, stored)
-        if checked is not None and name not in checked:
-            continue
-        read = _read_column(stored, column)
-        del stored
+        if name == unit and units is not None:
+            read = _of_units(units)
+        else:
+            stored = table.column(name)
+            table = table.drop_columns(name)  # one column in two shapes at a time is all the memory this needs
+            if fingerprint is not None and name != unit:
+                fingerprint.add(name, stored)
+            if checked is not None and name not in checked:
+                continue
+            read = _read_column(stored, column)
+            del stored
         arrays[name] = read.values
         if read.has_missing and column.missing == "refuse":
             incomplete.append(Fault(f"source.columns.{name}", *_completeness(column)))
@@ -235,32 +248,12 @@ class _Read:
 
 def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
     if column.role == "identifier":
-        return _read_units(stored)
+        return _of_units(unit_codes(stored))
     return _read_numbers(stored, column) if column.numeric else _read_categories(stored, column)
 
 
-def _read_units(stored: pa.ChunkedArray) -> _Read:
-    codes = unit_codes(stored)
+def _of_units(codes: NDArray[np.int64]) -> _Read:
     return _Read(codes, bool((codes < 0).any()), False)
-
-
-def unit_codes(stored: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Return numbers of units in the order of their first record, so that nothing of their names is left; -1: none."""
-    if not len(stored):
-        return np.empty(0, np.int64)
-    plain = _numbered(stored) if pa.types.is_dictionary(stored.type) else stored
-    chunks = plain.dictionary_encode().unify_dictionaries().chunks
-    return np.concatenate([pc.fill_null(chunk.indices, -1).to_numpy() for chunk in chunks]).astype(np.int64)
-
-
-def _numbered(stored: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a number for each text, without writing the text out in every row.
-
-    A stored dictionary may hold a value twice, and then a unit would have two numbers.
-    """
-    chunks = stored.unify_dictionaries().chunks
-    names = chunks[0].dictionary.dictionary_encode().indices
-    return pa.chunked_array([names.take(chunk.indices) for chunk in chunks])
 
 
 def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import system
-from penstock.records.files.addresses import Place
+from penstock.records.files.addresses import ObjectPath, Place
 from penstock.records.files.digest import canonical
 from penstock.records.home import Home, login
 from penstock.records.ledger.analysts import AllowanceExceeded, AnalystNotAllowed
@@ -25,7 +25,15 @@ from penstock.tasks.questions.question import Question
 if TYPE_CHECKING:
     from penstock.mechanisms.questions import Exact
 
-__all__ = ["answer_again", "draw_answer", "evaluate_question", "handed_over", "public_records", "require_means"]
+__all__ = [
+    "answer_again",
+    "draw_answer",
+    "evaluate_question",
+    "handed_over",
+    "key_on_record",
+    "public_records",
+    "require_means",
+]
 
 
 def public_records(home: Home, source: str, declared: Mapping[str, Column]) -> int:
@@ -70,6 +78,14 @@ def require_means(log: Log, question: Question, analyst: str) -> None:
         )
 
 
+def key_on_record(log: Log, home: Home, question: Question, identity: Identity) -> str:
+    """Return the key of a question: its former one, if it was answered under that."""
+    former = question.former_key(home, identity)
+    if former is not None and stored_answer(log, former) is not None:
+        return former
+    return question.key(home, identity)
+
+
 def evaluate_question(question: Question, identity: Identity) -> Exact:
     """Return the exact aggregates over all records, which must be those that were identified. Confidential."""
     from penstock.tasks.files.source import changed, open_source, source_state
@@ -85,36 +101,67 @@ def evaluate_question(question: Question, identity: Identity) -> Exact:
     return exact
 
 
-def draw_answer(log: Log, home: Home, question: Question, identity: Identity, exact: Exact, *, analyst: str) -> Asked:
-    """Charge the question and draw its answer, in one transaction; or take the stored one, if somebody was faster."""
+def draw_answer(
+    log: Log,
+    home: Home,
+    question: Question,
+    identity: Identity,
+    exact: Exact,
+    key: str,
+    *,
+    analyst: str,
+    publish: Place | None = None,
+) -> Asked:
+    """Charge the question and draw its answer, in one transaction; or take the stored one, if somebody was faster.
+
+    publish: where answers appear, which the log says beside it.
+    """
 
     def draw() -> bytes:
         with sealed():
             drawn = question.method.drawn(exact, question.epsilon, system())
         return canonical(question.document(drawn))
 
-    return _ask(log, home, question, identity, draw, analyst)
+    return _ask(log, home, question, identity, key, draw, analyst, publish)
 
 
-def answer_again(log: Log, home: Home, question: Question, identity: Identity, *, analyst: str) -> Asked | None:
+def answer_again(
+    log: Log,
+    home: Home,
+    question: Question,
+    identity: Identity,
+    key: str,
+    *,
+    analyst: str,
+    publish: Place | None = None,
+) -> Asked | None:
     """Return the stored answer of a question that was asked before, and put on record who asked it again."""
-    if stored_answer(log, question.key(home, identity)) is None:
+    if stored_answer(log, key) is None:
         return None
 
     def draw() -> bytes:
         raise RuntimeError("an answer that was stored is never drawn again")
 
-    return _ask(log, home, question, identity, draw, analyst)
+    return _ask(log, home, question, identity, key, draw, analyst, publish)
 
 
 def _ask(
-    log: Log, home: Home, question: Question, identity: Identity, draw: Callable[[], bytes], analyst: str
+    log: Log,
+    home: Home,
+    question: Question,
+    identity: Identity,
+    key: str,
+    draw: Callable[[], bytes],
+    analyst: str,
+    publish: Place | None,
 ) -> Asked:
+    place = _destination(question, key, publish)
     return ask(
         log,
         question.claim(identity),
         analyst=analyst,
-        key=question.key(home, identity),
+        key=key,
+        destination=None if place is None else str(place),
         individual=question.individual(home),
         draw=draw,
         facts=question.facts(),
@@ -123,23 +170,36 @@ def _ask(
     )
 
 
+def _destination(question: Question, key: str, publish: Place | None) -> Place | None:
+    """Return where the answer is published; None where it is not, as for one individual."""
+    if publish is None or question.is_about_one:
+        return None
+    from penstock.records.published_answers import place_of_answer
+
+    return place_of_answer(publish if isinstance(publish, ObjectPath) else publish.absolute(), question.name, key)
+
+
 def handed_over(
     log: Log, home: Home, question: Question, key: str, asked: Asked, *, analyst: str, publish: Place | None
 ) -> Answer:
     """Return the answer for whoever asked; publish it, if it is to be published and is not there yet."""
     told = json.loads(asked.answer)
-    path = None
-    if publish is not None and not question.is_about_one:
-        from penstock.tasks.questions.signed import place_of_answer
+    place = _destination(question, key, publish)
+    if place is not None:
         from penstock.tasks.questions.signed import publish as put_there
 
-        place = place_of_answer(publish, question.name, key)
         with log.reader(whole=False) as reader:
             head = reader.head().digest
         put_there(home, place, {"answer": told, "digest": asked.digest, "log_head": {"digest": head}})
-        path = str(place)
     left = standing(log, dataset=question.dataset, model=question.guarantee.model, analyst=analyst)
-    return _answer(key, told, asked, left, path)
+    if question.prior != question.drawn_prior:  # what whoever asks may expect by their own prior, which is not stored
+        expected = question.expected()
+        told |= {name: getattr(expected, name) for name in _EXPECTED}
+        told["expect"] = expected.sentences
+    return _answer(key, told, asked, left, None if place is None else str(place))
+
+
+_EXPECTED = ("standard_error", "half_width", "is_upper_bound", "is_typical")
 
 
 def _answer(key: str, told: dict[str, Any], asked: Asked, left: Standing, path: str | None) -> Answer:

@@ -1,6 +1,7 @@
 """Which records a question is about: the digests of its source, kept from one question to the next.
 
-    state    = for each file: name below the source, size, times of its last writing and last change, inode, device
+    state    = for each file: name below the source, size, times of its last writing and last change, inode, device;
+               of an object store: its endpoint, name, size, time of writing, ETag
     identity = digests of content, files and values (files/source_digest.py, files/fingerprint.py), number of records
 
     <home>/sources/<keyed(K, "identity", path, columns)>.json    state, identity, keyed(K, "identity", both)      (1)
@@ -14,8 +15,14 @@ can set the clock, or writes to the disk below the file system, can hide an exch
 the same account, under the digests of the old content, and old ones get their old answers: nothing is spent twice for
 that, but the promises of idp and bdp, about one actual data set, would be about two.
 
-A file that has changed so lately that its clock may not have moved on since is read, and its identity not kept. In an
-object store there is no such time, and nothing is kept.
+A file that has changed so lately that its clock may not have moved on since is read, and its identity not kept.
+
+A store sets the time of writing itself, at each writing, and nobody who writes an object can set it. The ETag follows
+the content too; it is compared, but nothing rests on it: that of MD5 can be forged, and that of an upload in parts
+depends on the parts. So an object that was written anew has a later time, if the store's clock had moved on. It may be
+another clock than the machine's, by at most 15 minutes: a signed request of which the times differ by more is refused.
+So an identity is kept if every object was written at least 16 minutes before it was read, by the machine's clock.
+Whoever can set the store's clock, or writes below it, stands where whoever can set the machine's does.
 """
 
 from __future__ import annotations
@@ -31,7 +38,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.mechanisms.columns import Column
-from penstock.records.files.addresses import place_of
+from penstock.records.files.addresses import ObjectPath, place_of
 from penstock.records.files.digest import canonical, keyed
 from penstock.records.files.durable import fresh_name, write
 from penstock.records.home import Home, make_private
@@ -43,6 +50,8 @@ __all__ = ["Identity", "identify", "known_identity"]
 
 # How old the last change of a file must be, in nanoseconds; clocks of file systems move in steps.
 _AT_REST = 2 * 10**9
+# In a store: the same, where clocks differ by as much as requests may (15 minutes).
+_AT_REST_IN_STORE = 16 * 60 * 10**9
 
 State = list[list[str | int]]
 
@@ -50,7 +59,7 @@ State = list[list[str | int]]
 @dataclass(frozen=True, slots=True)
 class Identity:
     """The digests of a source, as a claim has them, and how many records it has. state: of its files, when they were
-    read; None for an object store."""
+    read; None where there is none that could be compared."""
 
     source: str
     values: str
@@ -97,7 +106,8 @@ def identify(home: Home, path: str, declared: Mapping[str, Column], *, unit: str
     dataset = open_source(path, declared, unit=unit)
     found = replace(_read(home, dataset, path, declared), state=state)
     found.require_still(path)
-    if state is not None and all(begun - int(each[3]) > _AT_REST for each in state):
+    rest = _AT_REST if isinstance(place_of(path, "source.path"), Path) else _AT_REST_IN_STORE
+    if state is not None and all(begun - int(each[3]) > rest for each in state):
         _keep(home, path, declared, state, found)
     return found
 
@@ -151,15 +161,27 @@ def _file(home: Home, key: bytes, path: str, declared: Mapping[str, Column]) -> 
 
 
 def _state(path: str) -> State | None:
-    """Return the files of a local source as they are now; None for an object store, or if there is nothing there."""
+    """Return the files of a source as they are now; None if there is nothing there, or a store tells too little."""
     place = place_of(path, "source.path")
     if not isinstance(place, Path):
-        return None
+        return _in_store(place)
     try:
         files = [place] if place.is_file() else sorted(place.rglob("*"))
         return [_of_file(file, place) for file in files if file.is_file()] or None
     except OSError:
         return None
+
+
+def _in_store(place: ObjectPath) -> State | None:
+    from penstock.records.files.object_store import told_of
+    from penstock.records.files.store_access import access
+
+    found, endpoint = told_of(place), access().endpoint
+    if not all(each.tag for each in found):
+        return None
+    return [
+        [f"{endpoint} {each.name}", each.size, each.tag, int(each.written.timestamp() * 1000) * 10**6] for each in found
+    ] or None
 
 
 def _of_file(file: Path, root: Path) -> list[str | int]:

@@ -2,8 +2,12 @@
 
     key = keyed(K, "question", canonical(source, edition, query, method, epsilon, terms, prior, columns used))      (1)
 
-Whoever asks the same of the same records again gets the same answer by (1), and nothing is spent. Nothing else decides
-an answer: neither who asks nor when.
+prior: where the draw comes from it, else none, whatever was given for a plan. Whoever asks the same of the same records
+again gets the same answer by (1), and nothing is spent. Nothing else decides an answer: neither who asks nor when. What
+is stored follows from (1) and the draw alone, so it tells nobody which prior another one planned with.
+
+Before, the key held every prior that was given (2). Answers of that time are still found by whoever gives the same
+prior again. Whoever gives another one is charged once more: which priors were given is on no record.
 """
 
 from __future__ import annotations
@@ -63,8 +67,20 @@ class Question:
         """Return the text for logs and pages that others read: without the name of an individual."""
         return self.text if not self.is_about_one else f"value of {self.query.of} for one individual"
 
+    @property
+    def drawn_prior(self) -> Mapping[str, Any] | None:
+        """Return the prior that decides the draw; None if there is none."""
+        return self.prior if self.method.draws_from_prior else None
+
     def key(self, home: Home, identity: Identity) -> str:
         """Return (1)."""
+        return self._key(home, identity, self.drawn_prior)
+
+    def former_key(self, home: Home, identity: Identity) -> str | None:
+        """Return (2); None where it is the same as (1)."""
+        return None if self.prior == self.drawn_prior else self._key(home, identity, self.prior)
+
+    def _key(self, home: Home, identity: Identity, prior: Mapping[str, Any] | None) -> str:
         content = {
             "source": identity.source,
             "edition": self.edition,
@@ -72,7 +88,7 @@ class Question:
             "method": self.method.name,
             "epsilon": str(self.epsilon),
             "terms": self._terms,
-            "prior": None if self.prior is None else dict(self.prior),
+            "prior": None if prior is None else dict(prior),
             "columns": {name: column.model_dump(mode="json") for name, column in self.used.items()},
         }
         return keyed(home.secret_key(), "question", canonical(content))
@@ -118,7 +134,7 @@ class Question:
 
     def document(self, drawn: Drawn) -> dict[str, Any]:
         """Return the answer with everything that is needed to read it, as it is stored and signed."""
-        expected = self.expected()
+        expected = self.method.as_drawn().expected(self.epsilon, self.records, CONFIDENCE)
         return {
             "format": _FORMAT,
             "name": self.name,
@@ -129,7 +145,7 @@ class Question:
             "epsilon": str(self.epsilon),
             "terms": self._terms,
             "columns": {name: column.model_dump(mode="json") for name, column in self.used.items()},
-            "prior": None if self.prior is None else dict(self.prior),
+            "prior": None if self.drawn_prior is None else dict(self.drawn_prior),
             "records": self.records,
             "guarantee": self.guarantee.model_dump(mode="json"),
             "standard_error": expected.standard_error,

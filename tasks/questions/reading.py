@@ -33,8 +33,8 @@ from penstock.mechanisms.parallel import in_parallel
 from penstock.mechanisms.questions import Coded, Exact, Method, Terms
 from penstock.mechanisms.randomness import Randomness
 from penstock.tasks.files.columns import category_codes
-from penstock.tasks.files.source import unit_codes
 from penstock.tasks.files.source_files import unreadable
+from penstock.tasks.files.units import unit_numbers
 from penstock.tasks.questions._batches import batches
 
 __all__ = ["evaluate"]
@@ -94,7 +94,7 @@ def _folded(
 
 
 def _kept_rows(dataset: ds.Dataset, terms: Terms, randomness: Randomness) -> NDArray[np.bool_]:
-    units = unit_codes(dataset.to_table(columns=[terms.whose]).column(0))
+    units = unit_numbers(dataset, str(terms.whose))
     kept = np.zeros(len(units), np.bool_)
     kept[bounded(units, terms.rows_per_unit, randomness)] = True
     return kept & (units >= 0)

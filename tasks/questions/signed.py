@@ -2,6 +2,8 @@
 
     <publish>/<name>/answers/<id>.json    a DSSE envelope of {"answer", "digest", "log_head"}                    (1)
 
+How the log is held against these files: penstock.records.published_answers.
+
 answer: the question, what was answered, the promise and the expected error, as the home stores it. digest: of the
 stored answer, as the audit log has it. log_head: the digest of the last event of the log, which has the answer on
 record.
@@ -26,26 +28,20 @@ from penstock.records.files import durable
 from penstock.records.files.addresses import ObjectPath, Place
 from penstock.records.files.digest import NotCanonical, canonical
 from penstock.records.home import Home
+from penstock.records.published_answers import KIND, LARGEST, as_file, is_as_written
 from penstock.records.signing import envelope
 from penstock.records.signing.signing import SignatureWrong
 
 __all__ = [
-    "KIND",
-    "LARGEST",
     "AnswerContent",
     "AnswerNotWritable",
     "PublishedAnswerAltered",
     "SignedAnswer",
     "opened",
-    "place_of_answer",
     "publish",
     "read_published",
 ]
 
-KIND = "application/vnd.penstock.answer+json"
-LARGEST = 16 << 20  # bytes
-# What is in the file and not signed could be read by others as if it were.
-_FIELDS, _SIGNATURE = {"payload", "payloadType", "signatures"}, {"keyid", "sig"}
 _REMEDY = "Do not use it; get the answer again from its publisher."
 
 
@@ -118,15 +114,10 @@ class SignedAnswer(_Part):
         return Guarantee.model_validate(self.answer.guarantee)
 
 
-def place_of_answer(publish: Place, name: str, answer: str) -> Place:
-    """Return where an answer appears."""
-    return publish / name / "answers" / f"{answer}.json"
-
-
 def publish(home: Home, place: Place, payload: dict[str, Any]) -> None:
     """Sign the payload (1) and put it there, unless a file is there already."""
     require_outside(place, home)
-    content = _file(envelope.sealed(canonical(payload), KIND, home.signing_key()))
+    content = as_file(envelope.sealed(canonical(payload), KIND, home.signing_key()))
     if isinstance(place, ObjectPath):
         from penstock.records.files import object_store
 
@@ -145,11 +136,6 @@ def publish(home: Home, place: Place, payload: dict[str, Any]) -> None:
         ) from None
 
 
-def _file(signed: dict[str, Any]) -> bytes:
-    """Return the bytes of a file with this envelope."""
-    return json.dumps(signed, indent=2).encode() + b"\n"
-
-
 def opened(content: bytes, key: Ed25519PublicKey) -> SignedAnswer:
     """Return what a published answer says, if it is signed with this key and has our form, to the last byte."""
     try:
@@ -159,7 +145,7 @@ def opened(content: bytes, key: Ed25519PublicKey) -> SignedAnswer:
         raise PublishedAnswerAltered(Fault("answer", "must be a DSSE envelope", _REMEDY)) from None
     except SignatureWrong as wrong:
         raise PublishedAnswerAltered(*(Fault("answer", fault.rule, _REMEDY) for fault in wrong.faults)) from None
-    if content != _file(told) or set(told) != _FIELDS or [set(each) for each in told["signatures"]] != [_SIGNATURE]:
+    if not is_as_written(content, told):
         rule = "must be written as it was published: nothing beside the signed content, and one signature"
         raise PublishedAnswerAltered(Fault("answer", rule, _REMEDY))
     try:

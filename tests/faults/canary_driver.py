@@ -225,7 +225,7 @@ def main(folder: Path) -> None:
             "penstock.tasks.ingest.read_source", telling(lambda data, _: data.to_table().to_pylist())
         ),
         "units": lambda: mock.patch(
-            "penstock.tasks.files.source._read_units", telling(lambda stored: stored.to_pylist())
+            "penstock.tasks.files.units.unit_codes", telling(lambda stored: stored.to_pylist())
         ),
         "validate": lambda: mock.patch(
             "penstock.tasks.validate.run_expectations", telling(lambda frame, _: frame.to_dict())

@@ -13,7 +13,7 @@ import pytest
 from penstock.flows import release as flow
 from penstock.flows.spec import load_spec
 from penstock.records import open_records
-from penstock.records.audit import RecordsDisagree, verify_everything
+from penstock.records.audit import PublishedMissing, RecordsDisagree, verify_everything
 from penstock.records.files.addresses import place_of
 from penstock.records.files.object_store import StoreRefused, StoreUnreachable
 from penstock.tasks import ingest
@@ -21,6 +21,7 @@ from penstock.tasks.files.source import SourceUnreadable
 from penstock.tasks.publish import Receipt
 from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.ended_command import Typed
+from tests.support.question_house import asked, set_up
 from tests.support.s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, use_store
 from tests.support.workplace import DESCRIPTIONS, PASSED, Workplace
 
@@ -186,6 +187,33 @@ def test_a_source_that_cannot_be_reached_fails_and_does_not_end_the_run(
     release(workplace)
     assert actions()[-1] == "PUBLISHED"
     assert len(workplace.bundles()) == 1
+
+
+@pytest.mark.slow
+def test_answers_in_a_store_are_held_against_the_log(
+    workplace: Workplace, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = asked(set_up(workplace, publish=bucket.address("public")), "count where region is North", epsilon="1/4")
+    assert found.path == bucket.address(f"public/survey/answers/{found.id}.json")
+    key = f"public/survey/answers/{found.id}.json"
+    content, above = bucket.get(key), place_of(bucket.address())
+    assert verify_everything(files=True)["answers"] == 1
+
+    bucket.put(f"elsewhere/answers/{'ab' * 32}.json", content)
+    assert verify_everything(files=True)["answers"] == 1
+    with pytest.raises(RecordsDisagree, match=r"elsewhere.*must be an answer that the log knows of"):
+        verify_everything([above], files=True)
+    bucket.put(key, content[:200] + b"x" + content[201:])
+    with pytest.raises(RecordsDisagree, match=f"{found.path} refused"):
+        verify_everything(files=True)
+    bucket.client.delete_object(Bucket=bucket.name, Key=key)
+    with pytest.raises(PublishedMissing, match=f"{found.path} refused: must be the answer that the log says"):
+        verify_everything(files=True)
+
+    use_store(monkeypatch, nowhere())
+    with pytest.raises(RecordsDisagree, match="must be in a store that answers") as caught:
+        verify_everything([above], files=True)
+    assert len(caught.value.faults) == 2  # what was asked for, and what is on record
 
 
 @pytest.mark.slow

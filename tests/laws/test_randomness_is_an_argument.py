@@ -70,7 +70,7 @@ def allowed(path: Path) -> set[str]:
         return {"numpy.random", "os.urandom"}
     if path == ROOT / "mechanisms" / "noise" / "laplace.py":
         return {"opendp"}  # for releases only: it draws from the system whatever it is given
-    if path == ROOT / "mechanisms" / "refinement" / "priors.py":
+    if path == ROOT / "mechanisms" / "refinement" / "distributions.py":
         return {"scipy.stats"}  # for distribution functions only: see below
     is_free = any(path.is_relative_to(ROOT / room) for room in ("records", "api/server"))
     return {"secrets"} if is_free else set()
@@ -88,7 +88,7 @@ def asked_of_distributions(source: str) -> set[str]:
 
 
 def test_priors_ask_for_distribution_functions_and_never_draw() -> None:
-    source = (ROOT / "mechanisms" / "refinement" / "priors.py").read_text(encoding="utf-8")
+    source = (ROOT / "mechanisms" / "refinement" / "distributions.py").read_text(encoding="utf-8")
     assert asked_of_distributions(source) == set()
     assert asked_of_distributions(source.replace(".cdf(", ".rvs(")) == {"rvs"}
 

@@ -1,8 +1,7 @@
 """The schema of the records, step by step (Alembic). A step that was released is never changed.
 
 `bring_up_to_date` takes whatever database it finds to the newest step, alone among all processes,
-in one transaction: after a kill the database is as before or as after. An empty database gets the newest tables at
-once.
+in one transaction: after a kill the database is as before or as after. An empty one gets the newest tables at once.
 
     env         how Alembic runs the steps: on the connection and in the transaction of the caller
     versions/   the steps, oldest first

@@ -344,6 +344,12 @@ PRIVATE: dict[str, Any] = {
         ({}, "kind", "must be given"),
         ({"kind": "uniform", "x": 1}, "x", "must be a known key"),
         ({"kind": "histogram", "bounds": 5, "masses": []}, "bounds", "must be a list"),
+        (
+            {"kind": "distribution", "name": "levy_stable"},
+            "name",
+            "must be a distribution of scipy.stats whose distribution function has a closed form or is a special "
+            "function",
+        ),
     ],
 )
 def test_a_fault_of_a_prior_is_told_at_the_keys_that_somebody_wrote(prior: object, field: str, rule: str) -> None:

@@ -13,12 +13,10 @@ from scipy import stats
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.refinement.priors import (
-    _KNOWN,
     MOST_STEPS,
     AnyPrior,
     Masses,
     digest_of,
-    faults_of,
     grid_for,
     weights,
 )
@@ -132,40 +130,6 @@ def test_a_value_that_is_hardly_possible_stays_possible_at_either_end(end):
     assert found[end] == 1
     assert found[-1 - end] > 2**38
     assert (found > 0).all()
-
-
-POSSIBLE = {
-    "beta": {"a": 2, "b": 3},
-    "gamma": {"a": 2},
-    "lognorm": {"s": 1},
-    "pareto": {"b": 2},
-    "t": {"df": 3},
-    "triang": {"c": 0.5},
-    "weibull_min": {"c": 1.5},
-    "binom": {"n": 4, "p": 0.3},
-    "geom": {"p": 0.3},
-    "nbinom": {"n": 4, "p": 0.3},
-    "poisson": {"mu": 2},
-}
-
-
-@pytest.mark.parametrize("name", _KNOWN)
-def test_every_distribution_that_can_be_named_gives_weights(name):
-    found = shares(prior(kind="distribution", name=name, parameters=POSSIBLE.get(name, {})), AGE)
-    assert found.sum() == pytest.approx(1)
-    assert ((found > 0).sum() > 1) or name == "uniform"
-
-
-@pytest.mark.parametrize("name", _KNOWN)
-@pytest.mark.parametrize("extreme", [1e308, 1e-308, -1e308])
-def test_extreme_parameters_give_weights_or_a_refusal(name, extreme):
-    for parameter in ("loc", "scale", *POSSIBLE.get(name, {})):
-        given = {**POSSIBLE.get(name, {}), parameter: extreme}
-        chosen = prior(kind="distribution", name=name, parameters=given)
-        refused = faults_of(chosen, AGE, "x")
-        assert {fault.field for fault in refused} <= {"priors.x", "priors.x.parameters"}
-        if not refused:
-            shares(chosen, AGE)
 
 
 def coprime(number):

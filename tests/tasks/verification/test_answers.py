@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from penstock.mechanisms.refusal import Refusal
 from penstock.records import Home
 from penstock.records.files.digest import canonical
+from penstock.records.published_answers import KIND
 from penstock.records.signing import envelope, signing
-from penstock.tasks.questions.signed import KIND
 from penstock.tasks.verification.answer import AnswerFinding, verify_answer
 from tests.support.question_house import asked, set_up
 from tests.support.workplace import Workplace
