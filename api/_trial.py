@@ -24,6 +24,7 @@ from penstock.mechanisms.columns import Column, Columns
 from penstock.mechanisms.contributions import bounded
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.randomness import Randomness, is_known, system
+from penstock.mechanisms.recode import stored_names
 from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused
 from penstock.mechanisms.registry import AnyParams, mechanism_of
 from penstock.tasks.files.columns import arrow_columns
@@ -219,9 +220,10 @@ def _as_arrow(table: object, wanted: Mapping[str, Column], unit: str | None) -> 
             got=type(table).__name__,
             remedy="Convert it.",
         )
-    names = [name for name in table.columns if name in wanted]
+    stored = stored_names(wanted)
+    names = [name for name in table.columns if name in stored]
     arrays = []
-    for place in [place for place, name in enumerate(table.columns) if name in wanted]:
+    for place in [place for place, name in enumerate(table.columns) if name in stored]:
         try:
             arrays.append(pa.array(table.iloc[:, place], from_pandas=True))
         except (pa.ArrowException, TypeError, ValueError, OverflowError):

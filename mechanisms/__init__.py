@@ -32,6 +32,7 @@ then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a
     questions/                   typed questions, and the methods that answer them side by side: their promises, errors
                                  and draws
     randomness                   where chance comes from
+    recode                       how a declared column is made from a stored one: bands, groups, another name
     refinement/                  Knowledge refinement: answers drawn from a public prior that was sharpened around the
                                  truth
     refusal                      how the house says no: field, rule, value of the setting, remedy; never a value of

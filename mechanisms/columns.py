@@ -28,6 +28,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from penstock.mechanisms.recode import Recode
 from penstock.mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
 from penstock.mechanisms.taxonomy import Taxonomy
 
@@ -106,6 +107,12 @@ class Column(BaseModel):
         "one of τ-ARGUS (.hrc: one category a line, its level told by leading @). Public: it may not be made from the "
         "data.",
     )
+    recode: Recode | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,  # so that specs from before there was any keep their digests
+        description="What the column is made of, where the source has it in another form: bands of numbers, groups of "
+        "categories, or a column of another name. It then lists no categories.",
+    )
     categories: Categories | None = Field(
         default=None,
         validate_default=True,
@@ -139,7 +146,10 @@ class Column(BaseModel):
 
     @field_validator("categories")
     @classmethod
-    def _are_leaves_if_not_listed(cls, categories: Categories | None, others: ValidationInfo) -> Categories | None:
+    def _follow_if_not_listed(cls, categories: Categories | None, others: ValidationInfo) -> Categories | None:
+        recode = others.data.get("recode")
+        if categories is None and recode is not None and recode.categories is not None:
+            return recode.categories  # type: ignore[no-any-return]
         parents = others.data.get("taxonomy")
         if categories is not None or parents is None or others.data.get("type") != "nominal":
             return categories
@@ -160,7 +170,7 @@ class Column(BaseModel):
 
         described = self.role in ("quasi_identifier", "confidential")
         if not described:
-            for field in ("domain", "taxonomy", "categories"):
+            for field in ("domain", "taxonomy", "categories", "recode"):
                 if field in self.model_fields_set and getattr(self, field) is not None:
                     refuse(field, f"must not be given for role {self.role}", "Remove it.")
             if self.role == "identifier" and self.type is not None:
@@ -171,6 +181,10 @@ class Column(BaseModel):
                 if getattr(self, field) != "refuse":
                     refuse(field, f"must be refuse for role {self.role}", "Remove it.", getattr(self, field))
             return faults
+        if self.recode is not None:
+            unfit = list(self._recode_faults(self.recode))
+            if unfit:
+                return unfit
         if self.taxonomy is not None and self.type != "nominal":
             refuse("taxonomy", f"must not be given for type {self.type}", "Remove it, or declare the type nominal.")
         unsound = [] if self.taxonomy is None or self.type != "nominal" else Taxonomy.faults(self.taxonomy)
@@ -217,6 +231,14 @@ class Column(BaseModel):
             elif self.taxonomy is not None and not unsound and not set(self.categories) <= set(self.taxonomy):
                 refuse("categories", "must list concepts of the taxonomy only", "Correct one of them.")
         return faults
+
+    def _recode_faults(self, recode: Recode) -> Iterator[Fault]:
+        yield from recode.faults(self.type)
+        made = recode.categories
+        if made is not None and self.taxonomy is not None:
+            yield Fault("taxonomy", "must not be given for bands or groups", "Remove it.")
+        elif made is not None and self.categories is not None and tuple(self.categories) != made:
+            yield Fault("categories", "must not be given for bands or groups, which name them", "Remove it.")
 
     def __hash__(self) -> int:
         """Return a hash of all but the taxonomy, because a mapping has no hash; equal columns have equal hashes."""

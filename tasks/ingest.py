@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.recode import stored_names
 from penstock.mechanisms.refusal import TooFewRecords
 from penstock.tasks.files.columns import save_columns
 from penstock.tasks.files.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
@@ -83,7 +84,7 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
             hashing.result,
             lambda: read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint),
             # A source that is refused was read to its end, so its values are known too.
-            lambda: digest_of_values(key, plan.data_columns, [fingerprint.sums()]),
+            lambda: digest_of_values(key, stored_names(plan.data_columns), [fingerprint.sums()]),
         )
         told = hashing.result()
     if source_state(dataset) != as_found:
@@ -109,7 +110,7 @@ def _ingested(
     units: Path | None = None,
     parts: tuple[Part, ...] = (),
 ) -> Ingested:
-    values = digest_of_values(job.home.secret_key(), job.plan.data_columns, sums)
+    values = digest_of_values(job.home.secret_key(), stored_names(job.plan.data_columns), sums)
     return Ingested(folder, told.content, rows, units, parts, values, told.formerly, told.by_folder, told.files)
 
 

@@ -21,6 +21,7 @@ from penstock.measures.kinds import KINDS
 from penstock.measures.possible import impossible
 from penstock.measures.registry import MEASURES, measure_names, public_measures
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.recode import stored_name
 from penstock.mechanisms.refusal import Fault, as_rule
 from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
 from penstock.mechanisms.spreadsheet import begins_like_a_formula
@@ -97,7 +98,7 @@ def disagreements(
     if len(params) > 1:
         rule = "must list one mechanism in this version"
         faults.append(Fault("protect", rule, "Keep one of them.", f"{len(params)} mechanisms"))
-    return [*faults, *_part_faults(part, columns)]
+    return [*faults, *_part_faults(part, columns), *_recode_faults(part, columns, params)]
 
 
 def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:
@@ -207,6 +208,27 @@ def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]
         rule = "must be refuse: a record that belongs to no part would be counted in each"
         yield Fault(f"source.columns.{part}.missing", rule, "Complete the data first.", columns[part].missing)
     yield from _single_category_faults(part, columns)
+
+
+def _recode_faults(part: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:
+    """Yield the faults of columns that are made of stored ones."""
+    gives_values = any(mechanism_of(chosen).kind != "cells" for chosen in params.values())
+    known = {name: column for name, column in columns.items() if column.role != "identifier"}
+    for name, column in known.items():
+        if column.recode is None:
+            continue
+        stored, field = stored_name(name, column), f"source.columns.{name}.recode"
+        others = [other for other, each in known.items() if other != name and stored_name(other, each) == stored]
+        if name == part:
+            rule = "must not be given for the column that tells the parts: they are those of the source"
+            yield Fault(field, rule, "Name the stored column in budget.part.")
+        elif stored in columns and stored not in known:
+            yield Fault(
+                f"{field}.of", "must not name an identifier, which is never read", "Name another.", repr(stored)
+            )
+        elif others and gives_values:
+            rule = f"must not be made of {stored} beside {others[0]}: together they tell which values are of one record"
+            yield Fault(field, rule, "Leave one of the two out, or release a table.")
 
 
 def _single_category_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]:

@@ -119,6 +119,12 @@ class DataDescription(Section):
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
         faults = [*disagreements(self.source.unit, self.columns, {}, {}, None), *self._unit_faults()]
+        rule = "must not be given where questions are asked, which have bands and conditions of their own"
+        faults += [
+            Fault(f"source.columns.{name}.recode", rule, "Declare the column as it is stored.")
+            for name, column in self.columns.items()
+            if column.recode is not None
+        ]
         if self.questions.publish is not None:
             faults += inside_faults(self.source.path, self.questions.publish, "questions.publish")
         if faults:

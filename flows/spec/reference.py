@@ -16,6 +16,7 @@ _SECTIONS = {
     "ReleaseSpec": "The whole spec",
     "Source": "source",
     "Column": "source.columns.NAME",
+    "Recode": "source.columns.NAME.recode",
     "Validate": "validate",
     "Budget": "budget",
     **{name: f"protect: {name}" for name in MECHANISMS},

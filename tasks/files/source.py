@@ -7,7 +7,7 @@ penstock.mechanisms.columns); everything else is refused, without quoting a valu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.recode import Recode, stored_name, stored_names
 from penstock.mechanisms.refusal import (
     ColumnDuplicated,
     ColumnMissing,
@@ -55,17 +56,18 @@ def open_source(
     source.
     """
     wanted = _wanted(declared, unit)
+    names = stored_names(wanted)
     source = source_files(path, only=file)
     keys = _folder_keys(source)
-    by_folder = [name for name in wanted if name in keys]
+    by_folder = [name for name in names if name in keys]
     try:
         schemas = dict.fromkeys(pq.read_schema(file, filesystem=source.system) for file in source.names)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(source.system, source.root, error) from None
     # Every file is checked: a file that lacks a column would otherwise be filled with missing values.
     for schema in schemas:
-        _require_fit(schema, {name: column for name, column in wanted.items() if name not in keys})
-    stored = [name for name in wanted if name not in keys]
+        _require_fit(schema, {name: column for name, column in wanted.items() if stored_name(name, column) not in keys})
+    stored = [name for name in names if name not in keys]
     ColumnDuplicated.raise_for(
         Fault(f"source.columns.{name}", "must not be both a folder and stored in a file", "Remove one of the two.")
         for name in by_folder
@@ -77,7 +79,8 @@ def open_source(
         for name in stored
         if len({_plain_type(schema.field(name).type) for schema in schemas}) > 1
     )
-    types = [(key, _folder_type(wanted[key]) if key in wanted else pa.string()) for key in keys]
+    made = {stored_name(name, column): column for name, column in wanted.items()}
+    types = [(key, _folder_type(made[key]) if key in made else pa.string()) for key in keys]
     try:
         partitioning = ds.partitioning(pa.schema(types), flavor="hive") if keys else None
         return ds.dataset(
@@ -85,7 +88,7 @@ def open_source(
             filesystem=source.system,
             format=ds.ParquetFileFormat(
                 # A repeated text takes no room in a file; expanded, it would take as much each time.
-                dictionary_columns={name for name in wanted if wanted[name].categories or name == unit},
+                dictionary_columns={name for name in names if made[name].categories or name == unit},
                 # A flipped bit is another value, not a damaged one, unless the file has checksums of its pages.
                 default_fragment_scan_options=ds.ParquetFragmentScanOptions(page_checksum_verification=True),
             ),
@@ -111,7 +114,7 @@ def _folder_keys(source: SourceFiles) -> list[str]:
 
 
 def _require_fit(schema: pa.Schema, wanted: Mapping[str, Column]) -> None:
-    places = {name: schema.get_all_field_indices(name) for name in wanted}
+    places = {name: schema.get_all_field_indices(stored_name(name, column)) for name, column in wanted.items()}
     ColumnMissing.raise_for(
         Fault(f"source.columns.{name}", "must exist in every file of the source", "Correct the name or the data.")
         for name, found in places.items()
@@ -155,7 +158,7 @@ def read_source(
     units = None if unit is None else unit_numbers(dataset, unit)
     # The table is bound to no name here, so that each of its columns can be freed once it is read.
     return read_columns(
-        _held(dataset, [name for name in wanted if name != unit]),
+        _held(dataset, stored_names({name: column for name, column in wanted.items() if name != unit})),
         wanted,
         unit=unit,
         units=units,
@@ -164,9 +167,9 @@ def read_source(
     )
 
 
-def _held(dataset: ds.Dataset, names: list[str]) -> pa.Table:
+def _held(dataset: ds.Dataset, names: Sequence[str]) -> pa.Table:
     try:
-        table = dataset.to_table(columns=names)
+        table = dataset.to_table(columns=list(names))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise unreadable(dataset.filesystem, dataset.files[0], error) from None
     if table.num_rows == 0:
@@ -180,8 +183,9 @@ def fitting_columns(table: pa.Table, declared: Mapping[str, Column], *, unit: st
     _require_fit(table.schema, wanted)
     if table.num_rows == 0:
         raise TableEmpty.at("table", rule="must have at least one record", remedy="Check the data.")
-    return table.select(list(wanted)).cast(
-        pa.schema([(name, _read_type(table.schema.field(name).type)) for name in wanted])
+    names = stored_names(wanted)
+    return table.select(list(names)).cast(
+        pa.schema([(name, _read_type(table.schema.field(name).type)) for name in names])
     )
 
 
@@ -196,22 +200,23 @@ def read_columns(
 ) -> dict[str, NDArray[Any]]:
     """Return the wanted columns as arrays; refuse by the missing rules and domains. checked: return only these. units:
     numbers of those that the records are of, where the table does not have their names."""
-    arrays: dict[str, NDArray[Any]] = {}
+    found: dict[str, _Read] = {}
+    if unit is not None and units is not None:
+        found[unit] = _of_units(units)
+    for place in stored_names({name: column for name, column in wanted.items() if name not in found}):
+        stored = table.column(place)
+        table = table.drop_columns(place)  # one column in two shapes at a time is all the memory this needs
+        if fingerprint is not None and place != unit:
+            fingerprint.add(place, stored)
+        for name, column in wanted.items():
+            if stored_name(name, column) == place and (checked is None or name in checked):
+                found[name] = _read_column(stored, column)
+        del stored
+    ordered = {name: found[name] for name in wanted if name in found}
     incomplete: list[Fault] = []
     outside: list[Fault] = []
-    for name, column in wanted.items():
-        if name == unit and units is not None:
-            read = _of_units(units)
-        else:
-            stored = table.column(name)
-            table = table.drop_columns(name)  # one column in two shapes at a time is all the memory this needs
-            if fingerprint is not None and name != unit:
-                fingerprint.add(name, stored)
-            if checked is not None and name not in checked:
-                continue
-            read = _read_column(stored, column)
-            del stored
-        arrays[name] = read.values
+    for name, read in ordered.items():
+        column = wanted[name]
         if read.has_missing and column.missing == "refuse":
             incomplete.append(Fault(f"source.columns.{name}", *_completeness(column)))
         if read.has_outside:
@@ -220,7 +225,7 @@ def read_columns(
             )
     ValueMissing.raise_for(incomplete)
     ValueOutsideDomain.raise_for(outside)
-    return arrays
+    return {name: read.values for name, read in ordered.items()}
 
 
 def source_state(dataset: ds.Dataset) -> tuple[tuple[str, int, int], ...]:
@@ -249,6 +254,8 @@ class _Read:
 def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
     if column.role == "identifier":
         return _of_units(unit_codes(stored))
+    if column.recode is not None and column.recode.bands is not None:
+        return _read_bands(stored, column.recode)
     return _read_numbers(stored, column) if column.numeric else _read_categories(stored, column)
 
 
@@ -288,8 +295,19 @@ def _whole(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.int64 if fits else np.float64, copy=False)
 
 
+def _read_bands(stored: pa.ChunkedArray, recode: Recode) -> _Read:
+    if not pa.types.is_float64(stored.type):
+        stored = stored.cast(pa.float64(), safe=False)
+    numbers = pc.fill_null(stored, float("nan")).to_numpy() if stored.null_count else stored.to_numpy()
+    places, finite = recode.banded(numbers), np.isfinite(numbers)
+    return _Read(places, not bool(finite.all()), bool(((places < 0) & finite).any()))
+
+
 def _read_categories(stored: pa.ChunkedArray, column: Column) -> _Read:
-    codes = category_codes(stored, column.categories or ())
+    groups = None if column.recode is None else column.recode.stored_categories
+    codes: NDArray[Any] = category_codes(stored, (column.categories or ()) if groups is None else groups)
+    if groups is not None and column.recode is not None:
+        codes = column.recode.grouped(codes)
     unknown = int((codes < 0).sum())
     return _Read(codes, stored.null_count > 0, unknown > stored.null_count)
 
@@ -298,13 +316,14 @@ def _type_faults(name: str, stored: pa.DataType, column: Column) -> list[Fault]:
     value = stored.value_type if pa.types.is_dictionary(stored) else stored
     is_number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value)
     is_text = pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
+    expected = _stored_categories(column)
     if column.role == "identifier":
         fits = is_text or pa.types.is_integer(value)
         rule = "must be stored as text or whole numbers for an identifier"
-    elif column.numeric:
+    elif expected is None:
         fits = is_number and not pa.types.is_dictionary(stored)
-        rule = f"must be stored as numbers for type {column.type or 'weight'}"
-    elif column.categories and isinstance(column.categories[0], int):
+        rule = f"must be stored as numbers for {'bands' if column.categories else 'type ' + (column.type or 'weight')}"
+    elif expected and isinstance(expected[0], int):
         fits = pa.types.is_integer(value)
         rule = "must be stored as integers for categories that are whole numbers"
     else:
@@ -350,6 +369,15 @@ def _plain_type(stored: pa.DataType) -> pa.DataType:
 
 def _folder_type(column: Column) -> pa.DataType:
     """Return the declared type for a Hive folder: a folder region=01 holds the text 01, not the number 1."""
-    if column.numeric:
+    expected = _stored_categories(column)
+    if expected is None:
         return pa.int64() if column.type == "integer" else pa.float64()
-    return pa.int64() if column.categories and isinstance(column.categories[0], int) else pa.string()
+    return pa.int64() if expected and isinstance(expected[0], int) else pa.string()
+
+
+def _stored_categories(column: Column) -> tuple[Any, ...] | None:
+    """Return the categories as the source has them; None where it has numbers."""
+    if column.numeric or (column.recode is not None and column.recode.bands is not None):
+        return None
+    groups = None if column.recode is None else column.recode.stored_categories
+    return (column.categories or ()) if groups is None else groups

@@ -133,7 +133,11 @@ class Output(ABC):
     @property
     def treatments(self) -> dict[str, str]:
         """Return what was done to each column, for readers."""
-        return mechanism_of(self.params).treatments(self.params, self.declared)
+        treated = mechanism_of(self.params).treatments(self.params, self.declared)
+        recoded = {name: column.recode for name, column in self.declared.items() if column.recode is not None}
+        return {
+            name: f"{recoded[name].in_words}; {words}" if name in recoded else words for name, words in treated.items()
+        }
 
     @abstractmethod
     def as_arrow(self, protected: Protected, randomness: Randomness) -> pa.Table:

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.mechanism import ByColumn
+from penstock.mechanisms.recode import stored_names
 from penstock.mechanisms.refusal import Refusal, TableEmpty, ValueMissing, ValueOutsideDomain
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.files import durable
@@ -81,7 +82,8 @@ def ingest_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]
         return parts
 
     # Every part was read to its end, whatever was refused in it; where none was read, nothing but a size was revealed.
-    parts = answered(job, lambda: told, read, lambda: digest_of_values(key, plan.data_columns, sums) if sums else None)
+    names = stored_names(plan.data_columns)
+    parts = answered(job, lambda: told, read, lambda: digest_of_values(key, names, sums) if sums else None)
     if source_state(dataset) != before or [each.records for each in sums] != [part.rows for part in parts]:
         raise changed(plan.source)
     return PartsRead(parts, told, sums)

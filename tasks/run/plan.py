@@ -11,6 +11,7 @@ from penstock.measures.gates import Gate
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP
+from penstock.mechanisms.recode import stored_names
 from penstock.mechanisms.registry import AnyParams
 from penstock.records.approval.rule import Rule
 from penstock.records.files.addresses import Place
@@ -96,6 +97,7 @@ class Plan:
                 "categories": None if column.categories is None else list(column.categories),
                 "domain": None if column.domain is None or column.outside == "clamp" else list(column.domain),
                 "missing": column.missing,
+                **({} if column.recode is None else {"recode": column.recode.model_dump(mode="json")}),
             }
             for name, column in self.used_columns.items()
         ]
@@ -123,7 +125,7 @@ class Plan:
             column=column,
             part=part,
             acknowledges=self.acknowledges,
-            about=self.about,
+            about=stored_names({name: self.declared[name] for name in self.about}),
             values=values,
             formerly=formerly,
             files=files,

@@ -1,0 +1,120 @@
+"""Columns that are made of stored ones while they are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.recode import stored_names
+from penstock.mechanisms.refusal import ColumnMissing, ColumnTypeWrong, ValueMissing, ValueOutsideDomain
+from penstock.tasks.files.fingerprint import Fingerprint, digest_of_values, key_of_values
+from penstock.tasks.files.source import open_source, read_source
+
+KEY = b"k" * 32
+AGE = Column(role="confidential", type="integer", domain=(0, 120))
+QUASI: dict[str, Any] = {"role": "quasi_identifier"}
+BAND = Column(**QUASI, type="ordinal", recode={"of": "age", "bands": [0, 18, 65, 120]})
+ZONE = Column(**QUASI, type="nominal", recode={"of": "region", "groups": {"land": ["N", "S"], "sea": ["01"]}})
+GRADE = Column(**QUASI, type="nominal", recode={"groups": {"low": [1, 2], "high": [3]}})
+COPY = Column(role="confidential", type="continuous", domain=(0, 10), recode={"of": "age"}, outside="clamp")
+
+
+def table(**changes: Any) -> pa.Table:
+    columns: dict[str, Any] = {
+        "age": pa.array([0, 17, 18, 64, 65, 120], pa.int32()),
+        "region": ["N", "S", "01", "N", "S", "01"],
+        "grade": [1, 2, 3, 1, 2, 3],
+    }
+    return pa.table({name: values for name, values in (columns | changes).items() if values is not None})
+
+
+def read(path: Path, declared: dict[str, Column]) -> dict[str, list[Any]]:
+    found = read_source(open_source(str(path), declared), declared)
+    return {name: values.tolist() for name, values in found.items()}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "data.parquet"
+
+
+def test_bands_groups_and_copies_are_made_of_what_is_stored(file: Path) -> None:
+    pq.write_table(table(), file)
+    declared = {"band": BAND, "age": AGE, "zone": ZONE, "grade": GRADE, "capped": COPY}
+    assert read(file, declared) == {
+        "band": [0, 0, 1, 1, 2, 2],
+        "age": [0, 17, 18, 64, 65, 120],
+        "zone": [0, 0, 1, 0, 0, 1],
+        "grade": [0, 0, 1, 0, 0, 1],
+        "capped": [0, 17, 18, 64, 65, 120],
+    }
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint16(), pa.float32(), pa.float64(), pa.decimal128(21, 2)])
+def test_any_numbers_have_bands(kind: pa.DataType, file: Path) -> None:
+    pq.write_table(table(age=pa.array([0, 17, 18, 64, 65, 120]).cast(kind)), file)
+    assert read(file, {"band": BAND}) == {"band": [0, 0, 1, 1, 2, 2]}
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int8(), pa.string()), pa.string_view()])
+def test_any_texts_have_groups(kind: pa.DataType, file: Path) -> None:
+    pq.write_table(table(region=pa.array(["N", "S", "01", None, "S", "01"]).cast(kind)), file)
+    declared = {"zone": ZONE.model_copy(update={"missing": "category"})}
+    assert read(file, declared) == {"zone": [0, 0, 1, -1, 0, 1]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "refusal", "field"),
+    [
+        ({"age": [0, 1, 2, 3, 4, 121]}, ValueOutsideDomain, "source.columns.band"),
+        ({"age": [-1, 1, 2, 3, 4, 5]}, ValueOutsideDomain, "source.columns.band"),
+        ({"age": [None, 1, 2, 3, 4, 5]}, ValueMissing, "source.columns.band"),
+        ({"age": [0.0, 1.0, 2.0, 3.0, 4.0, np.nan]}, ValueMissing, "source.columns.band"),
+        ({"age": [0.0, 1.0, 2.0, 3.0, 4.0, np.inf]}, ValueMissing, "source.columns.band"),
+        ({"age": list("abcdef")}, ColumnTypeWrong, "source.columns.band.type"),
+        ({"age": None}, ColumnMissing, "source.columns.band"),
+        ({"region": list("NSNSNX")}, ValueOutsideDomain, "source.columns.zone"),
+        ({"region": [1, 2, 3, 4, 5, 6]}, ColumnTypeWrong, "source.columns.zone.type"),
+        ({"region": ["land"] * 6}, ValueOutsideDomain, "source.columns.zone"),
+        ({"grade": ["1", "2", "3", "1", "2", "3"]}, ColumnTypeWrong, "source.columns.grade.type"),
+        ({"grade": [1, 2, 3, 4, 1, 2]}, ValueOutsideDomain, "source.columns.grade"),
+    ],
+)
+def test_what_fits_no_band_or_group_is_refused_without_its_value(
+    changes: dict[str, Any], refusal: Any, field: str, file: Path
+) -> None:
+    pq.write_table(table(**changes), file)
+    with pytest.raises(refusal) as caught:
+        read(file, {"band": BAND, "zone": ZONE, "grade": GRADE})
+    assert [fault.field for fault in caught.value.faults] == [field]
+
+
+def test_folders_are_recoded_too(tmp_path: Path) -> None:
+    for region, age in (("N", 17), ("01", 18)):
+        folder = tmp_path / f"region={region}" / f"age={age}"
+        folder.mkdir(parents=True)
+        pq.write_table(pa.table({"grade": [1]}), folder / "data.parquet")
+    found = read(tmp_path, {"zone": ZONE, "band": BAND, "grade": GRADE})
+    assert sorted(zip(found["zone"], found["band"], strict=True)) == [(0, 0), (1, 1)]
+
+
+def digest(path: Path, declared: dict[str, Column]) -> str:
+    fingerprint = Fingerprint(key_of_values(KEY))
+    read_source(open_source(str(path), declared), declared, fingerprint=fingerprint)
+    return digest_of_values(KEY, stored_names(declared), [fingerprint.sums()])
+
+
+def test_records_are_known_by_what_is_stored_whatever_is_made_of_it(file: Path) -> None:
+    """Otherwise bands of one's own would be other records, with a budget of their own."""
+    pq.write_table(table(), file)
+    plain = digest(file, {"age": AGE, "region": Column(**QUASI, type="nominal", categories=("N", "S", "01"))})
+    assert digest(file, {"band": BAND, "zone": ZONE}) == plain
+    assert digest(file, {"band": BAND, "age": AGE, "zone": ZONE, "capped": COPY}) == plain
+    pq.write_table(table(age=[0, 17, 18, 64, 65, 119]), file)
+    assert digest(file, {"band": BAND, "zone": ZONE}) != plain
