@@ -74,7 +74,7 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
         dataset = open_source(plan.source, plan.declared, unit=plan.unit)
         source = "The source has every declared column in the declared type."
         rows = count_rows(dataset) if count else None
-    public = plan.guarantee.adjacency not in _SIZE_IS_SECRET
+    public = "number of records" in plan.guarantee.public or plan.guarantee.adjacency not in _SIZE_IS_SECRET
     if rows is not None and not public:
         source += f" Its {rows:,} records were counted; that number is confidential and no part of the release."
     if rows == 0:

@@ -41,7 +41,12 @@ def known_before(chosen: Chosen) -> dict[str, tuple[str, float]]:
     """Return every public measure that these facts decide: what its value is about, and the value."""
     told = {"expected_error": worst_error(chosen)} if stated_errors(chosen) else {}
     if "epsilon" in chosen:
-        told["privacy_loss"] = ("the whole release", not_below(Fraction(chosen["epsilon"])))
+        what = (
+            f"the whole release; its delta, {chosen['delta']}, is not in it"
+            if "delta" in chosen
+            else "the whole release"
+        )
+        told["privacy_loss"] = (what, not_below(Fraction(chosen["epsilon"])))
     return told
 
 

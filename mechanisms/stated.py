@@ -270,7 +270,8 @@ class AnswerChosen(TypedDict):
     """How the values of a column are answered: the lower and the upper factor, and a digest of the prior's weights.
 
     declared: the prior, and the distances where they were given, as the spec says them, for whoever corrects estimates.
-    delta, moved: where there is a delta, the column's part of it, and the share of answers replaced by the truth.
+    delta, moved: where there is a delta, the column's part of it, and the largest share of answers that is replaced by
+    the truth, or by the possible answer nearest to it.
     """
 
     epsilon: Exact

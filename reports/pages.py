@@ -112,9 +112,9 @@ class PublicReport:
     columns: [name, type, domain, outside, categories, role, treatment]; gates: [gate, rule, verdict];
     files: [name, bytes, sha256]; usage: sentences on how to use the data.
     records: the rows of the release; rows_are: what they are; table: the figures themselves, if the rows are cells.
-    noise: [column, epsilon, together, order, k, expected_error, unit_error, noise_error], if there is any; the last two
-    in the column's own unit, None for categories; together: other columns with which epsilon is spent; order, k and
-    noise_error of blocks only.
+    noise: [column, epsilon, delta, moved, together, order, k, expected_error, unit_error, noise_error], if there is
+    any; the last two in the column's own unit, None for categories; delta, moved: None where there is none; together:
+    other columns with which epsilon is spent; order, k and noise_error of blocks only.
     linked: tables beside the records [name, key, columns]; labels: columns published in buckets [column, labels [label,
     records]], the records over all.
     """

@@ -11,6 +11,7 @@ import platform
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from typing import Any
 
 from penstock.measures.gates import Decision
@@ -301,6 +302,8 @@ def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterato
         yield {
             "column": name,
             "epsilon": facts.get("epsilon") or part["epsilon"],
+            "delta": facts.get("delta") or part.get("delta"),
+            "moved": None if "moved" not in {**part, **facts} else float(Fraction((part | facts)["moved"])),
             "together": [] if "epsilon" in facts else [other for other in part["columns"] if other != name],
             "order": part.get("order"),
             "k": part.get("k"),

@@ -30,6 +30,9 @@ Delta = Annotated[
     str | None,
     typer.Option("--delta", help='How much delta releases may spend, exact: "1/1000000". None without it.'),
 ]
+NewDelta = Annotated[
+    str | None, typer.Option("--delta", help='The new limit of delta, exact: "1/1000000". As it was without it.')
+]
 OfficerOption = Annotated[str, typer.Option("--officer", help="Your name, as your key is trusted.")]
 
 
@@ -67,7 +70,7 @@ def open_(
     )
     signer = Officer(officer, existing_private_key(key), reason)
     open_account(open_records().log, account, signer, actor=login(), now=datetime.now(UTC))
-    beyond = f", and delta {account.delta}" if account.delta else ""
+    beyond = f", and delta {account.delta}," if account.delta else ""
     opened = f"Opened: {dataset} may spend {account.limit}{beyond} under {model}, {adjacency}."
     Screen(as_json).show(opened, account.as_dict())
 
@@ -79,8 +82,10 @@ def raise_(
     officer: OfficerOption,
     key: KeyFile,
     reason: Reason,
-    epsilon: Annotated[str | None, typer.Option("--epsilon", help='The new limit, exact: "2" or "1/2".')] = None,
-    delta: Delta = None,
+    epsilon: Annotated[
+        str | None, typer.Option("--epsilon", help='The new limit, exact: "2" or "1/2". As it was without it.')
+    ] = None,
+    delta: NewDelta = None,
     as_json: AsJson = False,
 ) -> None:
     """Raise the limit of an account, or its delta, or both. Signed, with a reason."""
@@ -177,7 +182,8 @@ def _exact(text: str, option: str = "--epsilon") -> Fraction:
 
     limit = exact_number(text)
     if limit is None or limit <= 0:
+        such_as = '"1/1000000"' if option == "--delta" else '"1/2" or "0.5"'
         raise SpecRefused.at(
-            option, rule='must be an exact number above 0, such as "1/2" or "0.5"', got=text, remedy="Correct it."
+            option, rule=f"must be an exact number above 0, such as {such_as}", got=text, remedy="Correct it."
         )
     return limit

@@ -18,7 +18,7 @@ defect can break it. That answers were drawn with these factors cannot be seen i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -29,8 +29,10 @@ from penstock.measures.checks import Check, RecheckImpossible, identifiers_absen
 from penstock.measures.records.joint_checks import possible_combinations
 from penstock.measures.records.output import RecordOutput
 from penstock.mechanisms.columns import named
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.stated import RefinementChosen, RefinementParameters, is_stated
 
-__all__ = ["answer_checks"]
+__all__ = ["answer_checks", "are_losses_stated"]
 
 _DIGITS = 50
 
@@ -41,7 +43,7 @@ def answer_checks(output: RecordOutput) -> tuple[Check, ...]:
     drawn = {**alone, **{", ".join(facts["columns"]): facts for facts in joint}}
     columns = {**alone, **{name: fact for facts in joint for name, fact in facts["answers"].items()}}
     return (
-        _factors_bounded(output, drawn),
+        _factors_bounded(output, drawn, is_moved=_has_delta(output, drawn)),
         _possible_answers(output, columns),
         *((possible_combinations(output, joint),) if joint else ()),
         _epsilon_spent(output, [*alone.values(), *joint]),
@@ -56,6 +58,7 @@ def _stated(output: RecordOutput) -> tuple[dict[str, Mapping[str, Any]], list[Ma
     Refuse if a promised column is in none of them, or in two, or if facts make no sense.
     """
     promised = named(output.declared, "quasi_identifier", "confidential")
+    has_delta = "delta" in output.guarantee.parameters
     try:
         facts: dict[str, Mapping[str, Any]] = dict(output.chosen["answers"])
         joint: list[Mapping[str, Any]] = list(output.chosen.get("joint", ()))
@@ -70,6 +73,8 @@ def _stated(output: RecordOutput) -> tuple[dict[str, Mapping[str, Any]], list[Ma
             and all(len(factors) == 2 and factors[0] > 0 for factors in low_and_high)
             and all(Fraction(fact["epsilon"]) > 0 for fact in drawn)
             and all(Fraction(fact.get(name, 0)) >= 0 for fact in drawn for name in ("delta", "moved"))
+            and all(("delta" in fact) == ("moved" in fact) == has_delta for fact in drawn)
+            and all(output.chosen.get(name) == output.guarantee.parameters.get(name) for name in ("epsilon", "delta"))
             and all(Fraction(facts[name]["grid"]) > 0 for name in facts if output.declared[name].numeric)
             and (output.guarantee.unit == "row" or output.guarantee.parameters["rows_per_unit"] >= 1)
             and Fraction(output.guarantee.parameters["epsilon"]) > 0
@@ -80,25 +85,29 @@ def _stated(output: RecordOutput) -> tuple[dict[str, Mapping[str, Any]], list[Ma
     if not is_understood:
         raise RecheckImpossible.at(
             "settled",
-            rule="must state epsilon, two factors and the grid of every released column, and delta and moved together",
+            rule="must state epsilon, two factors and the grid of every released column, with delta what is moved too, "
+            "and what is promised for all together",
             remedy="Report this defect.",
         )
     return facts, joint
 
 
-def _factors_bounded(output: RecordOutput, stated: Mapping[str, Mapping[str, Any]]) -> Check:
-    def is_broken(fact: Mapping[str, Any]) -> bool:
-        down, up = (Fraction(factor) for factor in fact["factors"])
-        most = _below_exponential(Fraction(fact["epsilon"]))
-        ratios = (up, 1 / down) if output.guarantee.adjacency == "presence" else (up / down,)
-        return not down <= 1 <= up or any(ratio > most for ratio in ratios)
+def _are_too_large(fact: Mapping[str, Any], adjacency: str) -> bool:
+    """Return whether the factors of an answer say more than its epsilon allows."""
+    down, up = (Fraction(factor) for factor in fact["factors"])
+    most = _below_exponential(Fraction(fact["epsilon"]))
+    ratios = (up, 1 / down) if adjacency == "presence" else (up / down,)
+    return not down <= 1 <= up or any(ratio > most for ratio in ratios)
 
+
+def _factors_bounded(output: RecordOutput, stated: Mapping[str, Mapping[str, Any]], *, is_moved: bool) -> Check:
+    before = "before answers are moved to the truth, none" if is_moved else "no answer"
     return verdict(
         "factors_bounded",
-        "no answer is likelier or less likely by more than epsilon allows",
+        f"{before} is likelier or less likely by more than epsilon allows",
         "every factor is small enough",
         "a factor is too large",
-        (name for name, fact in stated.items() if is_broken(fact)),
+        (name for name, fact in stated.items() if _are_too_large(fact, output.guarantee.adjacency)),
     )
 
 
@@ -141,13 +150,26 @@ def _is_possible(output: RecordOutput, name: str, fact: Mapping[str, Any]) -> bo
     return bool((on_grid & (released >= low) & (released <= high)).all())
 
 
+def _units(guarantee: Guarantee) -> int:
+    return 1 if guarantee.unit == "row" else int(guarantee.parameters["rows_per_unit"])
+
+
 def _epsilon_spent(output: RecordOutput, drawn: Sequence[Mapping[str, Any]]) -> Check:
-    parameters = output.guarantee.parameters
-    records = 1 if output.guarantee.unit == "row" else parameters["rows_per_unit"]
-    spent = records * sum(Fraction(fact["epsilon"]) for fact in drawn)
-    passed = spent <= Fraction(parameters["epsilon"])
+    passed = not _is_overspent(output.guarantee, drawn, "epsilon")
     rule = "the columns of all records of a unit spend at most epsilon together"
     return Check("epsilon_spent", passed, rule, "they do" if passed else "they spend more")
+
+
+def _is_overspent(guarantee: Guarantee, drawn: Iterable[Mapping[str, Any]], amount: str) -> bool:
+    spent = _units(guarantee) * sum(Fraction(fact.get(amount, 0)) for fact in drawn)
+    return spent > Fraction(guarantee.parameters.get(amount, 0))
+
+
+def _moves_too_much(fact: Mapping[str, Any], adjacency: str) -> bool:
+    """Return whether more answers are moved than the delta of an answer allows."""
+    down, up = (Fraction(factor) for factor in fact["factors"])
+    loss = 1 / down if adjacency == "presence" else 1 + up / down
+    return Fraction(fact.get("moved", 0)) * loss > Fraction(fact.get("delta", 0))
 
 
 def _has_delta(output: RecordOutput, drawn: Mapping[str, Mapping[str, Any]]) -> bool:
@@ -155,16 +177,8 @@ def _has_delta(output: RecordOutput, drawn: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def _delta_spent(output: RecordOutput, drawn: Mapping[str, Mapping[str, Any]]) -> Check:
-    parameters = output.guarantee.parameters
-    records = 1 if output.guarantee.unit == "row" else parameters["rows_per_unit"]
-
-    def is_broken(fact: Mapping[str, Any]) -> bool:
-        down, up = (Fraction(factor) for factor in fact["factors"])
-        loss = 1 / down if output.guarantee.adjacency == "presence" else 1 + up / down
-        return Fraction(fact.get("moved", 0)) * loss > Fraction(fact.get("delta", 0))
-
-    over = [name for name, fact in drawn.items() if is_broken(fact)]
-    if records * sum(Fraction(fact.get("delta", 0)) for fact in drawn.values()) > Fraction(parameters.get("delta", 0)):
+    over = [name for name, fact in drawn.items() if _moves_too_much(fact, output.guarantee.adjacency)]
+    if _is_overspent(output.guarantee, drawn.values(), "delta"):
         over.append("all columns")
     return verdict(
         "delta_spent",
@@ -172,4 +186,31 @@ def _delta_spent(output: RecordOutput, drawn: Mapping[str, Mapping[str, Any]]) -
         "they do",
         "more is moved than delta allows",
         over,
+    )
+
+
+def are_losses_stated(guarantee: Guarantee, settled: Mapping[str, Any], columns: Collection[str]) -> bool:
+    """Return whether a manifest states for each of these columns how it was answered, and these answers cost no more
+    than it promises: what anybody can see years later. Numbers have the form in which they are stated, which bounds
+    their length."""
+    parameters = guarantee.parameters
+    if not is_stated(RefinementChosen, settled) or not is_stated(RefinementParameters, parameters):
+        return False
+    alone, joint = settled["answers"], settled.get("joint", [])
+    drawn, has_delta = [*alone.values(), *joint], "delta" in parameters
+    told = {name: fact["epsilon"] for name, fact in alone.items()}
+    promised = ("columns", "epsilon", "delta", "impossible")
+    return (
+        sorted([*alone, *(name for fact in joint for name in fact["columns"])]) == sorted(columns)
+        and all(len(fact["factors"]) == 2 and Fraction(fact["factors"][0]) > 0 for fact in drawn)
+        and all(Fraction(fact["epsilon"]) > 0 for fact in drawn)
+        and all(Fraction(fact.get(name, 0)) >= 0 for fact in drawn for name in ("delta", "moved"))
+        and all(("delta" in fact) == ("moved" in fact) == has_delta for fact in drawn)
+        and all(settled.get(name) == parameters.get(name) for name in ("epsilon", "delta"))
+        and told == parameters["epsilon_by_column"]
+        and [{name: fact[name] for name in promised if name in fact} for fact in joint] == parameters.get("joint", [])
+        and (guarantee.unit == "row") == ("rows_per_unit" not in parameters)
+        and not any(_are_too_large(fact, guarantee.adjacency) for fact in drawn)
+        and not any(_moves_too_much(fact, guarantee.adjacency) for fact in drawn)
+        and not any(_is_overspent(guarantee, drawn, amount) for amount in ("epsilon", "delta"))
     )

@@ -11,14 +11,10 @@ from penstock.mechanisms.refinement._mechanism import OUTPUT_ROLES, Params, aske
 __all__ = ["expect"]
 
 
-def _given_away(delta: Fraction, records: int | None) -> str:
-    """Return how many answers delta may replace by the truth."""
-    of_one = (
-        f"Delta: with a probability of up to {float(delta):.3g}, answers about a given unit are replaced by the truth"
-    )
-    if records is None:
-        return f"{of_one}."
-    return f"{of_one}; among {records:,} records this is expected for up to {float(delta * records):.3g} units."
+def _given_away(moved: Fraction, records: int | None) -> str:
+    """Return how many answers are replaced by the truth; moved: the share of each column, added up."""
+    of_one = f"Delta: up to {float(moved):.3g} answers about a record are expected to be replaced by the truth"
+    return f"{of_one}." if records is None else f"{of_one}, {float(moved * records):.3g} among all {records:,}."
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
@@ -31,7 +27,9 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     ]
     all_asked = asked(params, declared)
     if params.delta is not None:
-        sentences.append(_given_away(params.delta, records))
+        alone = (question.refined.moved for question in all_asked.alone.values())
+        shares = (*alone, *(joint.refined.moved for joint in all_asked.joint))
+        sentences.append(_given_away(sum(shares, Fraction(0)), records))
     for name, question in all_asked.alone.items():
         share = float(question.refined.factors.share_inside)
         error = question.facts()["expected_error"]

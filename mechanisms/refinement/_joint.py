@@ -173,7 +173,7 @@ def _ranks(tables: Sequence[Ints], shares: Sequence[Fraction]) -> Ints:
 
 
 def loss_facts(refined: Refined, delta: Fraction) -> dict[str, Any]:
-    """Return the factors that bound what an answer says; with delta, the share of answers that is moved."""
+    """Return the factors that bound what an answer says; with delta, the most of the answers that are moved."""
     factors = refined.factors
     bounds = [str(Fraction(factors.down, UNIT)), str(Fraction(factors.up, UNIT))]
     return {"factors": bounds, **({"delta": str(delta), "moved": str(refined.moved)} if delta else {})}

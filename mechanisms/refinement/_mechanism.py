@@ -86,12 +86,12 @@ class Params(BaseModel):
         gt=0,
         le=MOST_EPSILON,
         description='Privacy loss of the whole release, exact: "1" or "1/2". Between neighbours no output becomes more '
-        "than e^epsilon times as likely or unlikely.",
+        "than e^epsilon times as likely or unlikely, but for delta, where that is given.",
     )
     adjacency: Literal["replace", "presence"] = Field(
         description="replace: two data sets are neighbours if one record differs. presence: if the data of one named "
         "individual are used or not; where they are not, answers are drawn from the priors. A replaced value then "
-        "loses 2 epsilon."
+        "loses 2 epsilon and, with delta, (1 + e^epsilon) delta."
     )
     priors: dict[str, AnyPrior] = Field(
         description="For every released column, how likely each value is before anybody asks: from public knowledge, "

@@ -19,6 +19,7 @@ _CHANGED = {
     "{factor}; if their values are replaced by others, by a factor of at most e^{twice}{beyond}.",
 }
 _TOGETHER = " {}: one such draw for all of them together, from a prior without the combinations that are impossible."
+_MOVED = "; a bounded share of them, the farthest, was then replaced by the truth, or the possible value nearest to it"
 _NOT_BY_ITSELF = "hiding each of {} by its own share of epsilon: as much may be lost as their shares add up to"
 
 
@@ -67,7 +68,7 @@ def promised(params: Params, declared: Declared, asked: Asked) -> Guarantee:
     limits += [_NOT_BY_ITSELF.format(columns) for columns in linked]
     limits += clamping.not_promised(clamping.may_be_clamped(declared, asked.names), "values and means")
     loss = str(params.epsilon) if params.delta is None else f"({params.epsilon}, {params.delta})"
-    moved = "" if params.delta is None else ", and of which the farthest were replaced by the truth"
+    moved = "" if params.delta is None else _MOVED
     public = "priors, impossible combinations" if asked.joint else "priors"
     return Guarantee(
         model="dp",

@@ -14,8 +14,8 @@ and outside. By (1), a_u p_u + a_d (1 - p_u) = 1, so the mass left for the shell
 and by (2) p_u - I >= 0 and 1 - p_u - O = I + S - p_u > 0: a_ud is a mean of a_u and a_d with these weights.
 (b) follows.
 
-With delta, a share m of all answers is moved: those that were drawn farthest from the truth become the truth itself, or
-the possible answer nearest to it; from the inside none is moved.
+With delta, at most a share m of all answers is moved: those that were drawn farthest from the truth become the truth
+itself, or the possible answer nearest to it; from the inside none is moved, so where less lies elsewhere, less is.
 
 Theorem. (c) Two truths then differ by e^epsilon and delta = m (1 + a_u / a_d); a truth differs from a draw of the prior
 by e^epsilon and delta = m / a_d.
@@ -25,9 +25,9 @@ M(S) <= a_u P(S) + m, and P(S) <= R(S) / a_d <= M(S) / a_d + m / a_d.
 
 Whole numbers only: P(y) = w_y / T, a_u = up / UNIT, a_d = down / UNIT. A number uniform below UNIT T falls on the
 inside if it is below up I T, on the outside if it is below up I T + down O T, else on the shell; which point it is
-follows by division, and on the shell by a second number. m is rounded down to numbers out of UNIT T: all that belong to
-points beyond a rim are moved, and of those on the rim as many as are left, chosen by another number. Nothing else is
-rounded, so (b) and (c) hold to the last digit.
+follows by division, and on the shell by a second number. m is rounded down to numbers out of UNIT T S, S the largest
+power of two with T S <= MOST_WEIGHT: all that belong to points beyond a rim are moved, and of those on the rim as many
+as are left, chosen by another number. Nothing else is rounded, so (b) and (c) hold to the last digit.
 
 Source: Soria-Comas 2013 (thesis), Algorithm 5.1, Propositions 2 and 3; Soria-Comas & Domingo-Ferrer 2012, "Differential
 privacy through knowledge refinement". Departures: the thesis prints p_u and p_d exchanged, and (3) with p_u and p_d for
@@ -132,11 +132,16 @@ class _Rim:
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """A prior on an axis, with the factors by which it may be sharpened, and the share of answers that is moved."""
+    """A prior on an axis, with the factors by which it may be sharpened, and the share of answers that may be moved."""
 
     axis: Axis
     factors: Factors
-    moved: Fraction = Fraction(0)
+    may_be_moved: Fraction = Fraction(0)
+
+    @property
+    def moved(self) -> Fraction:
+        """Return m as it is drawn by, which is at most what may be moved."""
+        return Fraction(self._moved_numbers, UNIT * self.total * self._finer)
 
     @property
     def total(self) -> int:
@@ -211,9 +216,14 @@ class Refined:
         return Fraction(up, UNIT), Fraction(left, UNIT * shell), Fraction(down, UNIT)
 
     @property
+    def _finer(self) -> int:
+        """Return S."""
+        return 1 << max(0, (MOST_WEIGHT // self.total).bit_length() - 1)
+
+    @property
     def _moved_numbers(self) -> int:
-        """Return how many of the numbers below UNIT T may be moved."""
-        return math.floor(self.moved * UNIT * self.total)
+        """Return how many of the numbers below UNIT T S are moved."""
+        return math.floor(self.may_be_moved * UNIT * self.total * self._finer)
 
     def _after_move(self, different: Ints, which: Ints, drawn: Ints, regions: Regions, randomness: Randomness) -> Ints:
         """Return answers after the farthest were moved."""
@@ -226,12 +236,12 @@ class Refined:
 
     def _rim(self, true: Ints, regions: Regions) -> _Rim:
         """Return what is moved: the rim is the smallest ball, of at least r*, beyond which all can be moved."""
-        numbers, up, down = self._moved_numbers, self.factors.up, self.factors.down
-        far = self.axis.regions(true, max(self.threshold, self.total - 1 - numbers // down))
-        beyond = down * (self.total - far.inside - far.shell)
-        outside = down * (self.total - regions.inside - regions.shell)
+        numbers, finer, down = self._moved_numbers, self._finer, self.factors.down
+        far = self.axis.regions(true, max(self.threshold, self.total - 1 - numbers // (finer * down)))
+        beyond = finer * down * (self.total - far.inside - far.shell)
+        elsewhere = self.factors.up * regions.inside + down * (self.total - regions.inside - regions.shell)
         is_shell = far.inside == regions.inside  # both have something on them, so no other ball has as much within
-        on_rim = np.where(is_shell, UNIT * self.total - up * regions.inside - outside, down * far.shell)
+        on_rim = finer * np.where(is_shell, UNIT * self.total - elsewhere, down * far.shell)
         return _Rim(far, on_rim, np.minimum(numbers - beyond, on_rim))
 
     def _nearest(self, true: Ints) -> Ints:

@@ -213,7 +213,8 @@ def _require_budget(book: Book, cost: Cost, asked: Fraction | None) -> None:
             if account.delta_spent([*book.costs, cost]) > account.delta:
                 left = account.delta - account.delta_spent(book.costs)
                 rule = f"must not exceed what {whose}, {left} of {account.delta}"
-                remedy = "Spend less, or have it raised: penstock budget raise DATASET --delta ..."
+                raised = f"penstock budget raise {account.dataset} --model {account.model} --delta ..."
+                remedy = f"Spend less, or have it raised: {raised}"
                 faults.append(Fault("delta", rule, remedy, str(cost.claim.delta)))
     BudgetExceeded.raise_for(faults)
 

@@ -17,7 +17,7 @@ class ClaimRefused(Refusal):
 
     code = "claim-refused"
     kind = "budget"
-    remedy = "Correct the budget section or the epsilon of the spec."
+    remedy = "Correct the budget section, or the epsilon or delta of the spec."
 
 
 def require_countable(claim: Claim) -> None:
@@ -25,7 +25,7 @@ def require_countable(claim: Claim) -> None:
     if not 0 <= claim.delta < 1 or (claim.delta and (claim.model != "dp" or claim.epsilon is None)):
         raise ClaimRefused.at(
             "delta",
-            rule="must be at least 0 and below 1, and 0 except where epsilon is spent under dp",
+            rule="must be below 1, and not be given except where epsilon is spent under dp",
             got=str(claim.delta),
             remedy="Correct it in the mechanism, or leave it out.",
         )

@@ -26,7 +26,7 @@ from penstock.records.approval.decision import reason_faults
 from penstock.records.files.digest import canonical
 from penstock.records.ledger._balances import FINEST, Balance
 from penstock.records.ledger._transactions import LedgerWriter
-from penstock.records.ledger.accounts import Account, dataset_subject, read_book
+from penstock.records.ledger.accounts import Account, Book, dataset_subject, read_book
 from penstock.records.log.log import Action, Event, Log, LogWriter
 from penstock.records.people.trusted_keys import REGISTER, people, with_keys
 from penstock.records.signing.envelope import opened, sealed
@@ -81,13 +81,7 @@ def open_account(log: Log, account: Account, officer: Officer, *, actor: str, no
         book = ledger.book(dataset_subject(account.dataset))
         if account.model in book.accounts:
             raise _refused("model", "must not have an account already", account.model, "Raise its limit instead.")
-        if account.is_overdrawn(book.costs):
-            raise _refused(
-                "epsilon",
-                "must be at least what the data set has spent already, and delta too",
-                str(account.limit),
-                "Open it with more.",
-            )
+        AccountRefused.raise_for(_overdrafts(account, book))
         _write(ledger, writer, Action.BUDGET_OPENED, account, officer)
 
 
@@ -133,6 +127,7 @@ def limit_faults(
     for event in history:
         if event.action in _CHANGES and event.seq not in signed:
             yield Fault(f"event {event.seq}", "must carry the signature of its officer, and does not", remedy)
+    yield from _lowered(history, remedy)
     book = read_book(history, balances)
     for account in book.accounts.values():
         if account.is_overdrawn(book.costs):
@@ -148,6 +143,30 @@ def limit_faults(
     for (model, analyst), allowed in book.allowances.items():
         if book.spent_by(analyst, model) > allowed:
             yield Fault(f"{model} allowance of {analyst}", "must not be charged beyond its limit, and was", remedy)
+
+
+def _overdrafts(account: Account, book: Book) -> Iterator[Fault]:
+    """Yield a fault for each limit of a new account that is below what the data set has spent already."""
+    sums = {
+        "epsilon": (account.spent(book.costs), account.limit),
+        "delta": (account.delta_spent(book.costs), account.delta),
+    }
+    for field, (spent, limit) in sums.items():
+        if spent > limit:
+            rule = f"must be at least {spent}, which the data set has spent already"
+            yield Fault(field, rule, "Open it with more.", str(limit))
+
+
+def _lowered(history: Iterable[Event], remedy: str) -> Iterator[Fault]:
+    """Yield a fault for each event that takes a limit of an account down, or delta to where nothing is protected."""
+    before: dict[str, tuple[Fraction, Fraction]] = {}
+    for event in history:
+        if event.action in (Action.BUDGET_OPENED, Action.BUDGET_RAISED):
+            limit, delta = Fraction(event.facts["limit"]), Fraction(event.facts.get("delta", 0))
+            first, second = before.get(event.facts["model"], (Fraction(0), Fraction(0)))
+            if limit < first or delta < second or not 0 <= delta < 1:
+                yield Fault(f"event {event.seq}", "must raise a limit, and keep delta below 1", remedy)
+            before[event.facts["model"]] = limit, delta
 
 
 def _write(ledger: LedgerWriter, writer: LogWriter, action: Action, account: Account, officer: Officer) -> None:
@@ -214,7 +233,9 @@ def long_faults(limit: Fraction | None, field: str = "epsilon") -> Iterator[Faul
 def _delta_faults(delta: Fraction | None) -> Iterator[Fault]:
     yield from long_faults(delta, "delta")
     if delta is not None and not 0 <= delta < 1:
-        yield Fault("delta", "must be at least 0 and below 1", "Give a small probability.", repr(str(delta)))
+        yield Fault(
+            "delta", "must be above 0 and below 1", 'Give a small probability, such as "1/1000000".', repr(str(delta))
+        )
 
 
 def _account_faults(account: Account) -> Iterator[Fault]:

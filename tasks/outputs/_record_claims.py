@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from penstock.measures.records.answer_checks import are_losses_stated
 from penstock.tasks.outputs._claims import Beside, Claims, Seen
 
 __all__ = ["RecordClaims"]
@@ -22,6 +23,8 @@ class _PartClaim(BaseModel):
 
 
 class _SettledClaim(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
     parts: list[_PartClaim] = []
 
 
@@ -36,11 +39,17 @@ class RecordClaims(Claims):
     def is_sound(self) -> bool:
         """Return whether every column was cut into blocks once where this is promised: all columns together where rows
         are records."""
+        if "factors_bounded" in self.guarantee.audit and not self._are_answers_stated:
+            return False
         parts = self.settled.parts
         if "block_sizes" not in self.guarantee.audit:
             return not parts
         together = self.guarantee.parameters.get("mode") != "records" or len(parts) == 1
         return together and sorted(name for part in parts for name in part.columns) == sorted(self.roles)
+
+    @property
+    def _are_answers_stated(self) -> bool:
+        return are_losses_stated(self.guarantee, self.settled.model_extra or {}, list(self.roles))
 
     def broken(self, table: pa.Table) -> Iterator[str]:
         keys = [column for column, role in self.roles.items() if role in ("quasi_identifier", "weight")]
@@ -61,6 +70,8 @@ class RecordClaims(Claims):
                 for part in self.settled.parts
             ]
             yield "blocks", True, f"As in blocks of records, {'; '.join(told)}."
+        if "factors_bounded" in self.guarantee.audit:
+            yield "answers", True, "What is stated of how every column was answered costs no more than is promised."
         yield from super().seen(beside)
 
 

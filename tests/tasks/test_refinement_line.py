@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from pathlib import Path
@@ -21,6 +22,7 @@ from penstock.records import Action, open_records
 from penstock.records.home import Home
 from penstock.tasks import assess
 from penstock.tasks.files.columns import load_columns
+from penstock.tasks.outputs.claims import claims_of
 from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.private_release import Line, begun
 from tests.support.workplace import (
@@ -296,6 +298,56 @@ def test_delta_is_planned_paid_for_checked_published_and_told(workplace: Workpla
     assert record["privacy_loss"]["privacy_parameters"] == {"epsilon": "1", "delta": "1/1000000"}
     [account] = open_records().ledger.book("survey").as_dict("survey")["accounts"]
     assert (account["delta_spent"], account["delta_left"]) == ("1/1000000", "3/1000000")
+
+
+def changed(told: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """The release part of a manifest with another value at a place, or without it."""
+    told = copy.deepcopy(told)
+    *places, last = path.split("/")
+    here: Any = told
+    for place in places:
+        here = here[int(place) if place.isdigit() else place]
+    if value is None:
+        del here[last]
+    else:
+        here[last] = value
+    return told
+
+
+@both
+@pytest.mark.parametrize("given", [{}, {"delta": "1/1000000", "acknowledges": ["delta"]}])
+def test_a_signed_manifest_whose_costs_are_not_those_it_promises_is_refused_years_later(
+    workplace: Workplace, adjacency: str, given: dict[str, Any]
+) -> None:
+    make_refined(workplace, adjacency=adjacency, impossible=COMBINATIONS, **given)
+    with begun(workplace) as line:
+        told = line.stage()["release"]
+    assert claims_of(told) is not None
+    wrong = {
+        "settled/epsilon": ["1/2", "garbage", None],
+        "settled/answers/age/epsilon": ["1/5", "0", None],
+        "settled/answers/age/factors": [["1/1000000", "1000000"], ["1"], None],
+        "settled/answers/age": [None],
+        "settled/joint/0/epsilon": ["1/3"],
+        "settled/joint/0/factors": [["1/2", "9"]],
+        "settled/joint": [[], None],
+        "settled": [{}],
+        "guarantee/parameters/epsilon": ["1/2", "1" * 500],
+        "guarantee/parameters/epsilon_by_column/age": ["1/5"],
+        "guarantee/parameters/delta": ["1/2", None] if given else ["1/2"],
+    }
+    if given:
+        wrong |= {
+            "settled/delta": ["1/10000000", "1/2", None],
+            "settled/answers/age/moved": ["1", "5", "1e999999999", None],
+            "settled/answers/age/delta": ["1", "1/10000000000", None],
+            "settled/joint/0/moved": ["1/1000"],
+        }
+    else:
+        wrong |= {"settled/answers/age/moved": ["1/1000"], "settled/delta": ["1/1000"]}
+    for path, values in wrong.items():
+        for value in values:
+            assert claims_of(changed(told, path, value)) is None, (path, value)
 
 
 def test_delta_that_the_account_does_not_have_is_refused_before_anything_is_drawn(workplace: Workplace) -> None:

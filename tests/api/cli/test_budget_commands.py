@@ -394,7 +394,7 @@ def test_a_private_key_is_never_written_to_the_home(small_desk: Desk) -> None:
 
 def test_delta_is_opened_raised_spent_and_shown(small_desk: Desk) -> None:
     opened = small_desk.open(delta="1/1000000")
-    assert opened.out == "Opened: income may spend 2, and delta 1/1000000 under dp, add_remove.\n"
+    assert opened.out == "Opened: income may spend 2, and delta 1/1000000, under dp, add_remove.\n"
     spend("r1", delta=Fraction(1, 10**6))
     raised = small_desk.raise_(epsilon=None, delta="0.000002")
     assert raised.out == "Raised: income may spend 2, and delta 1/500000, under dp.\n"

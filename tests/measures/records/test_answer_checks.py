@@ -76,8 +76,11 @@ def with_delta(adjacency, delta="1/100", **of_columns):
     """Each column moves what its delta allows; its factors are 7/8 and 6/5."""
     output = Answers(adjacency)
     loss = Fraction(8, 7) if adjacency == "presence" else 1 + Fraction(6, 5) / Fraction(7, 8)
-    for name, own in {"age": "1/300", "income": "1/300", **of_columns}.items():
-        output.facts(name).update(delta=own, moved=str(Fraction(own) / loss))
+    for name, own in {"age": "1/300", "region": "1/300", "income": "1/300", **of_columns}.items():
+        cost = (1 if adjacency == "presence" else 2) if name == "region" else loss  # its factors are 1 and 1
+        output.facts(name).update(delta=own, moved=str(Fraction(own) / cost))
+    if delta is not None:
+        output.chosen["delta"] = delta
     parameters = {**output.guarantee.parameters, **({} if delta is None else {"delta": delta})}
     output.guarantee = output.guarantee.model_copy(update={"parameters": parameters})
     return output
@@ -107,8 +110,8 @@ def test_the_shares_of_the_thesis_are_found():
 
 @both
 def test_columns_that_spend_more_than_delta_together_are_found(adjacency):
-    assert failed(with_delta(adjacency, income="1/150")) == set()
-    assert failed(with_delta(adjacency, income="1/149")) == {"delta_spent"}
+    assert failed(with_delta(adjacency, delta="1/100")) == set()
+    assert failed(with_delta(adjacency, income="1/299")) == {"delta_spent"}
     output = with_delta(adjacency)
     output.guarantee = output.guarantee.model_copy(
         update={"unit": "individual", "parameters": {**output.guarantee.parameters, "rows_per_unit": 2}}
@@ -116,19 +119,29 @@ def test_columns_that_spend_more_than_delta_together_are_found(adjacency):
     assert "delta_spent" in failed(output)
 
 
-def test_nothing_is_moved_without_a_promised_delta():
-    assert failed(with_delta("replace", delta=None)) == {"delta_spent"}
-    output = Answers()
-    output.facts("age")["moved"] = "1/1000000"
-    assert failed(output) == {"delta_spent"}
-
-
-@pytest.mark.parametrize("wrong", [{"delta": "-1/9"}, {"moved": "-1"}, {"moved": "much"}])
+@pytest.mark.parametrize("wrong", [{"delta": "-1/9"}, {"moved": "-1"}, {"moved": "much"}, {"moved": None}])
 def test_a_delta_that_makes_no_sense_cannot_be_checked(wrong):
     output = with_delta("replace")
     output.facts("age").update(wrong)
     with pytest.raises(RecheckImpossible):
         output.checks()
+
+
+def without(output, *fields):
+    for field in fields:
+        del output.facts("age")[field]
+    return output
+
+
+def test_delta_is_stated_for_every_column_and_together_as_it_is_promised():
+    wrong = [without(with_delta("replace"), "moved"), without(with_delta("replace"), "delta", "moved")]
+    wrong += [with_delta("replace", delta=None), Answers(), with_delta("replace"), with_delta("replace")]
+    wrong[3].facts("age")["moved"] = "1/1000000"
+    wrong[4].chosen["delta"] = "1/101"
+    wrong[5].chosen["epsilon"] = "1/2"
+    for output in wrong:
+        with pytest.raises(RecheckImpossible):
+            output.checks()
 
 
 def test_a_smaller_epsilon_than_the_factors_need_is_found():

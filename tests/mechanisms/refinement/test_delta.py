@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refinement.axes import Axis, Line, Matrix
 from penstock.mechanisms.refinement.refine import (
+    MOST_WEIGHT,
     UNIT,
     Factors,
     Refined,
@@ -51,21 +52,22 @@ def moved_by_definition(
     places = range(len(weights))
     possible = [place for place in places if weights[place]]
     nearest = min(possible, key=lambda place: (distance(true, place), place))
-    smallest = Fraction(1, UNIT * sum(weights))
-    left = share // smallest * smallest
+    finer = max(power for power in range(41) if sum(weights) * 2**power <= MOST_WEIGHT)
+    smallest = Fraction(1, UNIT * sum(weights) * 2**finer)
+    drawn, left = list(masses), share // smallest * smallest
     circles = sorted({distance(true, place) for place in possible}, reverse=True)
     most_inside = (1 - down) / (up - down) if up > down else Fraction(0)
     for radius in circles:
         inside = sum(Fraction(weights[place], sum(weights)) for place in places if distance(true, place) <= radius)
         nearer = sum(Fraction(weights[place], sum(weights)) for place in places if distance(true, place) < radius)
         on_it = [place for place in places if distance(true, place) == radius]
-        mass = sum(masses[place] for place in on_it)
+        mass = sum(drawn[place] for place in on_it)
         taken = min(left, mass)
         for place in on_it:
-            masses[place] -= masses[place] * taken / mass
+            masses[place] -= drawn[place] * taken / mass
         masses[nearest] += taken
         left -= taken
-        is_shell = inside > min(most_inside, 1 - smallest) >= nearer
+        is_shell = inside > min(most_inside, 1 - Fraction(1, sum(weights))) >= nearer
         if is_shell or left == 0:
             break
     return masses
@@ -215,6 +217,30 @@ def test_floats_of_expected_errors_follow_the_masses(case, factors, moved):
     apart = np.array([axis.regions(every, refined.threshold).steps_beyond(true)[0] for true in range(8)])
     assert refined.mean_square(every) == pytest.approx((masses * apart**2).sum(axis=1))
     assert (refined.mean_square(every) <= Refined(axis, one).mean_square(every) + 1e-12).all()
+
+
+@both
+def test_what_is_stated_as_moved_is_what_is_drawn_by_also_where_weights_are_few(factors, moved):
+    """A certain share for two even categories: as much leaves the other one as is stated."""
+    for epsilon, delta in ((Fraction(3), Fraction(1, 10**6)), (Fraction(6), Fraction(1, 10**9))):
+        one = factors(epsilon)
+        axis = Matrix(of([1, 1]), of([[0, 1], [1, 0]]))
+        wanted = moved(delta, one)
+        refined = Refined(axis, one, wanted)
+        assert wanted - Fraction(1, 2**61) < refined.moved <= wanted
+        assert Refined(axis, one).masses(0)[1] - refined.masses(0)[1] == refined.moved > 0
+
+
+@both
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**9), Fraction(1), Fraction(64)])
+@pytest.mark.parametrize("weights", [[1, 1], [1, 0, 2**39, 1], [2**40 - 1, 1], [1]])
+def test_nothing_overflows_whatever_the_factors_and_the_weights_are(factors, moved, epsilon, weights):
+    one = factors(epsilon)
+    for delta in (Fraction(1, 10**30), Fraction(1, 2), 1 - Fraction(1, 10**29)):
+        refined = Refined(Line(of(weights)), one, moved(delta, one))
+        drawn = refined.draw(np.repeat(np.arange(len(weights)), 200), seeded(1))
+        assert set(drawn.tolist()) <= set(np.flatnonzero(weights).tolist())
+        assert_as_defined(weights, Line(of(weights)), on_line, one, refined.may_be_moved)
 
 
 def test_without_delta_nothing_else_is_drawn_than_before():

@@ -204,7 +204,8 @@ def test_delta_is_divided_as_epsilon_is_and_every_sentence_of_the_promise_knows_
     of_presence = promise(params(names, adjacency="presence", **given), only(*names)).statement
     assert "at most e^2 and beyond that by at most (1 + e^1) times as much." in of_presence
     [told] = [sentence for sentence in MECHANISM.expect(chosen, only(*names), 30_000) if sentence.startswith("Delta")]
-    assert told.endswith("among 30,000 records this is expected for up to 30 units.")
+    moved = sum(each.refined.moved for each in questions(chosen, only(*names)).values())
+    assert told.endswith(f"replaced by the truth, {float(30_000 * moved):.3g} among all 30,000.")
     without = promise(params(names), only(*names))
     assert "delta" not in without.parameters
     assert "delta" not in without.model_dump_json()

@@ -145,10 +145,16 @@ def test_a_changed_claim_that_is_refused_leaves_the_reservation_as_it_was(record
         ({"epsilon": None}, "epsilon refused: must be above 0, got 'None'"),
         ({"epsilon": Fraction(0)}, "epsilon refused: must be above 0, got '0'"),
         ({"epsilon": Fraction(-1, 2)}, "epsilon refused: must be above 0, got '-1/2'"),
-        ({"delta": Fraction(1)}, "delta refused: must be at least 0 and below 1"),
-        ({"delta": Fraction(-1, 9)}, "delta refused: must be at least 0 and below 1"),
-        ({"delta": Fraction(1, 9), "model": "idp", "adjacency": "from_D"}, "delta refused: must be at least 0 and be"),
-        ({"delta": Fraction(1, 9), "epsilon": None, "repeats": "r0"}, "delta refused: must be at least 0 and below 1"),
+        ({"delta": Fraction(1)}, "delta refused: must be below 1, and not be given except where"),
+        ({"delta": Fraction(-1, 9)}, "delta refused: must be below 1, and not be given except where"),
+        (
+            {"delta": Fraction(1, 9), "model": "idp", "adjacency": "from_D"},
+            "delta refused: must be below 1, and not be given",
+        ),
+        (
+            {"delta": Fraction(1, 9), "epsilon": None, "repeats": "r0"},
+            "delta refused: must be below 1, and not be given",
+        ),
         ({"model": "t_close"}, "epsilon refused: must not be given for a release under t"),
         (
             {"adjacency": "replace", "column": "region", "part": "N"},

@@ -11,7 +11,7 @@ from penstock.records import Action, Home, LogAltered, Records, open_records
 from penstock.records.files.digest import canonical
 from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Account, LedgerAltered, dataset_subject
-from penstock.records.ledger.limits import AccountRefused, OfficerNotTrusted, open_account, raise_limit
+from penstock.records.ledger.limits import AccountRefused, OfficerNotTrusted, open_account, raise_limit, write_signed
 from penstock.records.people.trusted_keys import trust, withdraw
 from penstock.records.signing.envelope import sealed
 from penstock.records.signing.signing import key_id
@@ -94,7 +94,7 @@ def test_an_account_that_no_theorem_counts_is_refused(records: Records, changes:
 def test_an_account_opened_later_must_cover_what_was_spent(records: Records) -> None:
     opened(records)
     released(records, "r1", claim(), "refused")
-    with pytest.raises(AccountRefused, match="epsilon refused: must be at least what the data set has spent"):
+    with pytest.raises(AccountRefused, match="epsilon refused: must be at least 2, which the data set has spent"):
         opened(records, model="idp", adjacency="from_D")
     opened(records, model="idp", adjacency="from_D", limit=Fraction(2))
     with pytest.raises(NotCountable, match="must be the unit of the account, individual"):
@@ -316,9 +316,10 @@ def test_an_account_with_a_delta_that_is_none_is_not_opened(records: Records, de
 def test_an_account_must_cover_the_delta_that_was_spent(records: Records) -> None:
     opened(records, adjacency="replace", delta=DELTA)
     released(records, "r1", claim(adjacency="replace", delta=DELTA), "refused")
-    with pytest.raises(AccountRefused) as refused:
-        opened(records, model="idp", adjacency="from_D", limit=Fraction(9))
-    assert [fault.field for fault in refused.value.faults] == ["epsilon"]
+    for limit, fields in ((Fraction(9), ["delta"]), (Fraction(1, 2), ["epsilon", "delta"])):
+        with pytest.raises(AccountRefused) as refused:
+            opened(records, model="idp", adjacency="from_D", limit=limit)
+        assert [fault.field for fault in refused.value.faults] == fields
     opened(records, model="idp", adjacency="from_D", limit=Fraction(9), delta=DELTA)
 
 
@@ -335,4 +336,18 @@ def test_a_delta_that_nobody_signed_is_found(stored: Records) -> None:
             subjects=[dataset_subject("income")],
         )
     with pytest.raises(LedgerAltered, match="must carry the signature"):
+        stored.ledger.verify()
+
+
+@pytest.mark.parametrize(
+    "lowered", [{"limit": Fraction(1, 2)}, {"limit": Fraction(2), "delta": Fraction(0)}, {"delta": Fraction(5)}]
+)
+def test_a_limit_that_an_officer_took_down_past_the_command_is_found(stored: Records, lowered: dict[str, Any]) -> None:
+    raise_limit(stored.log, "income", "dp", Fraction(2), officer(), delta=DELTA, **HOW)
+    after = account(**{"limit": Fraction(2), "delta": DELTA, **lowered})
+    with stored.log.transaction() as writer:
+        ledger = LedgerWriter(writer, **HOW)
+        facts = {name: value for name, value in after.as_dict().items() if name != "dataset"}
+        write_signed(ledger, writer, Action.BUDGET_RAISED, "income", facts, officer())
+    with pytest.raises(LedgerAltered, match="must raise a limit"):
         stored.ledger.verify()
