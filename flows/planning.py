@@ -18,7 +18,7 @@ from penstock.tasks.outputs.kinds import output_of
 from penstock.tasks.run.plan import Plan
 from penstock.tasks.validation.expectations import digest_of_suite, user_suite
 
-__all__ = ["beside", "budget_faults", "draw_up_plan", "of_edition", "of_unit"]
+__all__ = ["beside", "budget_faults", "draw_up_plan", "of_chosen", "of_edition", "of_unit"]
 
 
 def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
@@ -33,7 +33,7 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
     if begun_as is None and spec.validation.suite is not None:
         suite = defining["content of the suite"] = digest_of_suite(user_suite(spec.validation.suite))
     promises = [mechanism_of(params).promise(params, spec.columns) for params in spec.protect]
-    promise = of_unit(of_edition(compose(promises), spec.source.edition), spec.unit)
+    promise = of_unit(of_edition(of_chosen(compose(promises), spec.source.where), spec.source.edition), spec.unit)
     guarantee = beside(promise, spec.budget.acknowledges)
     SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
     params = spec.protect[0]  # a spec with more than one is refused
@@ -61,6 +61,7 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
         address=spec.run.address,
         memory=spec.run.bytes,
         edition=spec.source.edition,
+        where=spec.conditions,
     )
     require_countable(plan.claim(""))  # whatever the records are
     return plan
@@ -77,6 +78,17 @@ def of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
         records = "the records of a data set name do not change within an edition"
     unchanged = f"{records}: an answer that comes back tells that they did not"
     return guarantee.model_copy(update={"public": public, "assumptions": (*guarantee.assumptions, unchanged)})
+
+
+def of_chosen(guarantee: Guarantee, where: str | None) -> Guarantee:
+    """Add to the promise which records it is about."""
+    if where is None:
+        return guarantee
+    public = (*guarantee.public, f"which records it is about: {where}")
+    if guarantee.model in ADDS_UP:
+        return guarantee.model_copy(update={"public": public})
+    limit = f"hiding of anybody in the data that they satisfy: {where}"
+    return guarantee.model_copy(update={"public": public, "not_promised": (*guarantee.not_promised, limit)})
 
 
 def of_unit(guarantee: Guarantee, unit: str | None) -> Guarantee:

@@ -52,7 +52,7 @@ def examine(spec: ReleaseSpec) -> Plan:
     """Return the plan of a spec; refuse whatever a run would refuse before it starts because of what the spec says."""
     plan = draw_up_plan(spec)
     require_outside(plan.publish / plan.name, Home.located())
-    whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)  # refuses a suite that cannot run
+    whole_suite(plan.declared, plan.fewest, plan.suite, used=plan.used_columns)  # refuses a suite that cannot run
     GateRefused.raise_for(_refused(plan, None, _chosen(plan, None)))
     return plan
 
@@ -63,7 +63,7 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
     Where that number is secret, the document is for the confidential side and says so.
     """
     plan = examine(spec)
-    expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
+    expectations = whole_suite(plan.declared, plan.fewest, plan.suite, used=plan.used_columns)
     rows = None
     source = "The source does not exist yet; its columns were not checked."
     if is_address(plan.source) and not count:
@@ -77,10 +77,13 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
     public = "number of records" in plan.guarantee.public or plan.guarantee.adjacency not in _SIZE_IS_SECRET
     if rows is not None and not public:
         source += f" Its {rows:,} records were counted; that number is confidential and no part of the release."
+    if plan.where:
+        source += " How many of its records satisfy source.where is not counted."
     if rows == 0:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
-    chosen = _chosen(plan, rows)
-    GateRefused.raise_for(_refused(plan, rows, chosen))
+    used = None if plan.where else rows
+    chosen = _chosen(plan, used)
+    GateRefused.raise_for(_refused(plan, used, chosen))
     return {
         "name": plan.name,
         "spec_digest": plan.spec_digest,
@@ -88,7 +91,7 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
         "records": rows,
         "records_are_public": public,
         "settled": chosen,
-        "expect": [*_used(plan, rows), *mechanism_of(plan.params).expect(plan.params, plan.declared, rows)],
+        "expect": [*_used(plan, used), *mechanism_of(plan.params).expect(plan.params, plan.declared, used)],
         "validation": list(described(expectations)),
         "gates": list(_gates(plan, chosen)),
         "cost": [*_cost(plan), source],

@@ -6,10 +6,14 @@ from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.recode import stored_names
-from penstock.mechanisms.refusal import TooFewRecords
+from penstock.mechanisms.refusal import TableEmpty, TooFewRecords
 from penstock.tasks.files.columns import save_columns
 from penstock.tasks.files.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
 from penstock.tasks.files.source import changed, open_source, read_source, source_state
@@ -19,6 +23,7 @@ from penstock.tasks.look import answered
 from penstock.tasks.parts.ingest import ingest_parts, start_over_if_changed
 from penstock.tasks.parts.working_copy import Part
 from penstock.tasks.run.job import Job
+from penstock.tasks.run.plan import Plan
 from penstock.tasks.run.step import step
 
 __all__ = ["Ingested", "ingest"]
@@ -89,9 +94,10 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
         told = hashing.result()
     if source_state(dataset) != as_found:
         raise changed(plan.source)
-    rows = len(next(iter(columns.values())))
-    _require_enough(job, rows)
+    _require_enough(job, len(next(iter(columns.values()))))
     start_over_if_changed(job, told)
+    columns = _chosen(plan, columns)
+    rows = len(next(iter(columns.values())))
     folder, units = job.run.path("scratch") / "ingested", None
     if plan.unit is not None:
         units = job.run.path("scratch") / "units"
@@ -112,6 +118,18 @@ def _ingested(
 ) -> Ingested:
     values = digest_of_values(job.home.secret_key(), stored_names(job.plan.data_columns), sums)
     return Ingested(folder, told.content, rows, units, parts, values, told.formerly, told.by_folder, told.files)
+
+
+def _chosen(plan: Plan, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the records that the release is about. Where a promise hides how many they are, there may be none."""
+    if not plan.where:
+        return columns
+    from penstock.mechanisms.questions import satisfied  # for those who choose records
+
+    kept = satisfied(plan.where, columns, plan.declared)
+    if plan.guarantee.model not in ADDS_UP and not kept.any():
+        raise TableEmpty.at("source.where", rule="must leave at least one record", remedy="Choose others.")
+    return {name: values[kept] for name, values in columns.items()}
 
 
 def _require_enough(job: Job, rows: int) -> None:

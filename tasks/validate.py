@@ -25,7 +25,7 @@ __all__ = ["draw_up_expectations", "validate"]
 def draw_up_expectations(job: Job) -> list[Expectation]:
     """Return what the columns imply and what the user adds, checked before any row is read."""
     plan = job.plan
-    expectations = whole_suite(plan.declared, plan.min_rows, plan.suite, used=plan.used_columns)
+    expectations = whole_suite(plan.declared, plan.fewest, plan.suite, used=plan.used_columns)
     # A run waits for its turn between the plan and this; another suite would ask another question with the same look.
     if plan.suite is not None and digest_of_suite(expectations) != plan.suite_digest:
         raise SuiteRefused.at(

@@ -52,6 +52,14 @@ class Source(Section):
         "new edition is drawn and charged anew, whether or not a byte changed; without one, releases that spend assume "
         "that the records never change. Letters, digits, spaces and . _ - inside, at most 80.",
     )
+    # None if not given, so that such a spec keeps the digest that it always had.
+    where: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=10_000,
+        description="Which records the release is about, as in a question: region is North or South and age from 18 "
+        "below 65. Under differential privacy with adjacency add_remove only: how many they are is then secret.",
+    )
     columns: dict[str, Column] = Field(
         min_length=1, max_length=MOST_COLUMNS, description="Every column to read. Others are never read."
     )

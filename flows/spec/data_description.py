@@ -125,6 +125,9 @@ class DataDescription(Section):
             for name, column in self.columns.items()
             if column.recode is not None
         ]
+        if self.source.where is not None:
+            rule = "must not be given where questions are asked, which have conditions of their own"
+            faults.append(Fault("source.where", rule, "Remove it."))
         if self.questions.publish is not None:
             faults += inside_faults(self.source.path, self.questions.publish, "questions.publish")
         if faults:

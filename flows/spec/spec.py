@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError, PydanticKnownError
@@ -24,6 +24,9 @@ from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.mechanisms.registry import MECHANISMS
 from penstock.records.files.outside_text import OutsideFile
 from penstock.records.files.outside_values import require_values
+
+if TYPE_CHECKING:
+    from penstock.mechanisms.questions import Condition
 
 __all__ = [
     "KEYS",
@@ -94,6 +97,11 @@ class ReleaseSpec(Section):
             self.validation.suite,
             self.publish.spreadsheet,
         )
+        if self.source.where is not None:
+            from penstock.flows.spec._where import where_faults  # questions, for those who choose records
+
+            in_parts = self.run.engine != "local" or self.run.bytes is not None
+            faults += where_faults(self.source.where, self.columns, protect, in_parts=in_parts)
         faults += inside_faults(self.source.path, self.publish.path, "publish.path")
         if self.run.engine != "local" or self.run.bytes is not None:
             asked = "engine" if self.run.engine != "local" else "memory"
@@ -114,6 +122,15 @@ class ReleaseSpec(Section):
     def unit(self) -> str | None:
         """Return the column that says whose record it is; None where each record is protected by itself."""
         return None if self.source.unit == "row" else self.source.unit
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return what the records that the release is about satisfy; none: all records."""
+        if self.source.where is None:
+            return ()
+        from penstock.flows.spec._where import conditions_of
+
+        return conditions_of(self.source.where)
 
     @property
     def columns(self) -> dict[str, Column]:

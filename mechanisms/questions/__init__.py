@@ -22,7 +22,8 @@ Nothing here knows an account: what an epsilon costs whom is the ledger's busine
 from __future__ import annotations
 
 from penstock.mechanisms.questions._coded import Coded
-from penstock.mechanisms.questions._faults import MOST_CONDITIONS, MOST_GROUPS, faults
+from penstock.mechanisms.questions._faults import MOST_CONDITIONS, MOST_GROUPS, condition_faults, faults
+from penstock.mechanisms.questions._filters import satisfied
 from penstock.mechanisms.questions._fold import Exact
 from penstock.mechanisms.questions.accuracy import CONFIDENCE, Curve, Expected
 from penstock.mechanisms.questions.method import Answer, Drawn, Method
@@ -45,8 +46,10 @@ __all__ = [
     "Query",
     "Terms",
     "canonical",
+    "condition_faults",
     "faults",
     "methods",
+    "satisfied",
     "whole_number",
     "why_not",
 ]

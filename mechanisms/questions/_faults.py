@@ -12,7 +12,7 @@ from penstock.mechanisms.questions.query import Adjacency, Condition, Query, Rel
 from penstock.mechanisms.refusal import Fault, SettingRefused
 from penstock.mechanisms.statistics import LARGEST_DENOMINATOR
 
-__all__ = ["MOST_CONDITIONS", "MOST_GROUPS", "faults", "is_about_everybody"]
+__all__ = ["MOST_CONDITIONS", "MOST_GROUPS", "condition_faults", "faults", "is_about_everybody"]
 
 MOST_GROUPS = 10_000
 MOST_CONDITIONS = 20
@@ -34,7 +34,7 @@ def faults(query: Query, declared: Declared, terms: Terms) -> list[Fault]:
         rule = f"must have at most {MOST_CONDITIONS} conditions"
         return [*found, Fault("where", rule, "Ask with fewer.", str(len(query.where)))]
     for place, condition in enumerate(query.where):
-        found += _condition_faults(condition, declared, f"where.{place}")
+        found += condition_faults(condition, declared, f"where.{place}")
     if query.statistic == "count" and terms.adjacency == "replace" and not query.where and query.by is None:
         rule = "must not be count of all records under replace, where their number is public"
         found.append(Fault("statistic", rule, "Read it in the description of the data set.", "count"))
@@ -142,7 +142,8 @@ def _individual_faults(query: Query, terms: Terms) -> Iterator[Fault]:
             yield Fault(field, "must not be given for value", "Remove it.")
 
 
-def _condition_faults(condition: Condition, declared: Declared, field: str) -> Iterator[Fault]:
+def condition_faults(condition: Condition, declared: Declared, field: str) -> Iterator[Fault]:
+    """Yield what is wrong with a condition on these columns."""
     column = _usable(declared, condition.column)
     if column is None:
         rule = "must be a declared column that is neither identifier nor weight"

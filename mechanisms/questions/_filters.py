@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.mechanisms.columns import Column, Declared
+from penstock.mechanisms.columns import Column, Columns, Declared
 from penstock.mechanisms.questions._coded import Coded, codes_of
 from penstock.mechanisms.questions.query import Condition
 
-__all__ = ["Filter", "Read", "apart", "as_numbers", "filters_of", "prepared"]
+__all__ = ["Filter", "Read", "apart", "as_numbers", "filters_of", "prepared", "satisfied"]
 
 Bools = NDArray[np.bool_]
 # The columns of some rows as conditions and loops read them: numbers, or categories by a table.
@@ -70,6 +70,19 @@ def _filter(condition: Condition, column: Column) -> Filter:
     lowest = Fraction((column.domain or (0, 0))[0])
     at_least = None if condition.at_least == lowest else condition.at_least
     return Filter(condition.column, None, at_least, condition.below)
+
+
+def satisfied(where: Sequence[Condition], columns: Columns, declared: Declared) -> Bools:
+    """Return for each record whether it satisfies all of some conditions, at least one."""
+    read = prepared(columns, declared, [condition.column for condition in where])
+    found: Bools | None = None
+    for each in filters_of(where, declared):
+        values = read[each.column]
+        allowed = None if each.chosen is None else each.allowed(values)
+        found = _both(found, each.in_band(values) if allowed is None else values.looked_up(allowed))
+    if found is None:
+        raise ValueError("without a condition nothing is chosen")
+    return found
 
 
 def apart(values: NDArray[Any]) -> tuple[NDArray[Any], Bools | None]:

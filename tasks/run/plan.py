@@ -18,6 +18,7 @@ from penstock.records.files.addresses import Place
 from penstock.records.ledger.accounts import Claim
 
 if TYPE_CHECKING:
+    from penstock.mechanisms.questions import Condition
     from penstock.tasks.outputs.output import Output
 
 __all__ = ["Plan"]
@@ -35,6 +36,7 @@ class Plan:
     suite_digest: of the suite as it was planned; None where there is none, or where it has been asked already.
     rule: what reviewers are asked; None where nobody is.
     edition: the public name of this state of data that change; None where they do not.
+    where: what the records satisfy that the release is about; none: all records.
     address: the cluster that does the work; None for this machine. memory: the most bytes of data in each process.
     """
 
@@ -61,6 +63,12 @@ class Plan:
     address: str | None = None
     memory: int | None = None
     edition: str | None = None
+    where: tuple[Condition, ...] = ()
+
+    @property
+    def fewest(self) -> int:
+        """Return how many records there must be after some were chosen: what min_rows says is asked of all before."""
+        return 0 if self.where else self.min_rows
 
     @property
     def data_columns(self) -> dict[str, Column]:
@@ -80,8 +88,12 @@ class Plan:
         return {
             name: column.model_copy(update={"missing": "refuse"}) if name == part else column
             for name, column in self.data_columns.items()
-            if name in used or name == part
+            if name in used or name == part or name in self._conditions
         }
+
+    @property
+    def _conditions(self) -> frozenset[str]:
+        return frozenset(condition.column for condition in self.where)
 
     @property
     def declarations(self) -> list[dict[str, Any]]:
@@ -125,7 +137,9 @@ class Plan:
             column=column,
             part=part,
             acknowledges=self.acknowledges,
-            about=stored_names({name: self.declared[name] for name in self.about}),
+            about=stored_names(
+                {n: column for n, column in self.declared.items() if n in self.about or n in self._conditions}
+            ),
             values=values,
             formerly=formerly,
             files=files,
@@ -155,4 +169,5 @@ class Plan:
             "part": self.part,
             # Only where there is one, so that answers from before there were editions keep their keys.
             **({} if self.edition is None else {"edition": self.edition}),
+            **({"where": [each.model_dump(mode="json") for each in self.where]} if self.where else {}),
         }
