@@ -85,6 +85,7 @@ def fill(records: Records, dataset: str, first: int, last: int) -> None:
                     key=f"{dataset} {number}",
                     individual=f"person {number}" if dataset == "people" else None,
                     facts={"query": {"statistic": "count"}, "method": "laplace"},
+                    destination=None,
                 )
                 questions._charge(ledger, writer, wanted, questions._seats(ledger, writer, wanted), b"1234")
 

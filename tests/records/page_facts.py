@@ -62,6 +62,8 @@ NOISE = (
         "expected_error": 0.22155,
         "unit_error": 18.61,
         "noise_error": 7.1912,
+        "delta": None,
+        "moved": None,
     },
     {
         "column": "region",
@@ -72,6 +74,8 @@ NOISE = (
         "expected_error": 0.7834,
         "unit_error": None,
         "noise_error": None,
+        "delta": None,
+        "moved": None,
     },
 )
 

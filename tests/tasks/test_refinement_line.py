@@ -293,6 +293,8 @@ def test_delta_is_planned_paid_for_checked_published_and_told(workplace: Workpla
     assert said["guarantee"]["parameters"]["joint"][0]["delta"] == "1/2000000"
     assert "(1, 1/1000000)-differential privacy" in page
     assert "delta = 1/1000000" in page
+    assert "Most answers moved to the truth" in page
+    assert "1/4000000" in page
     record = json.loads((bundle / "metadata/deployment.json").read_text(encoding="utf-8"))["deployment"]
     assert record["dp_variant"]["variant_name"] == "Approximate DP"
     assert record["privacy_loss"]["privacy_parameters"] == {"epsilon": "1", "delta": "1/1000000"}
