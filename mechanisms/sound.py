@@ -28,10 +28,11 @@ def is_missing(values: NDArray[Any], column: Column, name: str) -> NDArray[np.bo
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), np.bool_)
 
 
-def require_sound(columns: Columns, declared: Declared, *, clamped: bool = False) -> int:
+def require_sound(columns: Columns, declared: Declared, *, clamped: bool = False, may_be_empty: bool = False) -> int:
     """Refuse columns that are not as declared; return the number of records.
 
     clamped: the mechanism moves values outside the domain to its nearest bound, so they are no reason to refuse.
+    may_be_empty: the promise hides how many records there are, so that there is none is no reason either.
     """
     expected = [name for name, column in declared.items() if column.role != "identifier"]
     SettingRefused.raise_for(
@@ -49,7 +50,7 @@ def require_sound(columns: Columns, declared: Declared, *, clamped: bool = False
         raise ColumnTypeWrong.at(
             "columns", rule="must have one value per record in every column", remedy="Correct the lengths."
         )
-    if records == 0:
+    if records == 0 and not may_be_empty:
         raise TableEmpty.at("columns", rule="must have at least one record", remedy="Check the source.")
     for name in expected:
         _require_as_declared(columns[name], declared[name], name, clamped)

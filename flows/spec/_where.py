@@ -1,9 +1,9 @@
 """Which records a release is about: conditions in the language of questions, on declared columns.
 
-Under differential privacy they are allowed where a record more or less is hidden. Proof. Leaving records out that do not
-satisfy a public condition maps two data sets that differ in one record to two that differ in at most one; so what is
-promised for one record added or removed holds of the records that are left. Their number is not public then, so a
-promise that takes it as public, such as that for a replaced record, does not hold of them.
+Under differential privacy they are allowed where a record more or less is hidden. Proof. Leaving out the records that
+do not satisfy a public condition maps two data sets that differ in one record to two that differ in at most one; so
+what is promised for one record added or removed holds of the records that are left. Their number is not public then, so
+a promise that takes it as public, such as that for a replaced record, does not hold of them.
 """
 
 from __future__ import annotations

@@ -49,6 +49,10 @@ def smallest_frequency(output: TableOutput) -> Measurement:
     another respect shows it however many they are.
     """
     counts = find_cells(output).counts
+    if not counts.any():
+        raise MeasureUndefined.at(
+            "smallest_frequency", rule="needs a cell that is not empty", remedy="Choose other records."
+        )
     return Measurement(
         name="smallest_frequency",
         value=float(counts[counts > 0].min()),

@@ -97,7 +97,7 @@ def find_cells(output: TableOutput) -> Cells:
             raise _impossible("original", "must be here or counted in parts, with at least one record")
         return Cells(layout, output.counted.records, np.zeros(0, np.int64), output.counted.counts)
     records = {len(values) for values in original.values()}
-    if len(records) != 1 or records == {0}:
+    if len(records) != 1 or (records == {0} and output.guarantee.adjacency != "add_remove"):
         raise _impossible("original", "must have at least one record, and as many values in every column")
     number = records.pop()
     places = np.zeros(number, np.int64)
@@ -129,7 +129,7 @@ def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
     exponent = _exponent(output, measure, column)
     low, high = _bounds(output, measure, column, exponent)
     values = np.clip(_steps(stored, column, exponent, measure), low[cells.places], high[cells.places])
-    if np.bincount(cells.places, np.abs(values).astype(np.float64)).max() >= _LARGEST_SUM:
+    if np.bincount(cells.places, np.abs(values).astype(np.float64)).max(initial=0) >= _LARGEST_SUM:
         raise _impossible(measure, "must add up to less than 2^62 steps in every cell")
     sums, smallest, largest = np.zeros_like(low), high.copy(), low.copy()
     np.add.at(sums, cells.places, values)

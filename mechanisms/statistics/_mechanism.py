@@ -116,7 +116,8 @@ def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
     """Return the table under `promise(params, declared)`, in the rows and columns of `layout(params, declared)`."""
     guarantee = promise(params, declared)
-    records = require_sound(columns, declared, clamped=True)
+    may_be_empty = (params.model, params.adjacency) == ("dp", "add_remove")
+    records = require_sound(columns, declared, clamped=True, may_be_empty=may_be_empty)
     if records > MOST_RECORDS:
         raise SettingRefused.at("source", rule="must have fewer than 2^32 records", remedy="Release them in parts.")
     table = settings.layout(params, declared)

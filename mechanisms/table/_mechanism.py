@@ -108,7 +108,9 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
 
 def count_cells(columns: Columns, declared: Declared, params: Params) -> Cells:
     """Return (1) of these records; `merging` puts the cells of parts of a table together."""
-    require_sound(columns, declared, clamped=True)
+    require_sound(
+        columns, declared, clamped=True, may_be_empty=(params.model, params.adjacency) == ("dp", "add_remove")
+    )
     return _build(columns, declared, params, limits_by_measure(params, declared))
 
 

@@ -326,9 +326,10 @@ def asked_about(expectations: Iterable[Expectation], declared: Mapping[str, Colu
 def described(expectations: Sequence[Expectation]) -> Iterator[str]:
     """Yield what will be asked of the data, in short: the user's expectations one by one, the derived ones together."""
     derived = [expectation for expectation in expectations if _is_derived(expectation)]
-    rows = next(each["description"] for each in derived if each["type"] == "expect_table_row_count_to_be_between")
+    rows = [each["description"] for each in derived if each["type"] == "expect_table_row_count_to_be_between"]
     columns = len({name for each in derived for name in _columns_of(each["kwargs"])})
-    yield f"What the spec declares: {rows}; type, domain, categories and missing values of {columns} columns."
+    every = "; ".join([*rows, f"type, domain, categories and missing values of {columns} columns"])
+    yield f"What the spec declares: {every}."
     for expectation in expectations:
         if not _is_derived(expectation):
             named = ", ".join(_columns_of(_without_condition(expectation["kwargs"]))) or "table"
