@@ -18,6 +18,7 @@ _run_faults        what a release in parts, on a cluster or under a memory limit
 _sections          the sections of a spec: where the data are, what is asked of them, who agrees, where the bundle
                    appears
 _taxonomies        taxonomies in files: as JSON, or as hierarchies that other tools write
+_where             which records a release is about: conditions in the language of questions, on declared columns
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ a promise that takes it as public, such as that for a replaced record, does not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from penstock.flows.query_text import QueryRefused, parse_conditions
 from penstock.mechanisms.columns import Column
@@ -41,7 +42,7 @@ def where_faults(
         return
     for condition in conditions:
         for fault in condition_faults(condition, columns, _FIELD):
-            yield Fault(_FIELD, f"{fault.rule}, at {condition.column}", fault.remedy, fault.got)
+            yield replace(fault, field=f"{_FIELD}.{condition.column}")
     if in_parts:
         rule = "must not be given where the source is read in parts: records are chosen where all of them are held"
         yield Fault(_FIELD, rule, "Leave run out, or prepare a file of these records.")

@@ -179,8 +179,8 @@ def faults(workplace: Workplace) -> list[tuple[str, str]]:
     ("where", "rule"),
     [
         ("region", "needs is, from or below, at character 7"),
-        ("region is Nowhere", "declared categories only, at region"),
-        ("person_id is p1", "neither identifier nor weight, at person_id"),
+        ("region is Nowhere", "declared categories only"),
+        ("person_id is p1", "neither identifier nor weight"),
         ("age is 30", "must"),
         ("age from 0", "declared domain"),
         ("age from 65 below 30", "above at_least"),
@@ -191,7 +191,7 @@ def faults(workplace: Workplace) -> list[tuple[str, str]]:
 def test_conditions_that_cannot_be_are_refused(workplace: Workplace, where: str, rule: str) -> None:
     make_exact(workplace, where)
     [(field, told)] = list(dict.fromkeys(faults(workplace)))[:1]
-    assert field == "source.where"
+    assert field.startswith("source.where")
     assert rule in told
 
 
