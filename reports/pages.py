@@ -116,7 +116,7 @@ class PublicReport:
     any; the last two in the column's own unit, None for categories; delta, moved: None where there is none; together:
     other columns with which epsilon is spent; order, k and noise_error of blocks only.
     linked: tables beside the records [name, key, columns]; labels: columns published in buckets [column, labels [label,
-    records]], the records over all.
+    records]], the records over all. where: which records it is about, if not about all.
     """
 
     name: str
@@ -134,6 +134,7 @@ class PublicReport:
     table: TableSheet | None = None
     linked: Sequence[Facts] = ()
     labels: Sequence[Facts] = ()
+    where: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -274,6 +274,7 @@ def _page(
             table=output.sheet(staged),
             linked=linked,
             labels=output.labels(staged),
+            where=job.plan.spec["source"].get("where"),
         )
     )
 

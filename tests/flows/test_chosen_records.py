@@ -60,7 +60,8 @@ def test_an_exact_table_is_that_of_the_chosen_records(workplace: Workplace) -> N
     guarantee = predicate(Path(receipt.path))["release"]["guarantee"]
     assert f"which records it is about: {WHERE}" in guarantee["public"]
     assert f"hiding of anybody in the data that they satisfy: {WHERE}" in guarantee["not_promised"]
-    assert "North or South and age from 30" in (Path(receipt.path) / "report.html").read_text(encoding="utf-8")
+    page = (Path(receipt.path) / "report.html").read_text(encoding="utf-8")
+    assert f"<dt>Only where</dt><dd>{WHERE}</dd>" in page
 
 
 def test_a_private_table_of_some_records_hides_how_many_they_are(workplace: Workplace) -> None:
