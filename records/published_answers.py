@@ -50,7 +50,7 @@ _NAME = re.compile(r"[0-9a-f]{64}\.json")
 
 @dataclass(slots=True)
 class CheckedAnswers:
-    """What a check of published answers found. read: how many are as they were given; not_reached: those that may
+    """The findings of a check of published answers. read: how many are as they were given; not_reached: those that may
     still be on their way."""
 
     read: int = 0

@@ -52,7 +52,7 @@ class Coded:
 
 
 def codes_of(codes: NDArray[Any] | Coded, categories: int) -> Coded:
-    """Return codes of so many categories as they are looked up; what is masked, or no whole number, is no category."""
+    """Return codes as they are looked up; what is masked, or no whole number, is no category."""
     if isinstance(codes, Coded):
         return codes
     mask, codes = np.ma.getmask(codes), np.ma.getdata(codes)

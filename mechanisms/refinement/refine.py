@@ -122,8 +122,8 @@ def _exponential_at_most(epsilon: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class _Rim:
-    """What is moved of the answers about each of several truths: all beyond the rim, and `moved` of the `numbers` that
-    belong to points on it."""
+    """The answers about several truths that are moved: all beyond the rim, and `moved` of the `numbers` of points on
+    it."""
 
     regions: Regions
     numbers: Ints

@@ -95,7 +95,7 @@ def found_below(path: ObjectPath) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a store says of an object. tag: the ETag, which follows the content; "" if there is none. written: when, by
+    """An object as its store describes it. tag: the ETag, which follows the content; "" if there is none. written: when, by
     the store's own clock."""
 
     name: str

@@ -27,7 +27,7 @@ _MOST_AT_ONCE = 1 << 21
 
 
 def batches(dataset: ds.Dataset, part: ds.Fragment, columns: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a fragment that is one group of rows, at most so many at a time, on this thread alone."""
+    """Yield the rows of a fragment that is one group of rows, on this thread alone; most: how many at a time."""
     table = _at_once(dataset, part, columns)
     if table is not None:
         yield from table.to_batches(max_chunksize=most)

@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.mechanisms.randomness import seeded
+from penstock.mechanisms.refinement import MECHANISM, chosen_facts, promise, protect
+from penstock.mechanisms.refinement._mechanism import questions
 from penstock.mechanisms.refinement.axes import Axis, Line, Matrix
 from penstock.mechanisms.refinement.refine import (
     MOST_WEIGHT,
@@ -30,17 +32,15 @@ from penstock.mechanisms.refinement.refine import (
 from tests.laws.chance import FALSE_ALARM
 from tests.mechanisms.noise_chance import assert_law
 from tests.mechanisms.refinement import by_definition
+from tests.mechanisms.refinement.axes_drawn_from import CASES, TRIALS, of
 from tests.mechanisms.refinement.by_definition import Distribution, epsilons, listed, on_line, priors, tables
+from tests.mechanisms.refinement.test_refinement import only, params, sample
 from tests.support.order import examples
 
 law = settings(max_examples=examples(1000, at_first=60))
 shares = st.one_of(st.sampled_from([Fraction(1, 10**30), Fraction(1, 10**6)]), st.fractions(0, 1, max_denominator=60))
 BOTH = [(by_value, moved_by_value), (by_presence, moved_by_presence)]
 both = pytest.mark.parametrize(("factors", "moved"), BOTH, ids=["value", "presence"])
-
-
-def of(values: list[int] | np.ndarray) -> np.ndarray:
-    return np.array(values, np.int64)
 
 
 def moved_by_definition(
@@ -164,14 +164,6 @@ def of_the_middle(refined: Refined) -> Fraction:
     )
 
 
-TRIALS = 60_000
-CASES = {
-    "line": Line(of([3, 1, 4, 1, 5, 9, 2, 6])),
-    "line with zeros": Line(of([0, 0, 7, 0, 1, 0, 3, 0])),
-    "line with large weights": Line(of([2**37, 2**39, 1, 0, 2**38, 2**37, 5, 7])),
-    "ties": Matrix(of([3, 1, 4, 1, 5, 9, 2, 6]), of(1 - np.eye(8, dtype=np.int64))),
-    "not symmetric": Matrix(of([3, 0, 4, 1, 5, 9, 2, 6]), of([[(y - x) % 8 for y in range(8)] for x in range(8)])),
-}
 with_axis = pytest.mark.parametrize("case", CASES)
 
 
@@ -249,3 +241,38 @@ def test_without_delta_nothing_else_is_drawn_than_before():
     for axis in CASES.values():
         plain, none = Refined(axis, factors), Refined(axis, factors, Fraction(1, 10**40))
         assert (plain.draw(truths, seeded(3)) == none.draw(truths, seeded(3))).all()
+
+
+def test_delta_is_divided_as_epsilon_is_and_every_sentence_of_the_promise_knows_it():
+    names = ["age", "cause"]
+    given = {"delta": "1/1000", "acknowledges": ["delta"]}
+    chosen = params(names, shares={"age": "1/4", "cause": "3/4"}, rows_per_unit=2, **given)
+    assert [each.delta for each in questions(chosen, only(*names)).values()] == [Fraction(1, 8000), Fraction(3, 8000)]
+    promised = promise(chosen, only(*names))
+    assert promised.parameters["delta"] == "1/1000"
+    assert promised.statement.startswith("(1, 1/1000)-differential privacy: ")
+    assert "at most e^1 and beyond that by at most 1/1000." in promised.statement
+    assert "delta_spent" in promised.audit
+    assert "delta = 1/1000" in promised.not_promised[0]
+    assert promised.in_short == "dp, epsilon = 1, delta = 1/1000, adjacency replace"
+    of_presence = promise(params(names, adjacency="presence", **given), only(*names)).statement
+    assert "at most e^2 and beyond that by at most (1 + e^1) times as much." in of_presence
+    [told] = [sentence for sentence in MECHANISM.expect(chosen, only(*names), 30_000) if sentence.startswith("Delta")]
+    moved = sum(each.refined.moved for each in questions(chosen, only(*names)).values())
+    assert told.endswith(f"replaced by the truth, {float(30_000 * moved):.3g} among all 30,000.")
+    without = promise(params(names), only(*names))
+    assert "delta" not in without.parameters
+    assert "delta" not in without.model_dump_json()
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "presence"])
+def test_answers_with_delta_lie_nearer_to_the_truth(adjacency):
+    """Nearly everything may be moved here; the expected error that is stated is what comes out."""
+    errors = {}
+    for delta in ({}, {"delta": "99/100", "acknowledges": ["delta"]}):
+        chosen, columns = params(["age"], adjacency=adjacency, epsilon="1/10", **delta), {"age": sample(20_000)["age"]}
+        found = protect(columns, only("age"), chosen, seeded(1)).columns["age"]
+        facts = chosen_facts(chosen, only("age"), 20_000)["answers"]["age"]
+        errors[bool(delta)] = np.sqrt(np.mean((found - columns["age"]) ** 2.0)) / 120
+        assert errors[bool(delta)] == pytest.approx(facts["expected_error"], rel=0.03)
+    assert errors[True] < 0.6 * errors[False]

@@ -20,6 +20,7 @@ from penstock.mechanisms.refinement.refine import MOST_WEIGHT, UNIT, Factors, Re
 from tests.laws.chance import FALSE_ALARM
 from tests.mechanisms.noise_chance import assert_law
 from tests.mechanisms.refinement import by_definition
+from tests.mechanisms.refinement.axes_drawn_from import CASES, TRIALS, of
 from tests.mechanisms.refinement.by_definition import epsilons, exponential, listed, on_line, priors, tables
 from tests.support.order import examples
 
@@ -27,10 +28,6 @@ by_many_priors = settings(max_examples=examples(20_000, at_first=150))
 law = settings(max_examples=examples(1000, at_first=60))
 both = pytest.mark.parametrize("factors", [by_value, by_presence])
 TINY, ONE, LARGEST = Fraction(1, 10**9), Fraction(1), Fraction(64)
-
-
-def of(values: list[int] | np.ndarray) -> np.ndarray:
-    return np.array(values, np.int64)
 
 
 def on_the_line(weights: list[int], factors: Factors) -> Refined:
@@ -215,14 +212,6 @@ def test_two_even_values_have_the_figures_of_example_8():
 
 
 # Draws.
-TRIALS = 60_000
-CASES = {
-    "line": Line(of([3, 1, 4, 1, 5, 9, 2, 6])),
-    "line with zeros": Line(of([0, 0, 7, 0, 1, 0, 3, 0])),
-    "line with large weights": Line(of([2**37, 2**39, 1, 0, 2**38, 2**37, 5, 7])),
-    "ties": Matrix(of([3, 1, 4, 1, 5, 9, 2, 6]), of(1 - np.eye(8, dtype=np.int64))),
-    "not symmetric": Matrix(of([3, 0, 4, 1, 5, 9, 2, 6]), of([[(y - x) % 8 for y in range(8)] for x in range(8)])),
-}
 with_axis = pytest.mark.parametrize("case", CASES)
 
 

@@ -189,41 +189,6 @@ def test_the_promise_under_presence_says_that_a_replaced_value_loses_twice_as_mu
     assert "if their values are replaced by others, by a factor of at most e^(2/3)" in promised.statement
 
 
-def test_delta_is_divided_as_epsilon_is_and_every_sentence_of_the_promise_knows_it():
-    names = ["age", "cause"]
-    given = {"delta": "1/1000", "acknowledges": ["delta"]}
-    chosen = params(names, shares={"age": "1/4", "cause": "3/4"}, rows_per_unit=2, **given)
-    assert [each.delta for each in questions(chosen, only(*names)).values()] == [Fraction(1, 8000), Fraction(3, 8000)]
-    promised = promise(chosen, only(*names))
-    assert promised.parameters["delta"] == "1/1000"
-    assert promised.statement.startswith("(1, 1/1000)-differential privacy: ")
-    assert "at most e^1 and beyond that by at most 1/1000." in promised.statement
-    assert "delta_spent" in promised.audit
-    assert "delta = 1/1000" in promised.not_promised[0]
-    assert promised.in_short == "dp, epsilon = 1, delta = 1/1000, adjacency replace"
-    of_presence = promise(params(names, adjacency="presence", **given), only(*names)).statement
-    assert "at most e^2 and beyond that by at most (1 + e^1) times as much." in of_presence
-    [told] = [sentence for sentence in MECHANISM.expect(chosen, only(*names), 30_000) if sentence.startswith("Delta")]
-    moved = sum(each.refined.moved for each in questions(chosen, only(*names)).values())
-    assert told.endswith(f"replaced by the truth, {float(30_000 * moved):.3g} among all 30,000.")
-    without = promise(params(names), only(*names))
-    assert "delta" not in without.parameters
-    assert "delta" not in without.model_dump_json()
-
-
-@pytest.mark.parametrize("adjacency", ["replace", "presence"])
-def test_answers_with_delta_lie_nearer_to_the_truth(adjacency):
-    """Nearly everything may be moved here; the expected error that is stated is what comes out."""
-    errors = {}
-    for delta in ({}, {"delta": "99/100", "acknowledges": ["delta"]}):
-        chosen, columns = params(["age"], adjacency=adjacency, epsilon="1/10", **delta), {"age": sample(20_000)["age"]}
-        found = protect(columns, only("age"), chosen, seeded(1)).columns["age"]
-        facts = chosen_facts(chosen, only("age"), 20_000)["answers"]["age"]
-        errors[bool(delta)] = np.sqrt(np.mean((found - columns["age"]) ** 2.0)) / 120
-        assert errors[bool(delta)] == pytest.approx(facts["expected_error"], rel=0.03)
-    assert errors[True] < 0.6 * errors[False]
-
-
 @pytest.mark.parametrize("adjacency", ["replace", "presence"])
 def test_a_unit_with_several_records_is_an_individual(adjacency):
     promised = promise(params(adjacency=adjacency, rows_per_unit=2), DECLARED)

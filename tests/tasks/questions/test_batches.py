@@ -32,7 +32,7 @@ def table(kind: pa.DataType, text: pa.DataType = TEXT) -> pa.Table:
 
 
 def both(dataset: ds.Dataset, columns: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[pa.Table, pa.Table, int]:
-    """What each reader reads, and how many groups of rows are read at once."""
+    """Read with each reader; return both, and how many groups of rows were read at once."""
     parts = [part for fragment in dataset.get_fragments() for part in fragment.split_by_row_group()]
     schema = pa.schema([dataset.schema.field(name) for name in columns])
     taken = sum(_batches._at_once(dataset, part, columns) is not None for part in parts)

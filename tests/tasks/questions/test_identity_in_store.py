@@ -1,4 +1,4 @@
-"""What is kept of a source in an object store is believed until the store tells of a writing, and no longer."""
+"""The identity that is kept of a source in an object store is believed until the store says that it was written."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def question(data: DataDescription, prior: dict[str, Any] | None, method: str = 
 
 @pytest.fixture
 def as_before() -> Iterator[Callable[[], None]]:
-    """What is asked is stored as it once was, under the former key, until this is called."""
+    """Store questions under their former keys until this is called."""
     patched = pytest.MonkeyPatch()
     patched.setattr(Question, "drawn_prior", property(lambda self: self.prior))
     patched.setattr(Exponential, "as_drawn", lambda self: self)
