@@ -95,8 +95,10 @@ def found_below(path: ObjectPath) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An object as its store describes it. tag: the ETag, which follows the content; "" if there is none. written: when, by
-    the store's own clock."""
+    """An object as its store describes it.
+
+    tag: the ETag, which follows the content; "" if there is none. written: when, by the store's own clock.
+    """
 
     name: str
     size: int

@@ -33,7 +33,8 @@ def opened(home: Home, budget: Fraction) -> Records:
     ("count", "questions", "budget"),
     [
         pytest.param(5, 60, Fraction(2), id="few"),
-        pytest.param(20, 1000, Fraction(60), id="many", marks=pytest.mark.slow),
+        # Some 67 would be asked for, so that the last ones are refused whatever the answers were.
+        pytest.param(20, 1000, Fraction(40), id="many", marks=pytest.mark.slow),
     ],
 )
 def test_adaptive_questions_of_killed_clients(
