@@ -91,7 +91,11 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
         "records": rows,
         "records_are_public": public,
         "settled": chosen,
-        "expect": [*_used(plan, used), *mechanism_of(plan.params).expect(plan.params, plan.declared, used)],
+        "expect": [
+            *_made(plan),
+            *_used(plan, used),
+            *mechanism_of(plan.params).expect(plan.params, plan.declared, used),
+        ],
         "validation": list(described(expectations)),
         "gates": list(_gates(plan, chosen)),
         "cost": [*_cost(plan), source],
@@ -108,6 +112,16 @@ def _chosen(plan: Plan, rows: int | None) -> dict[str, Any] | None:
         return mechanism_of(plan.params).chosen(plan.params, plan.declared, rows or 0) or None
     except TooFewRecords:
         return None  # the mechanism's own sentences say so
+
+
+def _made(plan: Plan) -> Iterator[str]:
+    """Yield which records a release is about, and what is made of its columns while they are read."""
+    where = plan.spec["source"].get("where")
+    if where is not None:
+        yield f"It is about the records of which this holds: {where}."
+    for name, column in plan.declared.items():
+        if column.recode is not None:
+            yield f"{name}: {column.recode.in_words}."
 
 
 def _used(plan: Plan, rows: int | None) -> Iterator[str]:

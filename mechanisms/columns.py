@@ -28,7 +28,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from penstock.mechanisms.recode import Recode
+from penstock.mechanisms.recode import MOST_CATEGORIES, Recode
 from penstock.mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
 from penstock.mechanisms.taxonomy import Taxonomy
 
@@ -49,7 +49,6 @@ __all__ = [
 
 # Limits to what one spec may declare: every plan, page and description lists it, so every command bears its cost.
 MOST_COLUMNS = 2_000
-MOST_CATEGORIES = 2**16
 
 Role = Literal["identifier", "quasi_identifier", "confidential", "weight"]
 ColumnType = Literal["integer", "continuous", "ordinal", "nominal"]
@@ -111,7 +110,7 @@ class Column(BaseModel):
         default=None,
         exclude_if=lambda given: given is None,  # so that specs from before there was any keep their digests
         description="What the column is made of, where the source has it in another form: bands of numbers, groups of "
-        "categories, or a column of another name. It then lists no categories.",
+        "categories, or a column of another name. Bands and groups name the categories themselves.",
     )
     categories: Categories | None = Field(
         default=None,

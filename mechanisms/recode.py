@@ -1,6 +1,7 @@
 """How a declared column is made from a stored one, record by record: the same column, bands of numbers, or groups.
 
-    bands   b_0 < b_1 < .. < b_m:   band i holds b_(i-1) <= x < b_i, and the last one b_m too                      (1)
+    bands   b_0 < b_1 < .. < b_m:   band i holds b_(i-1) <= x < b_i, and the last one b_m too; numbers as the
+            nearest ones of double precision                                                                       (1)
     groups  {name: [stored categories]}: each stored category is in exactly one group                             (2)
 
 What comes of a record depends on its own value alone, so whatever holds of all records that the declared columns allow
@@ -15,19 +16,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, field_validator
+from pydantic_core import PydanticKnownError
 
 from penstock.mechanisms.refusal import Fault
 
 if TYPE_CHECKING:
     from penstock.mechanisms.columns import Column
 
-__all__ = ["Recode", "stored_name", "stored_names"]
+__all__ = ["MOST_CATEGORIES", "Recode", "stored_name", "stored_names"]
 
+# A spec lists no more categories of one column.
+MOST_CATEGORIES = 2**16
 MOST_BANDS = 1_000
-_FARTHEST = 1e150  # as for domains
+# Whole numbers up to here are exact in double precision. Ends stay below it, so that whatever lies beyond is outside.
+_FARTHEST = 2**53 - 1
 
 Number = StrictInt | Annotated[StrictFloat, Field(allow_inf_nan=False)]
+# An empty name would be published as a missing value is.
+Name = Annotated[StrictStr, Field(min_length=1)]
 Stored = tuple[StrictStr, ...] | tuple[StrictInt, ...]
 
 
@@ -49,14 +56,28 @@ class Recode(BaseModel):
         "[0, 18, 65, 120]. A band leaves out its upper end, except for the last one. A number outside them stops the "
         "release.",
     )
-    labels: tuple[StrictStr, ...] | None = Field(
-        default=None, description='One name for each band; without them "0 to under 18", .., "65 to 120".'
+    labels: tuple[Name, ...] | None = Field(
+        default=None,
+        max_length=MOST_BANDS,
+        description='One name for each band; without them "0 to under 18", .., "65 to 120".',
     )
-    groups: Mapping[StrictStr, Stored] | None = Field(
+    groups: Mapping[Name, Stored] | None = Field(
         default=None,
         description="ordinal or nominal: each group with the stored categories that it holds, {North: [N1, N2], "
         "South: [S]}; for ordinal columns from lowest to highest. Every stored category is in exactly one.",
     )
+
+    @field_validator("groups", mode="before")
+    @classmethod
+    def _can_be_listed(cls, groups: object) -> object:
+        """Refuse too many categories before each is looked at."""
+        listed = groups.values() if isinstance(groups, Mapping) else ()
+        many = sum(max(1, len(each)) for each in listed if isinstance(each, list | tuple))
+        if many > MOST_CATEGORIES:
+            raise PydanticKnownError(
+                "too_long", {"field_type": "Mapping", "max_length": MOST_CATEGORIES, "actual_length": many}
+            )
+        return groups
 
     @property
     def categories(self) -> tuple[str, ...] | None:
@@ -95,12 +116,15 @@ class Recode(BaseModel):
         if len(bands) < 3:
             yield Fault("recode.bands", "must have at least three numbers, for two bands", "Add one.", str(len(bands)))
         elif max(map(abs, bands)) > _FARTHEST:
-            yield Fault("recode.bands", "must not reach beyond 1e150", "Use another unit of measurement.")
+            rule = "must lie between -2^53 and 2^53, where double precision is exact"
+            yield Fault("recode.bands", rule, "Use another unit of measurement.")
         elif any(later <= earlier for earlier, later in pairwise(map(float, bands))):
             yield Fault("recode.bands", "must rise", "Sort them.")
         if self.labels is not None and len(self.labels) != len(bands) - 1:
             rule = f"must name each of the {len(bands) - 1} bands"
             yield Fault("recode.labels", rule, "Give one label for each.", str(len(self.labels)))
+        elif self.labels is not None and len(set(self.labels)) < len(self.labels):
+            yield Fault("recode.labels", "must not name two bands alike", "Rename one of the two.")
 
     def _group_faults(self, groups: Mapping[str, Stored], kind: str | None) -> Iterator[Fault]:
         if kind not in ("ordinal", "nominal"):
@@ -133,7 +157,8 @@ class Recode(BaseModel):
 def _labels(bands: tuple[float, ...]) -> Iterator[str]:
     last = len(bands) - 2
     for place, (low, high) in enumerate(pairwise(bands)):
-        yield f"{low} to {high}" if place == last else f"{low} to under {high}"
+        text = f"{low} to {high}" if place == last else f"{low} to under {high}"
+        yield f"from {text}" if text.startswith("-") else text  # a spreadsheet would take a sign for a formula
 
 
 def stored_name(name: str, column: Column) -> str:

@@ -227,7 +227,9 @@ def _recode_faults(part: object, columns: Mapping[str, Column], params: Mapping[
                 f"{field}.of", "must not name an identifier, which is never read", "Name another.", repr(stored)
             )
         elif others and gives_values:
-            rule = f"must not be made of {stored} beside {others[0]}: together they tell which values are of one record"
+            rule = (
+                f"must not be made of what {others[0]} is made of too: together they tell whose values belong together"
+            )
             yield Fault(field, rule, "Leave one of the two out, or release a table.")
 
 

@@ -28,6 +28,7 @@ from penstock.mechanisms.spreadsheet import escaped
 
 __all__ = [
     "arrow_columns",
+    "as_doubles",
     "category_codes",
     "load_columns",
     "read_release",
@@ -219,15 +220,34 @@ def _from_arrow(stored: pa.ChunkedArray, column: Column) -> NDArray[Any]:
     return stored.to_numpy()  # type: ignore[no-any-return]
 
 
+def as_doubles(stored: Any) -> Any:
+    """Return numbers, a whole column or a part of one, as the nearest ones of double precision.
+
+    Whole numbers beyond 2^53 stay beyond it. Decimals go by way of their text: pyarrow's own way is off by one place.
+    """
+    if pa.types.is_decimal(stored.type):
+        stored = stored.cast(pa.string())
+    return stored if pa.types.is_float64(stored.type) else stored.cast(pa.float64(), safe=False)
+
+
+def _places(stored: pa.Array, categories: tuple[Any, ...]) -> pa.Array:
+    """Return the place of each value among the categories, null for none; one that the type cannot hold is none."""
+    if not pa.types.is_integer(stored.type):
+        return pc.index_in(stored, value_set=pa.array(categories, stored.type))
+    held = np.iinfo(stored.type.to_pandas_dtype())
+    fitting = [place for place, each in enumerate(categories) if held.min <= each <= held.max]
+    found = pc.index_in(stored, value_set=pa.array([categories[place] for place in fitting], stored.type))
+    return pc.take(pa.array(fitting, pa.int32()), found)
+
+
 def category_codes(stored: pa.ChunkedArray, categories: tuple[Any, ...]) -> NDArray[np.int32]:
     """Return codes into `categories`, -1 where a value is missing or not among them."""
     codes = []
     for chunk in stored.chunks:
         if pa.types.is_dictionary(chunk.type):
             # Only the few texts are compared; the many rows look up the result for theirs.
-            known = pc.index_in(chunk.dictionary, value_set=pa.array(categories, chunk.type.value_type))
-            chunk_codes = pc.take(known, chunk.indices)
+            chunk_codes = pc.take(_places(chunk.dictionary, categories), chunk.indices)
         else:
-            chunk_codes = pc.index_in(chunk, value_set=pa.array(categories, chunk.type))
+            chunk_codes = _places(chunk, categories)
         codes.append(pc.fill_null(chunk_codes, -1).to_numpy().astype(np.int32, copy=False))
     return np.concatenate(codes) if codes else np.empty(0, np.int32)

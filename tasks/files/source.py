@@ -29,7 +29,7 @@ from penstock.mechanisms.refusal import (
     ValueMissing,
     ValueOutsideDomain,
 )
-from penstock.tasks.files.columns import category_codes
+from penstock.tasks.files.columns import as_doubles, category_codes
 from penstock.tasks.files.fingerprint import Fingerprint
 from penstock.tasks.files.memory_needed import require_room
 from penstock.tasks.files.source_files import SourceFiles, SourceUnreadable, partition_of, source_files, unreadable
@@ -270,8 +270,7 @@ def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
         low, high = column.bounds
         outside = bool(values.min() < low or values.max() > high) and column.outside == "refuse"
         return _Read(_whole(values), False, outside)
-    if not pa.types.is_float64(stored.type):
-        stored = stored.cast(pa.float64(), safe=False)
+    stored = as_doubles(stored)
     numbers = pc.fill_null(stored, float("nan")).to_numpy() if stored.null_count else stored.to_numpy()
     finite = np.isfinite(numbers)
     has_missing = not bool(finite.all())
@@ -296,8 +295,7 @@ def _whole(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read_bands(stored: pa.ChunkedArray, recode: Recode) -> _Read:
-    if not pa.types.is_float64(stored.type):
-        stored = stored.cast(pa.float64(), safe=False)
+    stored = as_doubles(stored)
     numbers = pc.fill_null(stored, float("nan")).to_numpy() if stored.null_count else stored.to_numpy()
     places, finite = recode.banded(numbers), np.isfinite(numbers)
     return _Read(places, not bool(finite.all()), bool(((places < 0) & finite).any()))
@@ -349,6 +347,10 @@ def _domain_rule(column: Column) -> str:
     if column.numeric:
         whole = "whole numbers" if column.type == "integer" else "values"
         return f"must hold only {whole} inside the declared domain {list(column.domain or ())}"
+    if column.recode is not None and column.recode.bands is not None:
+        return f"must hold only numbers inside its bands, {column.recode.bands[0]} to {column.recode.bands[-1]}"
+    if column.recode is not None and column.recode.groups is not None:
+        return "must hold only categories that are in one of its groups"
     return "must hold declared categories only"
 
 

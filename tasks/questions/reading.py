@@ -32,7 +32,7 @@ from penstock.mechanisms.contributions import bounded
 from penstock.mechanisms.parallel import in_parallel
 from penstock.mechanisms.questions import Coded, Exact, Method, Terms
 from penstock.mechanisms.randomness import Randomness
-from penstock.tasks.files.columns import category_codes
+from penstock.tasks.files.columns import as_doubles, category_codes
 from penstock.tasks.files.source_files import unreadable
 from penstock.tasks.files.units import unit_numbers
 from penstock.tasks.questions._batches import batches
@@ -157,8 +157,7 @@ def _whole_numbers(stored: pa.Array) -> NDArray[Any]:
 
 
 def _floats(stored: pa.Array) -> NDArray[np.float64]:
-    if not pa.types.is_float64(stored.type):
-        stored = stored.cast(pa.float64(), safe=False)
+    stored = as_doubles(stored)
     numbers: NDArray[np.float64] = (pc.fill_null(stored, float("nan")) if stored.null_count else stored).to_numpy()
     finite = np.isfinite(numbers)
     return numbers if bool(finite.all()) else np.where(finite, numbers, np.nan)

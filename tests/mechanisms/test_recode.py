@@ -61,6 +61,8 @@ def test_columns_without_a_recode_are_written_as_ever() -> None:
         ("ordinal", {"bands": [0, 2**53, 2**53 + 1]}, "recode.bands"),
         ("ordinal", {"bands": [0, 1, 2e150]}, "recode.bands"),
         ("ordinal", {"bands": [0, 1, 10**400]}, "recode.bands"),
+        ("ordinal", {"bands": [0, 5, 2**53]}, "recode.bands"),
+        ("ordinal", {"bands": [-(2**53), 0, 5]}, "recode.bands"),
         ("ordinal", {"bands": [-(10**400), 0, 1]}, "recode.bands"),
         ("ordinal", {"bands": [0, 10**400, 10**401]}, "recode.bands"),
         ("ordinal", {**AGES, "labels": ["a", "b"]}, "recode.labels"),
@@ -76,8 +78,12 @@ def test_what_makes_no_sense_is_refused(kind: str, recode: dict[str, Any], field
     assert [fault.field for fault in faults_of(kind, recode, **settings)] == [field]
 
 
-def test_labels_that_are_not_different_are_refused_as_categories_are() -> None:
-    assert [fault.field for fault in faults_of("ordinal", {**AGES, "labels": ["a", "a", "b"]})] == ["categories"]
+def test_labels_that_are_not_different_are_refused() -> None:
+    assert [fault.field for fault in faults_of("ordinal", {**AGES, "labels": ["a", "a", "b"]})] == ["recode.labels"]
+
+
+def test_a_label_of_a_band_below_zero_is_no_formula() -> None:
+    assert column(recode={"bands": [-5, -3, 0]}).categories == ("from -5 to under -3", "from -3 to 0")
 
 
 def test_categories_and_taxonomies_of_their_own_are_refused() -> None:
@@ -102,6 +108,10 @@ def test_what_is_not_described_is_not_recoded(role: Any) -> None:
         {"bands": ["0", "1", "2"]},
         {"bands": [True, 2, 3]},
         {"groups": {"North": [1.5]}},
+        {"groups": {"": ["N"], "South": ["S"]}},
+        {"bands": [0, 1, 2], "labels": ["", "x"]},
+        {"groups": {f"g{place}": [place] for place in range(2**16 + 1)}},
+        {"groups": {"a": list(range(2**16)), "b": [-1]}},
         {"groups": {"North": [True]}},
         {"bands": list(range(1002))},
         {"of": 3},

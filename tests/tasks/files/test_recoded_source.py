@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,32 @@ def test_bands_groups_and_copies_are_made_of_what_is_stored(file: Path) -> None:
 def test_any_numbers_have_bands(kind: pa.DataType, file: Path) -> None:
     pq.write_table(table(age=pa.array([0, 17, 18, 64, 65, 120]).cast(kind)), file)
     assert read(file, {"band": BAND}) == {"band": [0, 0, 1, 1, 2, 2]}
+
+
+def test_decimals_are_the_nearest_doubles(file: Path) -> None:
+    """pyarrow's own way makes 2,661 of these too large, so that a record would lie in the wrong band."""
+    hundredths = [Decimal(place) / 100 for place in range(-20_000, 20_000)]
+    pq.write_table(pa.table({"v": pa.array(hundredths, pa.decimal128(12, 2))}), file)
+    value = Column(role="confidential", type="continuous", domain=(-200, 200))
+    bands = Column(**QUASI, type="ordinal", recode={"of": "v", "bands": [-200, -0.35, 0.35, 200]})
+    found = read(file, {"v": value, "band": bands})
+    assert found["v"] == [float(each) for each in hundredths]
+    assert found["band"] == [0 if each < -0.35 else 1 if each < 0.35 else 2 for each in found["v"]]
+
+
+@pytest.mark.parametrize("far", [pa.array([2**53 + 1], pa.int64()), pa.array([2**64 - 1], pa.uint64())])
+def test_whole_numbers_beyond_the_last_band_are_outside_however_far(far: pa.Array, file: Path) -> None:
+    pq.write_table(pa.table({"v": far}), file)
+    with pytest.raises(ValueOutsideDomain):
+        read(file, {"v": Column(**QUASI, type="ordinal", recode={"bands": [0, 5, 2**53 - 1]})})
+
+
+@pytest.mark.parametrize("recode", [None, {"groups": {"x": [1, 257], "y": [3, 2**70], "z": [-(2**70)]}}])
+def test_a_category_that_the_stored_type_cannot_hold_never_occurs(recode: Any, file: Path) -> None:
+    pq.write_table(pa.table({"v": pa.array([1, 3, 1], pa.int8())}), file)
+    listed = None if recode else (257, 1, 2**70, 3)
+    column = Column(**QUASI, type="nominal", recode=recode, categories=listed)
+    assert read(file, {"v": column})["v"] == ([0, 1, 0] if recode else [1, 3, 1])
 
 
 @pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int8(), pa.string()), pa.string_view()])
