@@ -35,6 +35,8 @@ from penstock.mechanisms.stated import RefinementChosen, RefinementParameters, i
 __all__ = ["answer_checks", "are_losses_stated"]
 
 _DIGITS = 50
+# The largest that a release may have. The exponential of a far larger one would take long, or end in an overflow.
+_MOST_EPSILON = 64
 
 
 def answer_checks(output: RecordOutput) -> tuple[Check, ...]:
@@ -42,12 +44,13 @@ def answer_checks(output: RecordOutput) -> tuple[Check, ...]:
     alone, joint = _stated(output)
     drawn = {**alone, **{", ".join(facts["columns"]): facts for facts in joint}}
     columns = {**alone, **{name: fact for facts in joint for name, fact in facts["answers"].items()}}
+    has_delta = "delta" in output.guarantee.parameters
     return (
-        _factors_bounded(output, drawn, is_moved=_has_delta(output, drawn)),
+        _factors_bounded(output, drawn, is_moved=has_delta),
         _possible_answers(output, columns),
         *((possible_combinations(output, joint),) if joint else ()),
         _epsilon_spent(output, [*alone.values(), *joint]),
-        *((_delta_spent(output, drawn),) if _has_delta(output, drawn) else ()),
+        *((_delta_spent(output, drawn),) if has_delta else ()),
         identifiers_absent(output.declared, output.released),
     )
 
@@ -58,23 +61,17 @@ def _stated(output: RecordOutput) -> tuple[dict[str, Mapping[str, Any]], list[Ma
     Refuse if a promised column is in none of them, or in two, or if facts make no sense.
     """
     promised = named(output.declared, "quasi_identifier", "confidential")
-    has_delta = "delta" in output.guarantee.parameters
     try:
         facts: dict[str, Mapping[str, Any]] = dict(output.chosen["answers"])
         joint: list[Mapping[str, Any]] = list(output.chosen.get("joint", ()))
         together = [name for fact in joint for name in fact["columns"]]
         drawn = [*facts.values(), *joint]
-        low_and_high = [[Fraction(factor) for factor in fact["factors"]] for fact in drawn]
         is_understood = (
             sorted([*facts, *together]) == sorted(promised)
             and not any(output.declared[name].numeric for name in together)
             and all(sorted(fact["columns"]) == sorted(fact["answers"]) for fact in joint)
             and all(isinstance(each, Mapping) for fact in joint for each in fact["answers"].values())
-            and all(len(factors) == 2 and factors[0] > 0 for factors in low_and_high)
-            and all(Fraction(fact["epsilon"]) > 0 for fact in drawn)
-            and all(Fraction(fact.get(name, 0)) >= 0 for fact in drawn for name in ("delta", "moved"))
-            and all(("delta" in fact) == ("moved" in fact) == has_delta for fact in drawn)
-            and all(output.chosen.get(name) == output.guarantee.parameters.get(name) for name in ("epsilon", "delta"))
+            and _can_be_counted(output.guarantee, output.chosen, drawn)
             and all(Fraction(facts[name]["grid"]) > 0 for name in facts if output.declared[name].numeric)
             and (output.guarantee.unit == "row" or output.guarantee.parameters["rows_per_unit"] >= 1)
             and Fraction(output.guarantee.parameters["epsilon"]) > 0
@@ -90,6 +87,20 @@ def _stated(output: RecordOutput) -> tuple[dict[str, Mapping[str, Any]], list[Ma
             remedy="Report this defect.",
         )
     return facts, joint
+
+
+def _can_be_counted(guarantee: Guarantee, settled: Mapping[str, Any], drawn: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether every answer states its costs, and all together what is promised: delta for each or for none."""
+    parameters = guarantee.parameters
+    has_delta = "delta" in parameters
+    return all(settled.get(name) == parameters.get(name) for name in ("epsilon", "delta")) and all(
+        len(fact["factors"]) == 2
+        and Fraction(fact["factors"][0]) > 0
+        and 0 < Fraction(fact["epsilon"]) <= _MOST_EPSILON
+        and all(Fraction(fact.get(name, 0)) >= 0 for name in ("delta", "moved"))
+        and ("delta" in fact) == ("moved" in fact) == has_delta
+        for fact in drawn
+    )
 
 
 def _are_too_large(fact: Mapping[str, Any], adjacency: str) -> bool:
@@ -172,10 +183,6 @@ def _moves_too_much(fact: Mapping[str, Any], adjacency: str) -> bool:
     return Fraction(fact.get("moved", 0)) * loss > Fraction(fact.get("delta", 0))
 
 
-def _has_delta(output: RecordOutput, drawn: Mapping[str, Mapping[str, Any]]) -> bool:
-    return "delta" in output.guarantee.parameters or any("delta" in fact or "moved" in fact for fact in drawn.values())
-
-
 def _delta_spent(output: RecordOutput, drawn: Mapping[str, Mapping[str, Any]]) -> Check:
     over = [name for name, fact in drawn.items() if _moves_too_much(fact, output.guarantee.adjacency)]
     if _is_overspent(output.guarantee, drawn.values(), "delta"):
@@ -197,16 +204,12 @@ def are_losses_stated(guarantee: Guarantee, settled: Mapping[str, Any], columns:
     if not is_stated(RefinementChosen, settled) or not is_stated(RefinementParameters, parameters):
         return False
     alone, joint = settled["answers"], settled.get("joint", [])
-    drawn, has_delta = [*alone.values(), *joint], "delta" in parameters
+    drawn = [*alone.values(), *joint]
     told = {name: fact["epsilon"] for name, fact in alone.items()}
     promised = ("columns", "epsilon", "delta", "impossible")
     return (
         sorted([*alone, *(name for fact in joint for name in fact["columns"])]) == sorted(columns)
-        and all(len(fact["factors"]) == 2 and Fraction(fact["factors"][0]) > 0 for fact in drawn)
-        and all(Fraction(fact["epsilon"]) > 0 for fact in drawn)
-        and all(Fraction(fact.get(name, 0)) >= 0 for fact in drawn for name in ("delta", "moved"))
-        and all(("delta" in fact) == ("moved" in fact) == has_delta for fact in drawn)
-        and all(settled.get(name) == parameters.get(name) for name in ("epsilon", "delta"))
+        and _can_be_counted(guarantee, settled, drawn)
         and told == parameters["epsilon_by_column"]
         and [{name: fact[name] for name in promised if name in fact} for fact in joint] == parameters.get("joint", [])
         and (guarantee.unit == "row") == ("rows_per_unit" not in parameters)

@@ -76,7 +76,7 @@ def test_a_signed_manifest_whose_costs_are_not_those_it_promises_is_refused_year
     assert claims_of(told) is not None
     wrong = {
         "settled/epsilon": ["1/2", "garbage", None],
-        "settled/answers/age/epsilon": ["1/5", "0", None],
+        "settled/answers/age/epsilon": ["1/5", "0", "9" * 400, None],
         "settled/answers/age/factors": [["1/1000000", "1000000"], ["1"], None],
         "settled/answers/age": [None],
         "settled/joint/0/epsilon": ["1/3"],

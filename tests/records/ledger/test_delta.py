@@ -16,24 +16,11 @@ from penstock.records.ledger.ledger import BudgetExceeded
 from penstock.records.ledger.limits import AccountRefused, open_account, raise_limit, write_signed
 from penstock.records.signing.envelope import sealed
 from penstock.records.signing.signing import key_id
+from tests.records.ledger.test_limits import opened, records, stored
 from tests.records.ledger_cases import HOW, REASON, account, claim, officer, released, with_accounts
 from tests.records.reviewers import private, public
 
-
-@pytest.fixture
-def records(either_home: Home) -> Records:
-    """The officer olga is trusted; no account yet."""
-    return with_accounts(open_records(home=either_home))
-
-
-@pytest.fixture
-def stored(either_home: Home) -> Records:
-    """The same, in a database that others can write to, with an account."""
-    return with_accounts(open_records(home=either_home), account())
-
-
-def opened(records: Records, **changes: Any) -> None:
-    open_account(records.log, account(**changes), officer(), **HOW)
+__all__ = ["records", "stored"]  # the fixtures
 
 
 def reserve(records: Records, run: str, **changes: Any) -> None:

@@ -64,7 +64,7 @@ def test_a_prior_that_only_a_plan_looks_at_is_charged_once(workplace: Workplace)
     others = [ask(data, HIGH), ask(data, None), ask(data, LOW)]
     assert charged() == 1
     assert {(each.id, each.value, each.repeated) for each in others} == {(first.id, first.value, True)}
-    # Each is told what to expect by the prior that they gave.
+    # Each asker sees the error to expect under their own prior.
     assert first.expect == others[2].expect != others[0].expect
     assert first.is_typical
     assert not others[1].is_typical
