@@ -7,15 +7,16 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from penstock.flows.spec import Budget, ReleaseSpec
-from penstock.mechanisms.guarantee import Guarantee, compose
+from penstock.flows.spec._entries import columns_of, name_of, own, settings_of
+from penstock.mechanisms.guarantee import Guarantee, in_words, side_by_side
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, SpecRefused
-from penstock.mechanisms.registry import mechanism_of
+from penstock.mechanisms.registry import AnyParams, mechanism_of
 from penstock.records.files.addresses import place_of
 from penstock.records.files.digest import canonical
 from penstock.records.ledger.countable import require_countable
 from penstock.tasks.outputs.kinds import output_of
-from penstock.tasks.run.plan import Plan
+from penstock.tasks.run.plan import Entry, Plan
 from penstock.tasks.validation.expectations import digest_of_suite, user_suite
 
 __all__ = ["beside", "budget_faults", "draw_up_plan", "of_chosen", "of_edition", "of_unit"]
@@ -32,28 +33,26 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
     suite = None
     if begun_as is None and spec.validation.suite is not None:
         suite = defining["content of the suite"] = digest_of_suite(user_suite(spec.validation.suite))
-    promises = [mechanism_of(params).promise(params, spec.columns) for params in spec.protect]
-    promise = of_unit(of_edition(of_chosen(compose(promises), spec.source.where), spec.source.edition), spec.unit)
-    guarantee = beside(promise, spec.budget.acknowledges)
-    SpecRefused.raise_for(budget_faults(spec.budget, guarantee))
-    params = spec.protect[0]  # a spec with more than one is refused
+    names = {name_of(each) for each in spec.protect} if len(spec.protect) > 1 else set()
+    acknowledges = tuple(each for each in spec.budget.acknowledges if each not in names)
+    entries = tuple(_entry(spec, each, acknowledges) for each in spec.protect)
+    promises = side_by_side([each.guarantee for each in entries])
+    SpecRefused.raise_for(budget_faults(spec.budget, promises))
     plan = Plan(
         name=spec.name,
         source=spec.source.path,
         declared=spec.columns,
-        output=output_of(params, spec.columns),
+        entries=entries,
+        promises=promises,
+        together=in_words({str(each.name): each.guarantee for each in entries}) if len(entries) > 1 else (),
         unit=spec.unit,
         suite=spec.validation.suite,
         min_rows=spec.validation.min_rows,
-        params=params,
-        gates=spec.gates,
         publish=place_of(spec.publish.path),
-        formats=spec.publish.formats,
         escape=spec.publish.spreadsheet == "escape",
-        guarantee=guarantee,
         dataset=spec.budget.dataset,
         part=None if spec.budget.part is None or spec.part is None else (spec.budget.part, spec.part),
-        acknowledges=spec.budget.acknowledges,
+        acknowledges=acknowledges,
         rule=spec.approve.rule,
         spec=as_data,
         spec_digest=begun_as or hashlib.sha256(canonical(defining)).hexdigest(),
@@ -62,9 +61,29 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
         memory=spec.run.bytes,
         edition=spec.source.edition,
         where=spec.conditions,
+        choosing={name: spec.columns[name] for name in {each.column for each in spec.conditions}},
     )
-    require_countable(plan.claim(""))  # whatever the records are
+    for each in plan.outputs:
+        require_countable(each.claim(""))  # whatever the records are
     return plan
+
+
+def _entry(spec: ReleaseSpec, asked: AnyParams, acknowledges: Sequence[str]) -> Entry:
+    """Return what one output will be, with its own promise."""
+    params, declared = settings_of(asked), columns_of(asked, spec.columns)
+    promise = of_chosen(mechanism_of(params).promise(params, declared), spec.source.where)
+    promise = of_unit(of_edition(promise, spec.source.edition), spec.unit)
+    name = name_of(asked) if len(spec.protect) > 1 else None
+    return Entry(
+        name=name,
+        params=params,
+        declared=declared,
+        output=output_of(params, declared, name),
+        gates=own(asked, "gates") or spec.gates or (),
+        formats=own(asked, "formats") or spec.publish.formats,
+        guarantee=beside(promise, acknowledges),
+        may_be_left_out=own(asked, "on_refusal") == "leave_out",
+    )
 
 
 def of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:
@@ -108,15 +127,16 @@ def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:
     return guarantee.model_copy(update={"not_promised": (*guarantee.not_promised, limit)})
 
 
-def budget_faults(budget: Budget, guarantee: Guarantee) -> Iterator[Fault]:
-    """Yield the faults of a budget: a release that spends names its data set and a limit, and the promise must fit."""
-    if guarantee.model not in ADDS_UP:
+def budget_faults(budget: Budget, promises: Sequence[Guarantee]) -> Iterator[Fault]:
+    """Yield the faults of a budget: a release that spends names its data set and a limit, and the promises must fit."""
+    spending = [each for each in promises if each.model in ADDS_UP]
+    if not spending:
         return
-    needed = Fraction(guarantee.parameters["epsilon"])
+    needed = sum((Fraction(each.parameters["epsilon"]) for each in spending), Fraction(0))
     if budget.dataset is None:
         yield Fault(
             "budget.dataset",
-            f"must be given for a release under {guarantee.model}, which spends a budget",
+            f"must be given for a release under {spending[0].model}, which spends a budget",
             "Name the data set.",
         )
     if budget.epsilon is None:

@@ -1,4 +1,4 @@
-"""The release line: one spec in, one protected bundle out, or one refusal on record."""
+"""The release line: one spec in, one bundle of protected outputs out, or one refusal on record."""
 
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
@@ -22,7 +22,7 @@ from penstock.tasks.assess import assess
 from penstock.tasks.earlier import asked_again, give_back, published_before
 from penstock.tasks.gate import pass_gates
 from penstock.tasks.ingest import ingest
-from penstock.tasks.protect import protect
+from penstock.tasks.protect import drawn_digests, has_drawn, protect
 from penstock.tasks.publish import (
     Receipt,
     already_published,
@@ -95,17 +95,17 @@ def prepare(job: Job) -> Event | None:
     source = ingest(job, asked_about(expectations, job.plan.declared))
     job.record(Action.INGESTED, source=source.digest, records=source.rows)
     earlier = published_before(job, source.digests)
-    if earlier is not None and job.run.committed("protected") is None and not asked_again(job):
+    if earlier is not None and not has_drawn(job) and not asked_again(job):
         return earlier
 
     validated = validate(job, source, expectations)
     job.record(Action.VALIDATED, expectations=len(validated))
 
     reserve(job, source)  # on record before the draw, never refunded after it
-    staged = protect(job, source)  # the only step that draws
-    job.record(Action.PROTECTED, **staged.digests)
+    staged = protect(job, source)  # each output; the only step that draws
+    job.record(Action.PROTECTED, **drawn_digests(job, staged))
 
-    decision = assess(job, source, staged)
+    staged, decision = assess(job, source, staged)
     job.record(Action.CHECKED, verdict=decision.verdict.name, gates=decision.public())
     report(job, source, len(validated), decision)
     pass_gates(job, decision)  # or the run ends here

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Self
 
@@ -81,7 +81,7 @@ class Gate(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The result of one gate. value, interval and reason are confidential."""
+    """The result of one gate. value, interval and reason are confidential. output: which of several it is about."""
 
     gate: str
     verdict: Verdict
@@ -89,9 +89,11 @@ class GateResult:
     value: float | None
     interval: tuple[float, float] | None
     reason: str
+    output: str | None = None
 
     def public(self) -> dict[str, str]:
-        return {"gate": self.gate, "rule": self.rule, "verdict": self.verdict.word}
+        about = {} if self.output is None else {"output": self.output}
+        return {**about, "gate": self.gate, "rule": self.rule, "verdict": self.verdict.word}
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data for JSON, which has no NaN and no infinity."""
@@ -105,6 +107,17 @@ class Decision:
 
     verdict: Verdict
     results: tuple[GateResult, ...]
+
+    @classmethod
+    def together(cls, decisions: Mapping[str | None, Decision], *more: GateResult) -> Self:
+        """Return the decision about a release, from those about its outputs by name and results about all of it: the
+        worst verdict wins."""
+        results = (
+            *(replace(r, output=name) for name, decision in decisions.items() for r in decision.results),
+            *more,
+        )
+        verdicts = [*(each.verdict for each in decisions.values()), *(each.verdict for each in more)]
+        return cls(max(verdicts), results)
 
     def public(self) -> dict[str, Any]:
         """Return what may be published: gates, rules and verdicts, without any measured value."""
@@ -128,7 +141,7 @@ class GateRefused(Refusal):
         return cls(
             *(
                 Fault(
-                    f"gates.{result.gate}",
+                    f"gates.{result.gate}" if result.output is None else f"{result.output}.gates.{result.gate}",
                     f"must hold for the output: {result.rule}",
                     "Read the confidential report, then protect more, or change the limit.",
                 )

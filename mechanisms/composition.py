@@ -55,6 +55,7 @@ __all__ = [
     "composed_delta",
     "counts_as",
     "joined",
+    "uncovered",
     "why_not_together",
 ]
 
@@ -273,6 +274,18 @@ def why_not_together(one: Model, other: Model, *, of_one_data_set: bool) -> str 
     if one != other:
         return f"one is under {one}, the other under {other}: together they promise only what both compare"
     return None if of_one_data_set else f"{one} is about one actual data set, and they are not known to be of one"
+
+
+def uncovered(models: Mapping[str, Model]) -> tuple[str, ...]:
+    """Return the names of outputs of one release that no sum of epsilons covers with all the others."""
+    return tuple(
+        name
+        for name, model in models.items()
+        if any(
+            other != name and why_not_together(model, beside, of_one_data_set=True) is not None
+            for other, beside in models.items()
+        )
+    )
 
 
 def _within_group(by_part: Mapping[int | None, Fraction], *, adjacency: str, unit: str) -> Fraction:

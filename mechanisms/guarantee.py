@@ -6,16 +6,17 @@ what must stay secret, and what is assumed. The sources' formulas that do not ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from penstock.mechanisms.composition import uncovered
 from penstock.mechanisms.models import ADDS_UP, MODELS, Model
 from penstock.mechanisms.refusal import NotComposable
 
-__all__ = ["Guarantee", "compose"]
+__all__ = ["Guarantee", "compose", "in_words", "side_by_side"]
 
 
 class Guarantee(BaseModel):
@@ -74,7 +75,8 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
     return first.model_copy(
         update={
             "parameters": {"epsilon": str(total), **spent, "parts": [g.parameters for g in guarantees]},
-            "statement": " ".join(g.statement for g in guarantees) + f" Together: epsilon = {total}{words}.",
+            "statement": " ".join(dict.fromkeys(g.statement for g in guarantees))
+            + f" Together: epsilon = {total}{words}.",
             "public": _union(g.public for g in guarantees),
             "secret": _union(g.secret for g in guarantees),
             "assumptions": _union(g.assumptions for g in guarantees),
@@ -83,6 +85,35 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
             "audit": _union(g.audit for g in guarantees),
         }
     )
+
+
+def side_by_side(guarantees: Sequence[Guarantee]) -> tuple[Guarantee, ...]:
+    """Return what several outputs about the same records promise: one promise for each model whose promises add up, and
+    each of the others by itself."""
+    alone = [each for each in guarantees if each.model not in ADDS_UP]
+    models = dict.fromkeys(each.model for each in guarantees if each.model in ADDS_UP)
+    return (*(compose([each for each in guarantees if each.model == model]) for model in models), *alone)
+
+
+def in_words(guarantees: Mapping[str, Guarantee]) -> tuple[str, ...]:
+    """Return what several outputs, by name, promise together: what adds up, and which of them nothing covers
+    together."""
+    added = [each for each in side_by_side(list(guarantees.values())) if each.model in ADDS_UP]
+    sums = []
+    for each in added:
+        names = [name for name, own in guarantees.items() if own.model == each.model]
+        count = f"These {len(names)} outputs" if len(names) > 1 else "This output"
+        verb = "spend" if len(names) > 1 else "spends"
+        together = " together" if len(names) > 1 else ""
+        sums.append(f"{count} {verb}{together} {each.in_short}: {', '.join(names)}.")
+    models = {name: each.model for name, each in guarantees.items()}
+    alone = uncovered(models)
+    if alone:
+        listed = ", ".join(f"{name} ({models[name]})" for name in alone)
+        sums.append(
+            f"No theorem covers these outputs together: {listed}. Each promise holds for whoever has that output alone."
+        )
+    return tuple(sums)
 
 
 def _union(parts: Any) -> tuple[str, ...]:

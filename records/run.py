@@ -6,6 +6,7 @@
         <step>.json     the facts of a committed step; written after everything it vouches for
         restarting      a restart was begun and not completed
         scratch/        working files that every attempt makes again; no commit vouches for them
+        outputs/<name>/ the working files and committed steps of one of several outputs
         outcome.json    the run is finished; only this and the names it keeps remain
 
 A step that was committed is never done again: noise is drawn once. Source of the lock's meaning:
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 _RUN, _LOCK, _OUTCOME, _RESTARTING, _SCRATCH = "run.json", "lock", "outcome.json", "restarting", "scratch"
+_OUTPUTS = "outputs"
 _SEEN = "seen.json"
 _RESERVED = (_RUN, _LOCK, _OUTCOME, _RESTARTING, _SEEN)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -68,9 +70,10 @@ class RunDamaged(Refusal):
 class Run:
     """One run and its folder. Whoever holds this object holds the lock."""
 
-    def __init__(self, folder: Path, lock: int, *, resumed: bool) -> None:
+    def __init__(self, folder: Path, lock: int | None, *, resumed: bool, id: str | None = None) -> None:
         self.folder = folder
         self.resumed = resumed
+        self.id = folder.name if id is None else id
         self._lock: int | None = lock
 
     @classmethod
@@ -161,9 +164,16 @@ class Run:
                 return run
         return None
 
-    @property
-    def id(self) -> str:
-        return self.folder.name
+    def within(self, output: str) -> Run:
+        """Return the same run as one of its outputs sees it: with working files and committed steps of its own."""
+        self._require_open()
+        _require_name("output", output)
+        folder = self.folder / _OUTPUTS / output
+        if not folder.exists():
+            folder.mkdir(mode=0o700, parents=True)
+            durable.sync_tree(self.folder / _OUTPUTS)
+            durable.sync(self.folder)
+        return Run(folder, self._lock, resumed=self.resumed, id=self.id)
 
     @property
     def owners(self) -> list[str]:

@@ -39,7 +39,6 @@ _COMPONENTS = {
     "figure": ("stat:measure", "qb:MeasureProperty"),
     "standard_error": ("stat:attribute", "qb:AttributeProperty"),
 }
-_BUNDLE = "../"
 
 
 def catalogue_entry(release: Described) -> str:
@@ -47,7 +46,7 @@ def catalogue_entry(release: Described) -> str:
     words, created = release.words, release.created.isoformat(timespec="seconds")
     entry: dict[str, Any] = {
         "@context": _CONTEXT,
-        "@id": _BUNDLE,
+        "@id": release.bundle,
         "@type": ["dcat:Dataset", "Dataset"],
         "dct:title": release.title,
         "dct:description": release.abstract,
@@ -63,12 +62,12 @@ def catalogue_entry(release: Described) -> str:
             "rdfs:label": f"Release {release.release}",
             "prov:wasAssociatedWith": {"@type": "prov:SoftwareAgent", "rdfs:label": release.software},
         },
-        "foaf:page": [{"@id": f"{_BUNDLE}report.html"}, {"@id": "codebook.xml"}],
+        "foaf:page": [{"@id": f"{release.bundle}report.html"}, {"@id": "codebook.xml"}],
         "dqv:hasQualityMeasurement": [_verdict(gate) for gate in release.gates],
         "variableMeasured": _variables(release),
         **_components(release),
         "dcat:distribution": list(_distributions(release)),
-        "distribution": [{"@id": _link(file)} for file in release.files],
+        "distribution": [{"@id": _link(release, file)} for file in release.files],
     }
     if not release.reviewed:
         issued = release.created.date().isoformat()
@@ -91,21 +90,21 @@ def _typed(value: object, kind: str) -> dict[str, Any]:
     return {"@type": kind, "@value": value}
 
 
-def _link(file: Facts) -> str:
-    return _BUNDLE + quote(file["name"])
+def _link(release: Described, file: Facts) -> str:
+    return release.bundle + quote(file["name"])
 
 
 def _distributions(release: Described) -> Iterator[dict[str, Any]]:
     for file in release.files:
         kind = file["media_type"]
         made: dict[str, Any] = {
-            "@id": _link(file),
+            "@id": _link(release, file),
             "@type": ["dcat:Distribution", "DataDownload"],
             "dct:title": file["name"],
             "name": file["name"],
-            "dcat:accessURL": {"@id": _BUNDLE},
-            "dcat:downloadURL": {"@id": _link(file)},
-            "contentUrl": _link(file),
+            "dcat:accessURL": {"@id": release.bundle},
+            "dcat:downloadURL": {"@id": _link(release, file)},
+            "contentUrl": _link(release, file),
             "dcat:mediaType": {"@id": f"http://www.iana.org/assignments/media-types/{kind}"},
             "encodingFormat": kind,
             "dcat:byteSize": _typed(str(file["bytes"]), "xsd:nonNegativeInteger"),

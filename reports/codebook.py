@@ -28,7 +28,7 @@ def codebook(release: Described) -> str:
     files, variables = (f"F{number}" for number in count(1)), (f"V{number}" for number in count(1))
     sheets = []
     for sheet in release.sheets:
-        described = [{"id": next(files), **_file(file)} for file in sheet.files]
+        described = [{"id": next(files), **_file(release, file)} for file in sheet.files]
         sheets.append(
             {
                 "files": described,
@@ -38,7 +38,7 @@ def codebook(release: Described) -> str:
                 "variables": [{"id": next(variables), **_variable(column)} for column in sheet.columns],
             }
         )
-    others = [_file(file) for file in release.other_files]
+    others = [_file(release, file) for file in release.other_files]
     return rendered("codebook.xml", release=release, sheets=sheets, others=others)
 
 
@@ -46,8 +46,8 @@ def _is_main(sheet: Sheet) -> bool:
     return sheet.key is None
 
 
-def _file(file: Facts) -> dict[str, Any]:
-    return {**file, "uri": f"../{quote(file['name'])}"}
+def _file(release: Described, file: Facts) -> dict[str, Any]:
+    return {**file, "uri": f"{release.bundle}{quote(file['name'])}"}
 
 
 def _variable(column: Facts) -> dict[str, Any]:

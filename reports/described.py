@@ -50,6 +50,7 @@ class Described:
     columns: [name, role, type, domain, categories, treatment]; linked: tables beside the records [name, key, columns];
     usage: sentences; gates: [gate, rule, verdict]; files: [name, stem, bytes, sha256, media_type] of the data, with a
     stem only for those that hold the columns of a sheet.
+    folder: what the names of its files begin with. bundle: the way from its descriptions to the bundle.
     """
 
     name: str
@@ -67,6 +68,8 @@ class Described:
     gates: Sequence[Facts]
     files: Sequence[Facts]
     words: Facts
+    folder: str = ""
+    bundle: str = "../"
 
     @property
     def title(self) -> str:
@@ -83,7 +86,7 @@ class Described:
     @property
     def sheets(self) -> tuple[Sheet, ...]:
         """Return the released file, then the tables beside it."""
-        beside = ((f"tables/{table['name']}", table["columns"], table["key"]) for table in self.linked)
+        beside = ((f"{self.folder}tables/{table['name']}", table["columns"], table["key"]) for table in self.linked)
         return tuple(
             Sheet(name, columns, key, [file for file in self.files if file["stem"] == name])
             for name, columns, key in ((self.output.stem, self.columns, None), *beside)

@@ -65,9 +65,10 @@ class Lineage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """A published bundle.
+    """A published bundle, or one of several outputs in it.
 
-    release: the release part of its manifest. masked: the columns that a mechanism changed.
+    release: the release part of its manifest; of an output, its own part with the gates of all. masked: the columns
+    that a mechanism changed.
     """
 
     destination: str
@@ -76,9 +77,9 @@ class Bundle:
 
 
 def run_event(
-    kind: Kind, about: Lineage, *, occurred: datetime, code: str | None = None, bundle: Bundle | None = None
+    kind: Kind, about: Lineage, *, occurred: datetime, code: str | None = None, bundles: Sequence[Bundle] = ()
 ) -> dict[str, Any]:
-    """Return one event. code: that of the refusal or failure. bundle: given once it is published."""
+    """Return one event. code: that of the refusal or failure. bundles: the outputs, given once they are published."""
     producer = f"urn:penstock:{about.version}"
 
     def facet(key: str, **content: Any) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def run_event(
         "facets": facet("schema", fields=list(_declared_fields(about.declared))),
     }
     outputs = []
-    if bundle is not None:
+    for bundle in bundles:
         source["inputFacets"] = facet("dataQualityAssertions", assertions=_assertions(bundle.release["gates"]))
         for place, columns in _sheets(bundle):
             lineage = {column["name"]: {"inputFields": list(_origins(column, about, bundle))} for column in columns}

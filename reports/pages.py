@@ -29,6 +29,8 @@ __all__ = [
     "ConfidentialReport",
     "PublicReport",
     "SecretInReport",
+    "SeveralConfidential",
+    "SeveralPublic",
     "ValidationOutcome",
     "answer_report",
     "confidential_report",
@@ -138,6 +140,45 @@ class PublicReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeveralConfidential:
+    """One run with several outputs, for those who decide about it.
+
+    together: what they promise together, and that nothing covers some of them. outputs: each as if it were alone, known
+    by its name; left_out: the names of those that are not published.
+    """
+
+    name: str
+    run: str
+    started: str
+    spec: Facts
+    together: Sequence[str]
+    source_records: int
+    decision: Facts
+    validation: Facts
+    steps: Sequence[Facts]
+    versions: Mapping[str, str]
+    looks: str
+    outputs: Sequence[ConfidentialReport]
+    left_out: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeveralPublic:
+    """A release with several outputs, for data users; together, outputs: as above. gates: [output, gate, rule,
+    verdict]."""
+
+    name: str
+    release: str
+    date: str
+    together: Sequence[str]
+    outputs: Sequence[PublicReport]
+    gates: Sequence[Facts]
+    files: Sequence[Facts]
+    log_head: str
+    where: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSheet:
     """One answer for whoever asked. values: group, answer, and its error where the draw shows it. picture: an SVG of
     ours."""
@@ -171,14 +212,25 @@ def validation_page(name: str, run: str, results: Sequence[ValidationOutcome]) -
     return _render("validation.html", name=name, run=run, rows=rows, failed=failed, met=met)
 
 
-def confidential_report(report: ConfidentialReport) -> str:
+def confidential_report(report: ConfidentialReport | SeveralConfidential) -> str:
     """Return the page with the decision, its reasons, the promise, every measure and the settings. Confidential."""
     settings = yaml.safe_dump(dict(report.spec), sort_keys=False, allow_unicode=True, width=100)
+    if isinstance(report, SeveralConfidential):
+        return _render("confidential_several.html", report=report, settings=settings)
     return _render("confidential.html", report=report, guarantee=report.guarantee, settings=settings)
 
 
-def public_report(report: PublicReport) -> str:
+def public_report(report: PublicReport | SeveralPublic) -> str:
     """Return the page that says what was promised, how to use the data, what it is not, and how to check the files."""
+    if isinstance(report, SeveralPublic):
+        for each in report.outputs:
+            _require_no_secret(each)
+        return _render("public_several.html", report=report)
+    _require_no_secret(report)
+    return _render("public.html", report=report, guarantee=report.guarantee)
+
+
+def _require_no_secret(report: PublicReport) -> None:
     secret = {_plain(item) for item in report.guarantee.secret}
     SecretInReport.raise_for(
         Fault(
@@ -189,7 +241,6 @@ def public_report(report: PublicReport) -> str:
         for name in _names(report.guarantee.parameters)
         if _plain(name) in secret
     )
-    return _render("public.html", report=report, guarantee=report.guarantee)
 
 
 def number(value: object) -> str:
@@ -265,13 +316,17 @@ def _verdict(code: str) -> str:
     return _VERDICTS[code]
 
 
-def _sentence(decision: Facts) -> str:
+def _sentence(decision: Facts, what: str = "release") -> str:
     """Return the decision in one sentence, with the gates that caused it."""
     verdict, results = decision["verdict"], decision["results"]
     if verdict == "pass":
-        return f"This release may be published: every gate and re-check passed ({len(results)} in all)."
-    causes = ", ".join(_words(result["gate"]) for result in results if result["verdict"] == verdict)
-    opening = {"review": "This release needs a reviewer's judgement", "refuse": "This release is refused"}[verdict]
+        return f"This {what} may be published: every gate and re-check passed ({len(results)} in all)."
+    causes = ", ".join(
+        f"{_words(result['gate'])} of {result['output']}" if "output" in result else _words(result["gate"])
+        for result in results
+        if result["verdict"] == verdict
+    )
+    opening = {"review": f"This {what} needs a reviewer's judgement", "refuse": f"This {what} is refused"}[verdict]
     return f"{opening} because of {causes}." if causes else f"{opening}."
 
 
@@ -332,12 +387,14 @@ def _environment() -> Environment:
         exact=exact_text,
         figure=lambda value: "not known" if value is None else figure_text(value),
         flat=_flat,
+        in_short=lambda guarantee: guarantee.in_short,
         interval=_interval,
         model_name=lambda name: MODELS[name].title,
         number=number,
         rounded=answer_text,
         range=_range,
         sentence=_sentence,
+        sentence_of_output=lambda decision: _sentence(decision, "output"),
         share=_share,
         size=_size,
         verdict=_verdict,

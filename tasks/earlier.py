@@ -8,7 +8,8 @@ another release of the same asks for it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.refusal import Refusal
@@ -16,7 +17,7 @@ from penstock.records.bundle.bundle import statement_of
 from penstock.records.bundle.places import manifest_at
 from penstock.records.files.addresses import place_of
 from penstock.records.log.log import Action, Event
-from penstock.tasks.publish import Receipt
+from penstock.tasks.publish import Receipt, rows_of
 from penstock.tasks.repeat import repeated
 from penstock.tasks.run.job import Job
 from penstock.tasks.run.page import show_bundle
@@ -85,10 +86,10 @@ def _receipt(job: Job, published: Event) -> Receipt:
     return Receipt(
         name=release["name"],
         run=published.run,
-        records=release["records"],
-        rows_are=job.plan.output.rows_are,
+        records=sum(each["records"] for each in release.get("outputs", [release])),
+        rows_are=rows_of(job),
         repeats=repeated(job, published.run),
-        promise=Guarantee.model_validate(release["guarantee"]).in_short,
+        promise=_in_short(release),
         path=str(destination),
         manifest=facts["manifest"],
         public_report=str(destination / "report.html"),
@@ -96,3 +97,9 @@ def _receipt(job: Job, published: Event) -> Receipt:
         seconds=dict(job.seconds),
         earlier=True,
     )
+
+
+def _in_short(release: Mapping[str, Any]) -> str:
+    """Return what a manifest promises, on one line."""
+    guarantees = release["together"]["guarantees"] if "together" in release else [release["guarantee"]]
+    return "; ".join(Guarantee.model_validate(each).in_short for each in guarantees)

@@ -6,17 +6,18 @@ from penstock.measures.gates import Decision, GateRefused, Verdict
 from penstock.tasks.run.job import Job
 from penstock.tasks.run.page import show_gates
 
-__all__ = ["pass_gates"]
+__all__ = ["pass_gates", "refuses"]
 
 
 def pass_gates(job: Job, decision: Decision) -> None:
     """Go on only if the decision leaves no doubt; doubt is for reviewers, and without them the run is refused."""
-    refused = _refuses(job, decision)
+    refused = refuses(job, decision)
     show_gates(job, decision, refused=refused)
     if refused:
         raise GateRefused.by(decision)
 
 
-def _refuses(job: Job, decision: Decision) -> bool:
+def refuses(job: Job, decision: Decision) -> bool:
+    """Return whether the decision refuses: in doubt too, where there is nobody to review."""
     doubt_allowed = decision.verdict is Verdict.REVIEW and job.plan.rule is not None
     return decision.verdict is not Verdict.PASS and not doubt_allowed

@@ -11,7 +11,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.recode import stored_names
 from penstock.mechanisms.refusal import TableEmpty, TooFewRecords
 from penstock.tasks.files.columns import save_columns
@@ -127,7 +126,7 @@ def _chosen(plan: Plan, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[A
     from penstock.mechanisms.questions import satisfied  # for those who choose records
 
     kept = satisfied(plan.where, columns, plan.declared)
-    if plan.guarantee.model not in ADDS_UP and not kept.any():
+    if not plan.spends and not kept.any():
         raise TableEmpty.at("source.where", rule="must leave at least one record", remedy="Choose others.")
     return {name: values[kept] for name, values in columns.items()}
 

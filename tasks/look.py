@@ -6,7 +6,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.files.digest import canonical, keyed
 from penstock.records.ledger.looks import look
@@ -39,7 +38,7 @@ def answered(
         outcome = refusal
     # Not inside the handler: a refused look would carry the answer with it in every traceback.
     told = source()
-    claim = job.plan.claim(told.content, values(), told.formerly, told.files)
+    claim = job.plan.outputs[0].claim(told.content, values(), told.formerly, told.files)
     look(
         job.log,
         dataset=claim.dataset,
@@ -57,7 +56,7 @@ def answered(
 
 def _declared(job: Job) -> list[str]:
     """Return keyed digests of all that a release which spends declares about its data, and is refused for if untrue."""
-    if job.plan.guarantee.model not in ADDS_UP:
+    if not job.plan.spends:
         return []
     key = job.home.secret_key()
     return [keyed(key, "declaration", canonical(each)) for each in job.plan.declarations]

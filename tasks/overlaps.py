@@ -6,6 +6,8 @@ it passes, in whichever order the two came out, and elsewhere a person must look
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from penstock.measures.gates import GateRefused, GateResult, Verdict
 from penstock.mechanisms.composition import TOGETHER, why_not_together
 from penstock.records.ledger.accounts import Claim
@@ -18,23 +20,22 @@ _RULE = "releases of the same data set that share columns are looked at together
 _UNKNOWN = "what both promise together is not on record"  # for a run that an earlier version began
 
 
-def record_overlaps(job: Job, claim: Claim) -> None:
-    """Put on record which releases share columns with this one, and why a pair is not counted together."""
-    overlaps = job.ledger.overlapping(claim, run=job.run.id)
-    if not overlaps:
-        return
-    partition = job.ledger.partition_of(claim)
-    reasons = {
-        cost.run: why_not_together(
-            claim.model, cost.claim.model, of_one_data_set=claim.is_known_to_be_of_data_of(cost.claim, partition)
-        )
-        for cost in overlaps
-    }
-    job.record(
-        Action.OVERLAPS,
-        releases={cost.run: list(claim.shares_with(cost.claim)) for cost in overlaps},
-        uncovered={run: reason for run, reason in reasons.items() if reason is not None},
-    )
+def record_overlaps(job: Job, claims: Sequence[Claim]) -> None:
+    """Put on record which releases share columns with the outputs of this one, and why a pair is not counted
+    together."""
+    shared: dict[str, list[str]] = {}
+    uncovered: dict[str, str] = {}
+    for claim in claims:
+        partition = job.ledger.partition_of(claim)
+        for cost in job.ledger.overlapping(claim, run=job.run.id):
+            known = claim.is_known_to_be_of_data_of(cost.claim, partition)
+            reason = why_not_together(claim.model, cost.claim.model, of_one_data_set=known)
+            columns = shared.setdefault(cost.run, [])
+            columns += [name for name in claim.shares_with(cost.claim) if name not in columns]
+            if reason is not None:
+                uncovered.setdefault(cost.run, reason)
+    if shared:
+        job.record(Action.OVERLAPS, releases=shared, uncovered=uncovered)
 
 
 def require_somebody_to_look(job: Job) -> None:

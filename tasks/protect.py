@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +16,22 @@ from penstock.mechanisms.contributions import bounded
 from penstock.mechanisms.randomness import Randomness, require_system, system
 from penstock.mechanisms.refusal import Fault
 from penstock.records.files.digest import plain_file
+from penstock.records.ledger.accounts import Claim
 from penstock.records.ledger.answers import Answer, content_of
 from penstock.records.log.log import Action
 from penstock.records.run import RunDamaged
 from penstock.tasks.files.columns import load_columns
 from penstock.tasks.files.linked import columns_of, stated_columns, stated_tables, tables_of
 from penstock.tasks.ingest import Ingested
-from penstock.tasks.outputs.output import Staged
+from penstock.tasks.leave_out import require_one_left, unless_left_out
+from penstock.tasks.outputs.output import Draw, Staged
 from penstock.tasks.repeat import drawn_before, keep, question
 from penstock.tasks.run.job import Job
 from penstock.tasks.run.step import step
 
-__all__ = ["protect", "staged_before"]
+__all__ = ["claim_of", "drawn_digests", "has_drawn", "is_charged", "protect", "staged_before"]
+
+_DRAWING = "drawing"  # committed before one of several outputs is drawn
 
 
 def _not_as_staged(name: str) -> Fault:
@@ -60,36 +67,91 @@ def staged_before(job: Job) -> Staged | None:
     return before
 
 
+def claim_of(job: Job, source: Ingested, answer: Answer | None) -> Claim:
+    """Return what an output asks of the ledger; where an answer comes back, nothing is drawn for it."""
+    claim = job.plan.claim(source.digest, source.values, source.formerly, source.files)
+    return claim if answer is None else replace(claim, epsilon=None, delta=Fraction(0), repeats=answer.run)
+
+
+def is_charged(job: Job, claim: Claim) -> bool:
+    """Return whether one of several outputs was charged for and its draw has not begun: it is not charged again."""
+    return (
+        job.whole is not None and job.run.committed(_DRAWING) is None and job.ledger.is_charged(claim, run=job.run.id)
+    )
+
+
+def has_drawn(job: Job) -> bool:
+    """Return whether this run has drawn any of its outputs."""
+    return any(each.run.committed("protected") is not None for each in job.every_output)
+
+
+def drawn_digests(job: Job, staged: Sequence[Staged]) -> dict[str, Any]:
+    """Return digests of what was drawn, for the log; of several outputs by their names."""
+    if not job.plan.is_of_several:
+        return staged[0].digests
+    return {"outputs": {str(e.plan.output_name): s.digests for e, s in zip(job.outputs, staged, strict=True)}}
+
+
 @step("protect")
-def protect(job: Job, source: Ingested) -> Staged:
-    """Apply the mechanism, put records in random order, stage the file; never draw twice."""
+def protect(job: Job, source: Ingested) -> tuple[Staged, ...]:
+    """Apply the mechanism of every output, put records in random order, stage the files; never draw twice."""
+    missing = [each for each in job.outputs if not _is_drawn(each)]
+    if missing:
+        _draw_or_repeat(job, missing, source)
+    require_one_left(job)
+    return tuple(staged for staged in map(staged_before, job.outputs) if staged is not None)
+
+
+def _is_drawn(job: Job) -> bool:
+    """Return whether an earlier attempt drew it. That attempt may have died before it kept a table."""
     before = staged_before(job)
     if before is not None:
-        _keep(job, before)  # that attempt may have died before doing so
-        return before
-    answer = drawn_before(job, *source.digests)
-    if answer is not None:
-        return _repeated(job, answer)
+        _keep(job, before)
+    return before is not None
+
+
+def _draw_or_repeat(job: Job, missing: list[Job], source: Ingested) -> None:
+    """Stage what is missing: drawn now, or as it was drawn before. All of it is charged before any of it is drawn."""
+    answers = {each.plan.output_name: drawn_before(each, *source.digests) for each in missing}
+    fresh = [each for each in missing if answers[each.plan.output_name] is None]
     randomness = system()
     require_system(randomness)
-    draw = job.plan.output.prepare(job, source)  # before anything is spent: a cluster may fail
-    _spend(job, draws=True)  # before the draw, never after
-    job.record(Action.PROTECTING, guarantee=job.plan.guarantee.model_dump(mode="json"))
-    # The compiler is not safe to load on two threads.
-    importlib.import_module("penstock.mechanisms.microaggregation.kernels")
+    draws = {}
+    for each in fresh:
+        with unless_left_out(each):
+            draws[each.plan.output_name] = each.plan.output.prepare(each, source)  # a cluster may fail
+    # Before the draw, never after; some may have been charged by an attempt that died between two outputs.
+    unpaid = [e for e in missing if not is_charged(e, claim_of(e, source, answers[e.plan.output_name]))]
+    if unpaid:
+        _spend(job, [each.plan.output_name for each in unpaid if each.plan.output_name in draws])
+    if fresh:
+        job.record(Action.PROTECTING, **_promised(job))
+        # The compiler is not safe to load on two threads.
+        importlib.import_module("penstock.mechanisms.microaggregation.kernels")
+    for each in missing:
+        answer = answers[each.plan.output_name]
+        if answer is not None:  # nothing is charged for it, but from here on it may be public
+            _commit(each, each.plan.output.take_back(each, answer))
+        elif not each.is_left_out:
+            with unless_left_out(each):
+                _draw(each, source, draws[each.plan.output_name], randomness)
+
+
+def _draw(job: Job, source: Ingested, draw: Draw, randomness: Randomness) -> None:
+    if job.whole is not None:
+        job.run.commit(_DRAWING, {})
     kept = _rows_kept(job, source, randomness)
-    staged = _commit(job, draw(kept, randomness))
-    _keep(job, staged)
-    return staged
+    _keep(job, _commit(job, draw(kept, randomness)))
 
 
-def _repeated(job: Job, answer: Answer) -> Staged:
-    """Stage once more what another run drew; nothing is charged for it, but from here on it may be public."""
-    _spend(job, draws=False)
-    return _commit(job, job.plan.output.take_back(job, answer))
+def _promised(job: Job) -> dict[str, Any]:
+    plan = job.plan
+    if not plan.is_of_several:
+        return {"guarantee": plan.guarantee.model_dump(mode="json")}
+    return {"guarantees": {str(each.output_name): each.guarantee.model_dump(mode="json") for each in plan.outputs}}
 
 
-def _spend(job: Job, *, draws: bool) -> None:
+def _spend(job: Job, draws: Collection[str | None]) -> None:
     """Tell the ledger that from here on nothing is given back."""
     job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC), draws=draws)
     head = job.log.head()
@@ -104,7 +166,7 @@ def _keep(job: Job, staged: Staged) -> None:
 
 def _question(job: Job) -> str:
     """Return the key of what this run asks about the source that it has read; the digest of that is on disk by then."""
-    read = job.run.committed("source")
+    read = (job.whole or job).run.committed("source")
     if read is None:
         raise ValueError("a run asks nothing before it has read its source")
     return question(job, read["digest"])

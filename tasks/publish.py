@@ -9,29 +9,29 @@ from __future__ import annotations
 import hashlib
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from typing import Any
 
 from penstock.measures.gates import Decision
-from penstock.mechanisms.columns import Column
+from penstock.mechanisms.composition import uncovered
+from penstock.mechanisms.guarantee import side_by_side
 from penstock.mechanisms.refusal import Fault
-from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle import bundle
 from penstock.records.bundle.places import appears_at_once, manifest_at, require_outside, require_writable
 from penstock.records.bundle.places import install as publish_at
 from penstock.records.files.digest import keyed_file
 from penstock.records.log.log import Action
 from penstock.records.run import RunDamaged, RunRefused
-from penstock.reports.pages import PublicReport, public_report
 from penstock.tasks.descriptions import write_descriptions
+from penstock.tasks.outputs.claims import SEVERAL, SINGLE
 from penstock.tasks.outputs.output import Staged
+from penstock.tasks.public_page import public_page
 from penstock.tasks.repeat import repeated
 from penstock.tasks.report import versions
 from penstock.tasks.run.job import KEPT, Job
 from penstock.tasks.run.step import step
-from penstock.tasks.verification.bundle import FORMAT, ClaimBroken, approval_faults
+from penstock.tasks.verification.bundle import ClaimBroken, approval_faults
 
 __all__ = [
     "Receipt",
@@ -40,6 +40,7 @@ __all__ = [
     "install",
     "is_leaving",
     "require_destination",
+    "rows_of",
     "seal",
     "stage",
     "staged_content",
@@ -50,9 +51,9 @@ __all__ = [
 class Receipt:
     """A published release: where it is, and what it promises.
 
-    records: the rows of the output, which are records or, in a table, cells. repeats: the run that drew this table, if
-    it was drawn before; then nothing was spent. earlier: an earlier run of the same spec from the same source published
-    this; nothing was drawn, spent or published now.
+    records: the rows of the output, or of all of several; they are records or, in a table, cells. repeats: the run that
+    drew it, if it was drawn before; then nothing was spent. earlier: an earlier run of the same spec from the same
+    source published this; nothing was drawn, spent or published now.
     """
 
     name: str
@@ -73,31 +74,32 @@ class Receipt:
 
 
 @step("stage")
-def stage(job: Job, staged: Staged, decision: Decision) -> None:
+def stage(job: Job, staged: Sequence[Staged], decision: Decision) -> None:
     """Write the files of the bundle and settle its content; once per run."""
     if job.run.committed("staged") is not None:
         return
     plan = job.plan
     shutil.rmtree(job.bundle, ignore_errors=not job.bundle.exists())
     job.bundle.mkdir(mode=0o700)
-    plan.output.write(job, staged)
-    columns, linked = plan.output.describe(staged), plan.output.describe_linked(staged)
-    write_descriptions(job, staged, decision, columns, linked)
-    page = _page(job, staged, decision, columns, linked)
+    outputs = list(zip(job.outputs, staged, strict=True))
+    for each, drawn in outputs:
+        each.plan.output.write(each, drawn)
+    results = decision.public()["results"]
+    described = [_described(each, drawn) for each, drawn in outputs]
+    for (each, drawn), facts in zip(outputs, described, strict=True):
+        name = each.plan.output_name
+        gates = [result for result in results if result.get("output") in (None, name)]
+        write_descriptions(each, drawn, gates, facts["columns"], facts.get("linked", []))
+    page = public_page(job, outputs, described, results)
     (job.bundle / "report.html").write_text(page, encoding="utf-8")
     subject = bundle.subjects(job.bundle)
+    rows = sum(drawn.records for drawn in staged)
     release = {
-        "penstock": FORMAT,
         "name": plan.name,
         "release": job.run.id,
         "created": job.started.isoformat(timespec="seconds"),
-        "records": staged.records,
         **({} if plan.edition is None else {"edition": plan.edition}),
-        "guarantee": plan.guarantee.model_dump(mode="json"),
-        "settled": dict(staged.chosen),
-        "columns": columns,
-        **plan.output.stated,
-        **({"linked": linked} if linked else {}),
+        **_stated_outputs(outputs, described),
         **({"spreadsheet": "escape"} if plan.escape else {}),
         "gates": decision.public(),
         "reviewers": plan.rule.reviewers if plan.rule is not None else 0,
@@ -108,7 +110,35 @@ def stage(job: Job, staged: Staged, decision: Decision) -> None:
         **({} if plan.rule is None else {"confidential": confidential_digests(job)}),
     }
     content = bundle.content_digest(subject, release)
-    job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": staged.records})
+    job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": rows})
+
+
+def _described(job: Job, staged: Staged) -> dict[str, Any]:
+    """Return what the manifest states of one output."""
+    plan = job.plan
+    linked = plan.output.describe_linked(staged)
+    return {
+        "records": staged.records,
+        "guarantee": plan.guarantee.model_dump(mode="json"),
+        "settled": dict(staged.chosen),
+        "columns": plan.output.describe(staged),
+        **plan.output.stated,
+        **({"linked": linked} if linked else {}),
+    }
+
+
+def _stated_outputs(outputs: Sequence[tuple[Job, Staged]], described: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return what the manifest states of all outputs: of the only one, or of each and all of them together."""
+    if outputs[0][0].whole is None:
+        return {"penstock": SINGLE, **described[0]}
+    guarantees = {str(each.plan.output_name): each.plan.guarantee for each, _ in outputs}
+    together = [each.model_dump(mode="json") for each in side_by_side(list(guarantees.values()))]
+    apart = uncovered({name: guarantee.model for name, guarantee in guarantees.items()})
+    return {
+        "penstock": SEVERAL,
+        "outputs": [{"name": name, **facts} for name, facts in zip(guarantees, described, strict=True)],
+        "together": {"guarantees": together, "uncovered": list(apart)},
+    }
 
 
 def staged_content(job: Job) -> dict[str, Any] | None:
@@ -207,9 +237,9 @@ def conclude(job: Job) -> Receipt:
         name=job.plan.name,
         run=job.run.id,
         records=sealed["records"],
-        rows_are=job.plan.output.rows_are,
+        rows_are=rows_of(job),
         repeats=repeated(job, job.run.id),
-        promise=job.plan.guarantee.in_short,
+        promise=job.plan.in_short,
         path=str(job.destination),
         manifest=sealed["manifest"],
         public_report=str(job.destination / "report.html"),
@@ -224,6 +254,12 @@ def conclude(job: Job) -> Receipt:
     }
     job.run.finish(outcome, keep=KEPT)
     return receipt
+
+
+def rows_of(job: Job) -> str:
+    """Return what the rows of a release are called."""
+    kinds = {each.output.rows_are for each in job.plan.outputs}
+    return kinds.pop() if len(kinds) == 1 else "rows"
 
 
 def _settled(job: Job) -> dict[str, Any] | None:
@@ -241,44 +277,6 @@ def _settled(job: Job) -> dict[str, Any] | None:
     return facts
 
 
-def _page(
-    job: Job,
-    staged: Staged,
-    decision: Decision,
-    columns: list[dict[str, Any]],
-    linked: list[dict[str, Any]],
-) -> str:
-    """Return the public report on the files that are already in the bundle."""
-    head, output, data = job.log.head(), job.plan.output, bundle.subjects(job.bundle)
-    return public_report(
-        PublicReport(
-            name=job.plan.name,
-            release=job.run.id,
-            date=job.started.date().isoformat(),
-            records=staged.records,
-            guarantee=job.plan.guarantee,
-            columns=columns,
-            noise=list(_noise(staged.chosen, job.plan.released)),
-            gates=decision.public()["results"],
-            files=[
-                {
-                    "name": file["name"],
-                    "bytes": (job.bundle / file["name"]).stat().st_size,
-                    "sha256": file["digest"]["sha256"],
-                }
-                for file in data
-            ],
-            usage=mechanism_of(job.plan.params).advice(job.plan.params, job.plan.declared),
-            log_head=head.digest,
-            rows_are=output.rows_are,
-            table=output.sheet(staged),
-            linked=linked,
-            labels=output.labels(staged),
-            where=job.plan.spec["source"].get("where"),
-        )
-    )
-
-
 def _environment() -> dict[str, Any]:
     """Return the software that made this release, and no more of the machine than its kind."""
     packages = versions()
@@ -288,27 +286,3 @@ def _environment() -> dict[str, Any]:
         "platform": f"{platform.system()} {platform.machine()}",
         "packages": packages,
     }
-
-
-def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[dict[str, Any]]:
-    """Yield how exact each column is, from public facts."""
-    stated = {name: (part, facts) for part in settled.get("parts", ()) for name, facts in part["columns"].items()}
-    stated |= {name: ({}, facts) for name, facts in settled.get("answers", {}).items()}
-    stated |= {name: (joint, facts) for joint in settled.get("joint", ()) for name, facts in joint["answers"].items()}
-    for name, column in columns.items():
-        if name not in stated:
-            continue
-        part, facts = stated[name]
-        low, high = column.bounds
-        yield {
-            "column": name,
-            "epsilon": facts.get("epsilon") or part["epsilon"],
-            "delta": facts.get("delta") or part.get("delta"),
-            "moved": None if "moved" not in {**part, **facts} else float(Fraction((part | facts)["moved"])),
-            "together": [] if "epsilon" in facts else [other for other in part["columns"] if other != name],
-            "order": part.get("order"),
-            "k": part.get("k"),
-            "expected_error": facts["expected_error"],
-            "unit_error": facts["expected_error"] * (high - low) if column.numeric else None,
-            "noise_error": facts.get("noise_error"),
-        }

@@ -24,9 +24,10 @@ def drawn_before(job: Job, *sources: str) -> Answer | None:
         return None
     content = content_of(job.home, key, answer.digest, answer.facts, answer.secrets)
     drawn = [
-        (event.facts["data"], event.facts.get("answer"))
+        (facts["data"], facts.get("answer"))
         for event in job.log.events(answer.run)
         if event.action is Action.PROTECTED
+        for facts in event.facts.get("outputs", {"": event.facts}).values()
     ]
     # Versions before 0.4 put only the data on record: what lies beside them cannot be trusted any more.
     if (answer.digest, content) not in drawn or plain_file(answer.data) != answer.digest:
@@ -40,8 +41,10 @@ def question(job: Job, source: str) -> str:
 
 
 def repeated(job: Job, run: str) -> str | None:
-    """Return the run whose table this one publishes again, if it does."""
-    found = [event.facts["of"] for event in job.log.events(run) if event.action is Action.REPEATED]
+    """Return the run whose table this one publishes again, if it does; of several outputs each is on record by
+    itself."""
+    events = [event for event in job.log.events(run) if event.action is Action.REPEATED]
+    found = [event.facts["of"] for event in events if "output" not in event.facts]
     return found[-1] if found else None
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
+from typing import Any
 
 from penstock.measures.gates import Decision
 from penstock.records.ledger.looks import Looks, looks
 from penstock.records.log.log import Action
-from penstock.reports.pages import ConfidentialReport, confidential_report
+from penstock.reports.pages import ConfidentialReport, SeveralConfidential, confidential_report
 from penstock.tasks.ingest import Ingested
 from penstock.tasks.run.job import Job
+from penstock.tasks.run.plan import Plan
 from penstock.tasks.run.step import step
 
 __all__ = ["looks_before", "report", "versions"]
@@ -26,28 +29,39 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
     if job.is_staged:
         return
     assessed = json.loads(job.run.path("assessment.json").read_text(encoding="utf-8"))
-    page = confidential_report(
-        ConfidentialReport(
-            name=job.plan.name,
-            run=job.run.id,
-            started=job.started.isoformat(timespec="seconds"),
-            spec=job.plan.spec,
-            guarantee=job.plan.guarantee,
-            records=assessed["records"],
-            source_records=source.rows,
-            decision=assessed["decision"],
-            checks=assessed["checks"],
-            measurements=assessed["measurements"],
-            undefined=assessed["undefined"],
-            clamped=assessed["clamped"],
-            validation={"expectations": expectations, "failed": 0},
-            steps=[{"name": name, "seconds": seconds} for name, seconds in job.seconds.items()],
-            versions=versions(),
-            looks=looks_before(job, source.digest).in_words,
-            rows_are=job.plan.output.rows_are,
+    about: dict[str, Any] = {
+        "run": job.run.id,
+        "started": job.started.isoformat(timespec="seconds"),
+        "spec": job.plan.spec,
+        "source_records": source.rows,
+        "validation": {"expectations": expectations, "failed": 0},
+        "steps": [{"name": name, "seconds": seconds} for name, seconds in job.seconds.items()],
+        "versions": versions(),
+        "looks": looks_before(job, source.digest).in_words,
+    }
+    if job.plan.is_of_several:
+        plans = {str(plan.output_name): plan for plan in job.plan.outputs}
+        outputs = [_assessed(each["name"], plans[each["name"]], each, about) for each in assessed["outputs"]]
+        left_out = [each.plan.output_name for each in job.every_output if each.is_left_out]
+        page = confidential_report(
+            SeveralConfidential(
+                name=job.plan.name,
+                together=job.plan.together,
+                decision=assessed["decision"],
+                outputs=outputs,
+                left_out=[str(name) for name in left_out],
+                **about,
+            )
         )
-    )
+    else:
+        page = confidential_report(_assessed(job.plan.name, job.plan, assessed, about))
     job.run.path("report.html").write_text(page, encoding="utf-8")
+
+
+def _assessed(name: str, plan: Plan, assessed: Mapping[str, Any], about: Mapping[str, Any]) -> ConfidentialReport:
+    """Return the report on one output. about: what it shares with the others."""
+    found = {key: assessed[key] for key in ("records", "decision", "checks", "measurements", "undefined", "clamped")}
+    return ConfidentialReport(name=name, guarantee=plan.guarantee, rows_are=plan.output.rows_are, **found, **about)
 
 
 def looks_before(job: Job, source: str) -> Looks:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
-from fractions import Fraction
 
 import numpy as np
 
@@ -15,8 +13,9 @@ from penstock.mechanisms.registry import mechanism_of
 from penstock.records.log.log import Action
 from penstock.tasks.files.columns import load_columns
 from penstock.tasks.ingest import Ingested
+from penstock.tasks.leave_out import require_one_left, unless_left_out
 from penstock.tasks.overlaps import record_overlaps, require_somebody_to_look
-from penstock.tasks.protect import staged_before
+from penstock.tasks.protect import claim_of, is_charged, staged_before
 from penstock.tasks.repeat import drawn_before
 from penstock.tasks.run.job import Job
 from penstock.tasks.run.step import step
@@ -26,19 +25,30 @@ __all__ = ["reserve"]
 
 @step("reserve")
 def reserve(job: Job, source: Ingested) -> None:
-    """Reserve the cost, or refuse. What was drawn before, by this run or for the same question, has been charged
-    already; but a table that comes out again is a release like any other, and is registered."""
-    if staged_before(job) is not None:
+    """Reserve the cost of every output, all or none, or refuse. What was drawn before, by this run or for the same
+    question, has been charged already; but a table that comes out again is a release like any other, and is
+    registered."""
+    claims, repeated = [], list[Job]()
+    for each in job.outputs:
+        if staged_before(each) is not None:
+            continue
+        with unless_left_out(each):
+            _require_foreseen(each, source)
+            answer = drawn_before(each, *source.digests)
+            claim = claim_of(each, source, answer)
+            if is_charged(each, claim):
+                continue
+            claims.append(claim)
+            repeated += [] if answer is None else [each]
+    require_one_left(job)
+    if not claims:
         return
-    _require_foreseen(job, source)
-    claim = job.plan.claim(source.digest, source.values, source.formerly, source.files)
-    answer = drawn_before(job, *source.digests)
-    if answer is not None:
-        claim = replace(claim, epsilon=None, delta=Fraction(0), repeats=answer.run)
-    job.ledger.reserve(claim, run=job.run.id, actor=job.actor, now=datetime.now(UTC))
-    if answer is not None:
-        job.record(Action.REPEATED, of=answer.run)
-    record_overlaps(job, claim)
+    job.ledger.reserve_all(claims, run=job.run.id, actor=job.actor, now=datetime.now(UTC))
+    repeats = {claim.output: claim.repeats for claim in claims}
+    for each in repeated:
+        name = each.plan.output_name
+        job.record(Action.REPEATED, of=repeats[name], **({} if name is None else {"output": name}))
+    record_overlaps(job, claims)
     require_somebody_to_look(job)
 
 

@@ -10,12 +10,14 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from penstock.flows.spec._entries import MOST_OUTPUTS, Protection, columns_of, own, settings_of
 from penstock.flows.spec._known_keys import KnownKeys
+from penstock.flows.spec._output_faults import output_faults
 from penstock.measures.gates import MOST_GATES, Gate
 from penstock.measures.kinds import KINDS
 from penstock.measures.possible import impossible
@@ -28,12 +30,7 @@ from penstock.mechanisms.spreadsheet import begins_like_a_formula
 from penstock.tasks.formats import FORMATS
 from penstock.tasks.formats.format import Format
 
-__all__ = ["MOST_PROTECTIONS", "Protection", "disagreements", "every_fault"]
-
-MOST_PROTECTIONS = 10  # all but one are refused, each with its faults
-
-# Settings of any mechanism, told apart by its name.
-Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
+__all__ = ["disagreements", "every_fault"]
 
 _Part = TypeVar("_Part")
 
@@ -48,6 +45,7 @@ _WRITTEN = {
     r"^[1-9][0-9]{0,5} ?(MB|GB|TB)$": "must be a whole number of MB, GB or TB, such as 4 GB",
     r"^[a-z][a-z0-9_]{0,49}$": "must be lower case letters, digits and _, at most 50, beginning with a letter",
 }
+_NO_GATES = Fault("gates", "must be given", "Add it; `penstock schema` describes it.")
 # Nobody reads more, and each takes time to put into words.
 _MOST_TOLD = 100
 
@@ -75,30 +73,37 @@ def disagreements(
     unit: object,
     columns: Mapping[str, Column],
     params: Mapping[int, AnyParams],
-    gates: Mapping[int, Gate],
+    gates: Mapping[int, Gate] | None,
     part: object,
     formats: object = (),
     suite: object = None,
     spreadsheet: object = None,
+    acknowledges: object = (),
 ) -> list[Fault]:
-    """Return faults between sections: what each mechanism says of the columns, its unit, gates and formats, and the
-    part."""
+    """Return faults between sections: what each mechanism says of the columns, its unit, gates and formats, the outputs
+    beside each other, and the part. gates: of the release; None where none are asked for. acknowledges: what
+    budget.acknowledges says; None where not all outputs are known."""
     faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats), *_suite_faults(params, suite)]
-    if spreadsheet != "escape" and any(each.runs_formulas for each in _known(formats)):
+    every_format = [*_known(formats), *(each for chosen in params.values() for each in _known(own(chosen, "formats")))]
+    if spreadsheet != "escape" and any(each.runs_formulas for each in every_format):
         faults += _formula_faults(columns)
     for place, chosen in params.items():
-        found = mechanism_of(chosen).faults(chosen, columns)
+        settings, declared = settings_of(chosen), columns_of(chosen, columns)
+        found = mechanism_of(chosen).faults(settings, declared)
         for fault in found:
-            room = "source" if fault.field.startswith("columns") else f"protect.{place}"
+            room = "source" if fault.field.startswith("columns.") else f"protect.{place}"
             faults.append(replace(fault, field=f"{room}.{fault.field}"))
-        misplaced = list(_gate_faults(chosen, gates))
-        faults += misplaced
+        mine, where = (gates, "") if own(chosen, "gates") is None else (own(chosen, "gates"), f"protect.{place}.")
+        limits: dict[int, Gate] = dict(mine) if isinstance(mine, Mapping) else dict(enumerate(mine or ()))
+        misplaced = list(_gate_faults(settings, limits))
         if not found and not misplaced:  # otherwise nobody can say what is possible
-            faults += impossible(gates, chosen, columns)
-    if len(params) > 1:
-        rule = "must list one mechanism in this version"
-        faults.append(Fault("protect", rule, "Keep one of them.", f"{len(params)} mechanisms"))
-    return [*faults, *_part_faults(part, columns), *_recode_faults(part, columns, params)]
+            misplaced = list(impossible(limits, settings, declared))
+        faults += [replace(fault, field=f"{where}{fault.field}") for fault in misplaced]
+    if params and acknowledges is not None:
+        faults += output_faults(params, columns, acknowledges)
+    if gates is not None and not gates and any(own(chosen, "gates") is None for chosen in params.values()):
+        faults.append(_NO_GATES)
+    return list(dict.fromkeys([*faults, *_part_faults(part, columns), *_recode_faults(part, columns, params)]))
 
 
 def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:
@@ -163,16 +168,13 @@ def _suite_faults(params: Mapping[int, AnyParams], suite: object) -> Iterator[Fa
 
 
 def _format_faults(params: Mapping[int, AnyParams], formats: object) -> Iterator[Fault]:
-    kinds = {mechanism_of(chosen).kind for chosen in params.values()}
-    for each in _known(formats):
-        if not kinds <= set(each.kinds):
-            served = " and ".join(KINDS[kind].parts for kind in each.kinds)
-            yield Fault(
-                "publish.formats",
-                f"must not include {each.name}, which is for {served}",
-                "Remove it.",
-                each.name,
-            )
+    for place, chosen in params.items():
+        mine = own(chosen, "formats")
+        field = "publish.formats" if mine is None else f"protect.{place}.formats"
+        for each in _known(formats if mine is None else mine):
+            if mechanism_of(chosen).kind not in each.kinds:
+                served = " and ".join(KINDS[kind].parts for kind in each.kinds)
+                yield Fault(field, f"must not include {each.name}, which is for {served}", "Remove it.", each.name)
 
 
 def _known(formats: object) -> list[Format]:
@@ -212,7 +214,7 @@ def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]
 
 def _recode_faults(part: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:
     """Yield the faults of columns that are made of stored ones."""
-    gives_values = any(mechanism_of(chosen).kind != "cells" for chosen in params.values())
+    shown = [columns_of(chosen, columns) for chosen in params.values() if mechanism_of(chosen).kind != "cells"]
     known = {name: column for name, column in columns.items() if column.role != "identifier"}
     for name, column in known.items():
         if column.recode is None:
@@ -226,7 +228,7 @@ def _recode_faults(part: object, columns: Mapping[str, Column], params: Mapping[
             yield Fault(
                 f"{field}.of", "must not name an identifier, which is never read", "Name another.", repr(stored)
             )
-        elif others and gives_values:
+        elif any(name in released and other in released for released in shown for other in others):
             rule = (
                 f"must not be made of what {others[0]} is made of too: together they tell whose values belong together"
             )
@@ -250,11 +252,20 @@ def _faults_between(raw: object) -> list[Fault]:
     publish = _mapping(raw, "publish")
     part, formats, spreadsheet = _mapping(raw, "budget").get("part"), publish.get("formats"), publish.get("spreadsheet")
     suite = _mapping(raw, "validate").get("suite")
+    asked = _places(raw, "protect", MOST_OUTPUTS)
+    no_gates = raw.get("gates") is None and not all(isinstance(e, Mapping) and e.get("gates") for e in asked.values())
+    missing = [_NO_GATES] if no_gates else []
     if not columns or len(columns) < len(declared):
-        return [*_single_category_faults(part, columns)]
-    params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), _places(raw, "protect", MOST_PROTECTIONS))
-    gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates", MOST_GATES))
-    return disagreements(source.get("unit"), columns, params, gates, part, formats, suite, spreadsheet)
+        return [*missing, *_single_category_faults(part, columns)]
+    params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), asked)
+    gates = _valid_parts(TypeAdapter(Gate), _places(raw, "gates", MOST_GATES)) or None
+    # What outputs are beside each other is known where all of them are.
+    acknowledges = _mapping(raw, "budget").get("acknowledges", ()) if len(params) == len(asked) else None
+    unit = source.get("unit")
+    return [
+        *missing,
+        *disagreements(unit, columns, params, gates, part, formats, suite, spreadsheet, acknowledges),
+    ]
 
 
 def _faults_of(error: ErrorDetails, known: KnownKeys) -> Iterator[Fault]:

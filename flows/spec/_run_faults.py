@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from penstock.measures.gates import Gate
 from penstock.mechanisms.columns import Column
@@ -23,7 +23,7 @@ def run_faults(
     columns: Mapping[str, Column],
     suite: str | None,
     params: Mapping[int, AnyParams],
-    gates: Mapping[int, Gate],
+    gates: Iterable[Gate],
 ) -> list[Fault]:
     """Return what a release in parts cannot do. asked: the setting of `run` that asks for parts."""
     field, local = f"run.{asked}", "Remove it, or choose ir_swap or a table."
@@ -46,7 +46,7 @@ def run_faults(
     if suite is not None:
         rule = "cannot be used with validate.suite, which may ask about all records together"
         faults.append(Fault(field, rule, "Remove the suite, or this setting."))
-    for gate in gates.values():
+    for gate in gates:
         if gate.measure in _BETWEEN_RECORDS:
             rule = f"cannot be used with a gate on {gate.measure}, which compares records of different parts"
             faults.append(Fault(field, rule, "Remove the gate, or this setting."))

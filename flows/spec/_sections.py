@@ -19,7 +19,7 @@ from penstock.records.approval.rule import Rule, RuleRefused
 from penstock.records.files.addresses import AddressRefused, place_of
 from penstock.tasks.formats import READABLE, FormatName
 
-__all__ = ["Approve", "Budget", "Describe", "Publish", "Run", "Section", "Source", "Validate"]
+__all__ = ["Approve", "Budget", "Describe", "Publish", "Run", "Section", "Source", "Validate", "verifiable"]
 
 
 class Section(BaseModel):
@@ -101,7 +101,8 @@ class Budget(Section):
     )
     acknowledges: tuple[str, ...] = Field(
         default=(),
-        description="Earlier releases of the same records, by id, which no common promise covers.",
+        description="Earlier releases of the same records, by id, which no common promise covers; and outputs of this "
+        "release, by name, which none covers together with the others.",
     )
 
 
@@ -158,19 +159,24 @@ class Publish(Section):
 
     @field_validator("formats")
     @classmethod
-    def _no_repetition(cls, formats: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(formats)) < len(formats):
-            raise PydanticCustomError("repeated", "must not list a format twice")
-        readable = [each.name for each in READABLE]
-        if not set(formats) & set(readable):
-            rule = f"must list {' or '.join(readable)} beside {formats[0]}: `penstock verify` reads those"
-            raise PydanticCustomError("alone", rule)
-        return formats
+    def _can_be_verified(cls, formats: tuple[str, ...]) -> tuple[str, ...]:
+        return verifiable(formats)
 
     @model_validator(mode="after")
     def _lies_somewhere(self) -> Self:
         _require_place(self.path)
         return self
+
+
+def verifiable(formats: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the formats, or raise what is wrong with them: verification must be able to read one of them."""
+    if len(set(formats)) < len(formats):
+        raise PydanticCustomError("repeated", "must not list a format twice")
+    readable = [each.name for each in READABLE]
+    if not set(formats) & set(readable):
+        rule = f"must list {' or '.join(readable)} beside {formats[0]}: `penstock verify` reads those"
+        raise PydanticCustomError("alone", rule)
+    return formats
 
 
 def _require_place(path: str) -> None:

@@ -8,7 +8,8 @@ from typing import Any, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from penstock.flows.spec._faults import Protection, disagreements, every_fault
+from penstock.flows.spec._entries import Protection, settings_of
+from penstock.flows.spec._faults import disagreements, every_fault
 from penstock.flows.spec._sections import Section
 from penstock.flows.spec.spec import KEYS
 from penstock.mechanisms.columns import MOST_COLUMNS, Column
@@ -38,7 +39,7 @@ class _Asked(_Declared):
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
-        faults = disagreements(self.source.unit, self.source.columns, dict(enumerate(self.protect)), {}, None)
+        faults = disagreements(self.source.unit, self.source.columns, dict(enumerate(self.protect)), None, None)
         if faults:
             raise PydanticCustomError("faults", "sections disagree", {"faults": faults})
         return self
@@ -50,7 +51,7 @@ def parse_protection(declared: Mapping[str, Any], params: object, *, unit: str) 
     declared, params: as in a spec, or objects of their classes.
     """
     asked = _parsed(_Asked, {"source": {"unit": unit, "columns": _columns(declared)}, "protect": [params]})
-    return asked.source.columns, asked.protect[0]
+    return asked.source.columns, settings_of(asked.protect[0])
 
 
 def parse_columns(declared: Mapping[str, Any]) -> dict[str, Column]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
-from penstock.flows.spec._faults import MOST_PROTECTIONS, Protection, disagreements, every_fault
+from penstock.flows.spec._entries import MOST_OUTPUTS, Protection, own
+from penstock.flows.spec._faults import disagreements, every_fault
 from penstock.flows.spec._known_keys import KnownKeys
 from penstock.flows.spec._paths import inside_faults, path_text, read_taxonomies, resolve
 from penstock.flows.spec._run_faults import run_faults
@@ -57,14 +58,18 @@ class ReleaseSpec(Section):
     budget: Budget = Field(default_factory=Budget, description="What the release spends, and of which data set.")
     protect: tuple[Protection, ...] = Field(
         min_length=1,
-        max_length=MOST_PROTECTIONS,
-        description="How the data are protected: one mechanism, named by its `mechanism`.",
+        max_length=MOST_OUTPUTS,
+        description="The outputs: how the data are protected in each, by a mechanism that is named by its `mechanism`. "
+        "They are planned, charged, reviewed and published together.",
     )
-    gates: tuple[Gate, ...] = Field(
+    # None only where every output has gates of its own.
+    gates: tuple[Gate, ...] | None = Field(
+        default=None,
         min_length=1,
         max_length=MOST_GATES,
-        description="Limits that the release must keep; at least one. Where epsilon is spent, on public facts only "
-        "(expected_error, privacy_loss): whether a release appears must not depend on the data.",
+        description="Limits that every output must keep that has none of its own; at least one. Where epsilon is "
+        "spent, on public facts only (expected_error, privacy_loss): whether a release appears must not depend on "
+        "the data.",
     )
     approve: Approve = Field(default_factory=Approve, description="Reviewers, if any.")
     publish: Publish = Field(description="Where the bundle appears, in which formats.")
@@ -78,7 +83,7 @@ class ReleaseSpec(Section):
     @classmethod
     def _can_be_listed(cls, listed: object, field: ValidationInfo) -> object:
         """Refuse too long a list, before its items are looked at and their faults are listed."""
-        most = MOST_GATES if field.field_name == "gates" else MOST_PROTECTIONS
+        most = MOST_GATES if field.field_name == "gates" else MOST_OUTPUTS
         if isinstance(listed, list | tuple) and len(listed) > most:
             known = {"field_type": "List", "max_length": most, "actual_length": len(listed)}
             raise PydanticKnownError("too_long", known)
@@ -86,7 +91,7 @@ class ReleaseSpec(Section):
 
     @model_validator(mode="after")
     def _sections_agree(self) -> Self:
-        protect, gates = dict(enumerate(self.protect)), dict(enumerate(self.gates))
+        protect, gates = dict(enumerate(self.protect)), dict(enumerate(self.gates or ()))
         faults = disagreements(
             self.source.unit,
             self.columns,
@@ -96,6 +101,7 @@ class ReleaseSpec(Section):
             self.publish.formats,
             self.validation.suite,
             self.publish.spreadsheet,
+            self.budget.acknowledges,
         )
         if self.source.where is not None:
             from penstock.flows.spec._where import where_faults  # questions, for those who choose records
@@ -105,8 +111,9 @@ class ReleaseSpec(Section):
         faults += inside_faults(self.source.path, self.publish.path, "publish.path")
         if self.run.engine != "local" or self.run.bytes is not None:
             asked = "engine" if self.run.engine != "local" else "memory"
+            limits = [*gates.values(), *(gate for entry in self.protect for gate in own(entry, "gates") or ())]
             faults += run_faults(
-                asked, self.run.bytes, self.source.unit, self.columns, self.validation.suite, protect, gates
+                asked, self.run.bytes, self.source.unit, self.columns, self.validation.suite, protect, limits
             )
         if faults:
             raise PydanticCustomError("faults", "sections disagree", {"faults": faults})

@@ -84,11 +84,18 @@ class OtherUnit(Refusal):
 
 
 def require_grantable(
-    ledger: LedgerReader, reader: LogReader, cost: Cost, now: datetime, *, asked: Fraction | None = None
+    ledger: LedgerReader,
+    reader: LogReader,
+    cost: Cost,
+    now: datetime,
+    *,
+    asked: Fraction | None = None,
+    beside: Sequence[Cost] = (),
 ) -> None:
     """Refuse a cost that would be the first of other data, a second release that nothing covers, or too much.
 
-    asked: the epsilon that was asked for, where the cost adds less.
+    asked: the epsilon that was asked for, where the cost adds less. beside: costs of other outputs of its release that
+    are not on record yet.
     """
     claim = cost.claim
     related, records = related_costs(ledger, claim)
@@ -98,7 +105,9 @@ def require_grantable(
         book = ledger.book(dataset_subject(claim.dataset))
         _require_one_actual_data_set(book, cost)
         _require_one_unit(book, claim)
-        _require_budget(book, cost, cost.claim.epsilon if asked is None else asked)
+        together = [cost, *(other for other in beside if other.claim.model in (claim.model, "dp"))]
+        whole = sum((other.claim.epsilon or Fraction(0) for other in together), Fraction(0))
+        _require_budget(book, together, whole if asked is None else asked)
 
 
 def related_costs(ledger: LedgerReader, claim: Claim) -> tuple[list[Cost], frozenset[str]]:
@@ -195,9 +204,10 @@ def _require_one_unit(book: Book, claim: Claim) -> None:
         )
 
 
-def _require_budget(book: Book, cost: Cost, asked: Fraction | None) -> None:
-    """Refuse a cost that does not fit into its own account, or a dp cost that does not fit into the idp and bdp
-    accounts too."""
+def _require_budget(book: Book, costs: Sequence[Cost], asked: Fraction) -> None:
+    """Refuse a cost, with those beside it, that does not fit into its own account, or a dp cost that does not fit into
+    the idp and bdp accounts too."""
+    cost = costs[0]
     if not cost.claim.epsilon:
         return  # a repeat, or a question about somebody who has lost less than another
     model = cost.claim.model
@@ -207,15 +217,15 @@ def _require_budget(book: Book, cost: Cost, asked: Fraction | None) -> None:
         if account.model == model or model == "dp":
             whose = f"the {account.model} account of {account.dataset} has left"
             left = account.limit - account.spent(book.costs)
-            if account.spent([*book.costs, cost]) > account.limit:
+            if account.spent([*book.costs, *costs]) > account.limit:
                 rule = f"must not exceed what {whose}, {left} of {account.limit}"
                 faults.append(Fault("epsilon", rule, "Spend less, or have the limit raised.", str(asked)))
-            if account.delta_spent([*book.costs, cost]) > account.delta:
+            if account.delta_spent([*book.costs, *costs]) > account.delta:
                 left = account.delta - account.delta_spent(book.costs)
                 rule = f"must not exceed what {whose}, {left} of {account.delta}"
                 raised = f"penstock budget raise {account.dataset} --model {account.model} --delta ..."
                 remedy = f"Spend less, or have it raised: {raised}"
-                faults.append(Fault("delta", rule, remedy, str(cost.claim.delta)))
+                faults.append(Fault("delta", rule, remedy, str(sum(c.claim.delta for c in costs))))
     BudgetExceeded.raise_for(faults)
 
 

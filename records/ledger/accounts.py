@@ -119,7 +119,8 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """One draw, or the reservation for one. A run whose draw was lost in a crash has several."""
+    """One draw, or the reservation for one. A run has one for each of its outputs, and another for each draw that was
+    lost in a crash."""
 
     run: str
     attempt: int
@@ -220,6 +221,7 @@ class Book:
                 "model": cost.claim.model,
                 "epsilon": None if cost.claim.epsilon is None else str(cost.claim.epsilon),
                 **({"delta": str(cost.claim.delta)} if cost.claim.delta else {}),
+                **({} if cost.claim.output is None else {"output": cost.claim.output}),
                 "adjacency": cost.claim.adjacency,
                 "part": cost.claim.part,
                 "whose": cost.claim.whose,

@@ -32,6 +32,7 @@ class Claim:
     repeats: the run whose table comes out again. Such a claim has no epsilon: that run was charged for the draw.
     whose: if the unit is an individual, the column that tells whose record it is; None in claims of versions that did
     not record it.
+    output: which output of the release it is for; None where the release has one, without a name.
     """
 
     dataset: str | None
@@ -52,6 +53,7 @@ class Claim:
     files: tuple[str, ...] = ()
     whose: str | None = None
     delta: Fraction = Fraction(0)
+    output: str | None = None
 
     @property
     def records(self) -> frozenset[str]:
@@ -146,6 +148,7 @@ class Claim:
             "files": list(self.files),
             "whose": self.whose,
             **({"delta": str(self.delta)} if self.delta else {}),
+            **({} if self.output is None else {"output": self.output}),
         }
 
     @classmethod
@@ -171,6 +174,7 @@ class Claim:
             files=tuple(facts.get("files") or ()),
             whose=facts.get("whose"),
             delta=Fraction(facts.get("delta", 0)),
+            output=facts.get("output"),
         )
 
 

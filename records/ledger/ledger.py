@@ -8,6 +8,7 @@ adaptive choices.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -62,57 +63,86 @@ class Ledger:
         self._log = log
 
     def reserve(self, claim: Claim, *, run: str, actor: str, now: datetime) -> Cost:
-        """Reserve what the release will cost; when this returns, it is on disk and counts.
+        """Reserve what a release with one output will cost."""
+        return self.reserve_all((claim,), run=run, actor=actor, now=now)[0]
 
-        A run that was killed before its draw finds its reservation again. A run whose draw was lost
+    def reserve_all(self, claims: Sequence[Claim], *, run: str, actor: str, now: datetime) -> list[Cost]:
+        """Reserve what the outputs of a release will cost, all or none; when this returns, it is on disk and counts.
+
+        A run that was killed before its draw finds its reservations again. A run whose draw was lost
         reserves again: what was drawn is spent.
         """
-        require_countable(claim)
+        for claim in claims:
+            require_countable(claim)
         with self._log.transaction() as writer:
             ledger = LedgerWriter(writer, actor=actor, now=now)
             mine = ledger.costs_of(run)
-            waiting = next((cost for cost in mine if cost.state == "reserved"), None)
-            if waiting is not None and waiting.claim == claim:
+            waiting = [cost for cost in mine if cost.state == "reserved"]
+            if [cost.claim for cost in waiting] == list(claims):
                 return waiting
-            if waiting is not None:  # the source changed before anything was drawn
-                facts = {"attempt": waiting.attempt}
-                ledger.write(Action.RETURNED, run=run, facts=facts, subjects=waiting.claim.subjects)
-            attempt = 1 + max((cost.attempt for cost in mine), default=0)
-            cost = Cost(
-                run=run, attempt=attempt, claim=claim, state="reserved", occurred=now.astimezone(UTC).isoformat()
-            )
-            require_grantable(ledger, writer, cost, now)
-            facts = {**claim.facts(), "attempt": attempt}
-            ledger.write(Action.RESERVED, run=run, facts=facts, subjects=claim.subjects)
-            return cost
+            for cost in waiting:  # the source changed before anything was drawn
+                facts = {"attempt": cost.attempt}
+                ledger.write(Action.RETURNED, run=run, facts=facts, subjects=cost.claim.subjects)
+            first, occurred = 1 + max((cost.attempt for cost in mine), default=0), now.astimezone(UTC).isoformat()
+            costs = [
+                Cost(run=run, attempt=attempt, claim=claim, state="reserved", occurred=occurred)
+                for attempt, claim in enumerate(claims, start=first)
+            ]
+            for place, cost in enumerate(costs):
+                require_grantable(ledger, writer, cost, now, beside=costs[place + 1 :])
+                facts = {**cost.claim.facts(), "attempt": cost.attempt}
+                ledger.write(Action.RESERVED, run=run, facts=facts, subjects=cost.claim.subjects)
+            return costs
 
-    def spend(self, run: str, *, actor: str, now: datetime, draws: bool = True) -> None:
-        """Record that the draw begins, or that what another run drew comes out; from here on nothing is given back."""
+    def spend(self, run: str, *, actor: str, now: datetime, draws: Collection[str | None] = (None,)) -> None:
+        """Record that the draw begins, or that what another run drew comes out; from here on nothing is given back.
+
+        draws: the outputs that will be drawn; the others that were reserved repeat what was drawn before.
+        """
         with self._log.transaction() as writer:
             ledger = LedgerWriter(writer, actor=actor, now=now)
             reserved = [cost for cost in ledger.costs_of(run) if cost.state == "reserved"]
             # A repeat costs nothing, so nothing may be drawn for it.
-            if not reserved or (draws and reserved[-1].claim.repeats is not None):
+            charged = {cost.claim.output for cost in reserved if cost.claim.repeats is None}
+            if not reserved or not charged.issuperset(draws):
                 raise ReservationMissing.at(
                     "protect", rule="needs a reservation before anything is drawn", remedy="Reserve before drawing."
                 )
-            facts = {"attempt": reserved[-1].attempt}
-            ledger.write(Action.SPENT, run=run, facts=facts, subjects=reserved[-1].claim.subjects)
+            for cost in reserved:
+                facts = {"attempt": cost.attempt}
+                ledger.write(Action.SPENT, run=run, facts=facts, subjects=cost.claim.subjects)
 
-    def settle(self, run: str, outcome: Literal["published", "refused"], *, actor: str, now: datetime) -> None:
-        """Record how the run ended. What was drawn stays spent; a reservation without a draw is given back."""
+    def settle(
+        self,
+        run: str,
+        outcome: Literal["published", "refused"],
+        *,
+        actor: str,
+        now: datetime,
+        left_out: Collection[str | None] = (),
+    ) -> None:
+        """Record how the run ended. What was drawn stays spent; a reservation without a draw is given back.
+
+        left_out: the outputs that are not among what was published.
+        """
         with self._log.transaction() as writer:
             ledger = LedgerWriter(writer, actor=actor, now=now)
             costs = ledger.costs_of(run)
-            drawn = [cost for cost in costs if cost.state == "spent"]
+            last = {cost.claim.output: cost.attempt for cost in costs if cost.state == "spent"}
             for cost in costs:
                 facts: dict[str, int | str] = {"attempt": cost.attempt}
                 if cost.state == "reserved":
                     ledger.write(Action.RETURNED, run=run, facts=facts, subjects=cost.claim.subjects)
                 elif cost.state == "spent":
-                    # Of several draws of one run the last one was staged; the others were lost in a crash.
-                    facts["outcome"] = outcome if cost is drawn[-1] else "refused"
+                    # Of several draws of one output the last one was staged; the others were lost in a crash.
+                    staged = cost.attempt == last[cost.claim.output] and cost.claim.output not in left_out
+                    facts["outcome"] = outcome if staged else "refused"
                     ledger.write(Action.SETTLED, run=run, facts=facts, subjects=cost.claim.subjects)
+
+    def is_charged(self, claim: Claim, *, run: str) -> bool:
+        """Return whether a run was charged for this claim already."""
+        with self._log.reader() as reader:
+            return any(cost.claim == claim and cost.state == "spent" for cost in LedgerReader(reader).costs_of(run))
 
     def overlapping(self, claim: Claim, *, run: str) -> tuple[Cost, ...]:
         """Return other releases of the same data set or records, out or in progress, that share a column with this one,

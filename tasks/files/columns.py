@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -58,8 +58,11 @@ def save_columns(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     (folder / "index.json").write_text(json.dumps(index), encoding="utf-8")
 
 
-def load_columns(folder: Path, rows: NDArray[np.int64] | None = None) -> dict[str, NDArray[Any]]:
-    """Return a working table, or some rows of it. It is read, not mapped: page faults cost several times the copy.
+def load_columns(
+    folder: Path, rows: NDArray[np.int64] | None = None, only: Collection[str] | None = None
+) -> dict[str, NDArray[Any]]:
+    """Return a working table, or some rows or only some columns of it. It is read, not mapped: page faults cost
+    several times the copy.
 
     NumPy's own files begin with a header that is parsed as Python, and up to Python 3.11.7 two threads that parse
     at the same time may both fail.
@@ -73,8 +76,8 @@ def load_columns(folder: Path, rows: NDArray[np.int64] | None = None) -> dict[st
             raise ValueError("a column of a working table is not as it was written")
         return values if rows is None else values[rows]
 
-    names = [name for name, _, _ in index]
-    return dict(zip(names, in_parallel(load, range(len(names))), strict=True))
+    places = [place for place, (name, _, _) in enumerate(index) if only is None or name in only]
+    return dict(zip([index[place][0] for place in places], in_parallel(load, places), strict=True))
 
 
 def write_release(

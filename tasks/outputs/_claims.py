@@ -48,6 +48,7 @@ class Claims(BaseModel, ABC):
     spreadsheet: Literal["escape"] | None = None
     bytes: dict[str, int]
     reviewers: Annotated[int, Field(strict=True, ge=0)]
+    folder: Annotated[str, Field(pattern=r"^([a-z][a-z0-9_]{0,49})?$")] = ""
 
     @property
     def roles(self) -> dict[str, str]:
@@ -65,7 +66,7 @@ class Claims(BaseModel, ABC):
     @property
     def stem(self) -> str:
         """Return the name of the data without their suffix."""
-        return "data"
+        return f"{self.folder}/data".lstrip("/")
 
     @property
     @abstractmethod
@@ -75,6 +76,11 @@ class Claims(BaseModel, ABC):
     @abstractmethod
     def broken(self, table: pa.Table) -> Iterator[str]:
         """Yield what contradicts the promise in one file, whose columns are as listed; in CSV everything is text."""
+
+    @property
+    def within(self) -> str:
+        """Return what the names of its files begin with."""
+        return f"{self.folder}/" if self.folder else ""
 
     def beside(self, folder: Path, names: Collection[str], tables: Mapping[str, pa.Table]) -> Beside:
         """Return what the tables beside the data show; names: all files. tables: the data by suffix."""

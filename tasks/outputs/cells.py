@@ -134,7 +134,7 @@ class Cells(Output):
         hidden = load_columns(staged.secrets)
         kept = hidden.pop("kept", None)
         output = TableOutput(
-            original={} if source.parts else load_columns(source.folder, kept),
+            original={} if source.parts else load_columns(source.folder, kept, plan.used_columns),
             declared=plan.data_columns,
             layout=self.layout,
             released=read_table(staged.data, self.layout),
@@ -150,7 +150,7 @@ class Cells(Output):
 
     def write(self, job: Job, staged: Staged) -> None:
         plan, folder = job.plan, job.bundle / "tables"
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, exist_ok=True)
         rows = TableRows(
             data=staged.data,
             guarantee=plan.guarantee,

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from penstock.mechanisms.composition import uncovered
+from penstock.mechanisms.guarantee import Guarantee, side_by_side
 from penstock.mechanisms.mechanism import Kind
+from penstock.mechanisms.refusal import NotComposable
 from penstock.mechanisms.registry import MECHANISMS
 from penstock.tasks.outputs._cell_claims import CellClaims
 from penstock.tasks.outputs._claims import Beside, Claims
 from penstock.tasks.outputs._group_claims import GroupClaims
 from penstock.tasks.outputs._record_claims import RecordClaims
 
-__all__ = ["Beside", "Claims", "claims_of"]
+__all__ = ["SEVERAL", "SINGLE", "Beside", "Claims", "Together", "claims_of", "several_claims_of"]
+
+# The formats of the release part of a manifest: with one output, and with several.
+SINGLE, SEVERAL = 1, 2
+# What each output of several shares with the others.
+_SHARED = ("bytes", "reviewers", "spreadsheet")
 
 _CLAIMS: dict[Kind, type[Claims]] = {"records": RecordClaims, "cells": CellClaims, "groups": GroupClaims}
 
@@ -25,4 +36,35 @@ def claims_of(release: Mapping[str, Any]) -> Claims | None:
         sound = claims.is_sound and (claims.guarantee.model != "k_anon" or claims.k > 0)
     except (AttributeError, KeyError, TypeError, ValueError):  # pydantic's is a ValueError
         return None
+    return claims if sound else None
+
+
+class Together(BaseModel):
+    """What a manifest says of its outputs together."""
+
+    model_config = ConfigDict(strict=True)
+
+    guarantees: list[Guarantee] = Field(min_length=1)
+    uncovered: list[str]
+
+
+def several_claims_of(release: Mapping[str, Any]) -> dict[str, Claims] | None:
+    """Return what a manifest claims of each output by its name; None where it does not state all that it must, where
+    two have the same files, or where what they promise together is not what their promises come to."""
+    try:
+        shared = {name: release[name] for name in _SHARED if name in release} | {"penstock": SINGLE}
+        outputs = {str(each["name"]): claims_of({**each, **shared}) for each in release["outputs"]}
+        together = Together.model_validate_json(json.dumps(release["together"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+    claims = {name: claim for name, claim in outputs.items() if claim is not None}
+    if len(claims) < len(release["outputs"]) or len({claim.stem for claim in claims.values()}) < len(claims):
+        return None
+    guarantees = [claim.guarantee for claim in claims.values()]
+    try:
+        composed = list(side_by_side(guarantees))
+    except NotComposable:
+        return None
+    models = {name: claim.guarantee.model for name, claim in claims.items()}
+    sound = together.guarantees == composed and together.uncovered == list(uncovered(models))
     return claims if sound else None

@@ -37,8 +37,9 @@ class PromiseDiffers(Refusal):
 def protected_rows(job: Job, source: Ingested, kept: NDArray[np.int64] | None, randomness: Randomness) -> Protected:
     """Apply the mechanism to the rows that are used; refuse another promise than the planned one."""
     plan = job.plan
-    read, used = load_columns(source.folder, kept), plan.used_columns
-    columns = {name: read[name] for name in used}  # a suite may have asked for others
+    used = plan.used_columns
+    read = load_columns(source.folder, kept, used)  # a suite, or another output, may have asked for others
+    columns = {name: read[name] for name in used}
     protected = mechanism_of(plan.params).protect(columns, used, plan.params, randomness)
     require_planned(protected.guarantee, plan.guarantee)
     return protected

@@ -37,7 +37,7 @@ class Groups(Records):
         plan = job.plan
         secrets = load_columns(staged.secrets)
         output = BucketOutput(
-            original=load_columns(source.folder),
+            original=load_columns(source.folder, only=plan.used_columns),
             source=plan.data_columns,
             released=read_release(staged.data, staged.declared, secrets["origin"]),
             declared=staged.declared,

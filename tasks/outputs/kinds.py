@@ -15,6 +15,7 @@ __all__ = ["output_of"]
 _KINDS: dict[Kind, type[Output]] = {each.kind: each for each in (Records, Cells, Groups)}
 
 
-def output_of(params: AnyParams, declared: Declared) -> Output:
-    """Return the output that these settings make of these columns."""
-    return _KINDS[mechanism_of(params).kind](params, declared)
+def output_of(params: AnyParams, declared: Declared, name: str | None = None) -> Output:
+    """Return the output that these settings make of these columns. name: where it is one of several."""
+    kind = _KINDS[mechanism_of(params).kind]
+    return kind(params, declared, "" if name is None or kind.is_table else name)

@@ -1,7 +1,6 @@
 """What an output is to the steps of a release: one object, made with the plan. No step asks which kind it has.
 
-A release has one output in this version. Nothing of an output is kept outside its object and what it staged, so that
-a release can have several.
+Nothing of an output is kept outside its object and what it staged, so that a release can have several.
 """
 
 from __future__ import annotations
@@ -95,6 +94,7 @@ class Judgement:
 class Output(ABC):
     """The output that a mechanism with these settings makes of these columns.
 
+    folder: of the bundle, for records that are one of several outputs.
     kind: finds its measures and formats. rows_are: what a row of it is called.
     comes_back: whether the same question about the same records gets the same answer, which is kept for it.
     is_table: what the ledger puts on record of it.
@@ -103,6 +103,7 @@ class Output(ABC):
 
     params: AnyParams
     declared: Declared
+    folder: str = ""
 
     kind: ClassVar[Kind]
     rows_are: ClassVar[RowsAre]

@@ -70,7 +70,11 @@ class Records(Output):
 
     @property
     def words(self) -> OutputWords:
-        return OutputWords("protected records", "data", "Dataset")
+        return OutputWords("protected records", f"{self.folder}/data".lstrip("/"), "Dataset")
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        return {"folder": self.folder} if self.folder else {}
 
     def as_arrow(self, protected: Protected, randomness: Randomness) -> pa.Table:
         """Return the records in random order."""
@@ -141,7 +145,9 @@ class Records(Output):
         secrets = load_columns(staged.secrets)
         origin, kept = secrets.pop("origin"), secrets.pop("kept", None)
         places = origin if kept is None else np.searchsorted(kept, origin)  # among the rows that were used
-        original = load_columns(source.folder, kept)  # a released list of categories begins with the declared ones
+        original = load_columns(
+            source.folder, kept, plan.used_columns
+        )  # a released list of categories begins with the declared ones
         released = read_release(staged.data, staged.declared, places)
         groups = named_secrets(secrets, "group ")
         output = RecordOutput(
@@ -178,8 +184,8 @@ class Records(Output):
         plan = job.plan
         files = {"data": staged.data, **{f"tables/{table.name}": table.data for table in staged.linked}}
         for stem, data in files.items():
-            path = job.bundle / stem
-            path.parent.mkdir(mode=0o700, exist_ok=True)
+            path = job.bundle / self.folder / stem
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             rows = Rows(data=data, guarantee=plan.guarantee, prepared=job.started, escape=plan.escape)
             for name in plan.formats:
                 FORMATS[name].write(rows, path)

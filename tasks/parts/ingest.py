@@ -97,7 +97,7 @@ def _read_parts(
     if not parts:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
     rows = sum(part.rows for part in parts)
-    by_column = isinstance(mechanism_of(plan.params).in_parts, ByColumn)
+    by_column = any(isinstance(mechanism_of(each.params).in_parts, ByColumn) for each in plan.outputs)
     if by_column and plan.memory is not None and rows * BYTES_A_RECORD > left_for_data(plan.memory):
         raise SourceTooLarge.at(
             "run.memory",

@@ -58,8 +58,8 @@ def tell_lineage(job: Job, action: Action, code: str | None = None) -> None:
     about, found = _about(job), list[str | None]()
 
     def send() -> None:
-        bundle = _published(job) if action is Action.PUBLISHED else None
-        event = run_event(kind, about, occurred=datetime.now(UTC), code=code, bundle=bundle)
+        bundles = _published(job) if action is Action.PUBLISHED else []
+        event = run_event(kind, about, occurred=datetime.now(UTC), code=code, bundles=bundles)
         found.append(_posted(address, json.dumps(event).encode()))
 
     # In a thread, so that not even a defect here reaches the release; and no time limit of a socket covers the lookup
@@ -81,16 +81,25 @@ def _about(job: Job) -> Lineage:
         name=plan.name,
         run=job.run.id,
         version=version("penstock"),
-        promise=plan.guarantee.statement,
+        promise=plan.statement,
         source=plan.source,
         declared=plan.declared,
         parent=None if flow_run is None else ("prefect/release", str(flow_run.id)),
     )
 
 
-def _published(job: Job) -> Bundle:
-    settled, drawn = job.run.committed("staged") or {}, job.run.committed("protected") or {}
-    return Bundle(destination=str(job.destination), release=settled["release"], masked=frozenset(drawn["masked"]))
+def _published(job: Job) -> list[Bundle]:
+    release = (job.run.committed("staged") or {})["release"]
+    stated = release.get("outputs", [release])
+    masked = [(each.run.committed("protected") or {})["masked"] for each in job.outputs]
+    return [
+        Bundle(
+            destination="/".join(filter(None, (str(job.destination), facts.get("folder")))),
+            release={**facts, "gates": release["gates"]},
+            masked=frozenset(columns),
+        )
+        for facts, columns in zip(stated, masked, strict=True)
+    ]
 
 
 def _posted(address: str, event: bytes) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +31,7 @@ __all__ = ["KEPT", "Job", "attend", "begin"]
 
 # What remains of a finished run on the confidential side; the rest are working files.
 KEPT = ("report.html", "validation.html", "assessment.json")
+_LEFT_OUT = "left-out"
 
 
 @dataclass(slots=True)
@@ -46,6 +47,32 @@ class Job:
     started: datetime
     seconds: dict[str, float] = field(default_factory=dict)
     progress: UUID | None = None  # the bar on the run's page
+    whole: Job | None = None  # of one of several outputs: the release that it belongs to
+
+    @property
+    def outputs(self) -> tuple[Job, ...]:
+        """Return a job for each output that was not left out; this one where there is one."""
+        return tuple(each for each in self.every_output if not each.is_left_out)
+
+    @property
+    def every_output(self) -> tuple[Job, ...]:
+        """Return the same with those that were left out."""
+        if not self.plan.is_of_several:
+            return (self,)
+        return tuple(
+            replace(self, plan=plan, run=self.run.within(str(plan.output_name)), whole=self)
+            for plan in self.plan.outputs
+        )
+
+    @property
+    def is_left_out(self) -> bool:
+        """Return whether this output was refused, and the others are published without it."""
+        return self.whole is not None and self.run.committed(_LEFT_OUT) is not None
+
+    def leave_out(self, code: str) -> None:
+        """Leave this output out of the release, for ever. code: of the refusal."""
+        self.run.commit(_LEFT_OUT, {"code": code})
+        self.record(Action.LEFT_OUT, output=self.plan.output_name, code=code)
 
     def record(self, action: Action, **facts: Any) -> None:
         """Append to the audit log; a failed append stops the release."""
@@ -59,17 +86,18 @@ class Job:
 
     def settle(self, outcome: Literal["published", "refused"]) -> None:
         """Tell the ledger how the run ended. What was drawn stays spent."""
-        self.ledger.settle(self.run.id, outcome, actor=self.actor, now=datetime.now(UTC))
+        gone = [each.plan.output_name for each in self.every_output if each.is_left_out]
+        self.ledger.settle(self.run.id, outcome, actor=self.actor, now=datetime.now(UTC), left_out=gone)
 
     @property
     def is_staged(self) -> bool:
         """Return whether the content is settled, with the pages that reviewers read; these are not written again."""
-        return self.run.committed("staged") is not None
+        return (self.whole or self).run.committed("staged") is not None
 
     @property
     def bundle(self) -> Path:
         """Return the staged bundle, on the confidential side until it is published."""
-        return self.run.path("bundle")
+        return (self.whole or self).run.path("bundle")
 
     @property
     def destination(self) -> Place:

@@ -64,7 +64,7 @@ def show_gates(job: Job, decision: Decision, *, refused: bool) -> None:
     create_markdown_artifact(
         key="release-gates",
         description=heading,
-        markdown=f"## {heading}\n\n{gate_table(decision.public())}\n\n{job.plan.guarantee.statement}\n\n"
+        markdown=f"## {heading}\n\n{gate_table(decision.public())}\n\n{job.plan.statement}\n\n"
         f"Release {job.plan.name}, run `{job.run.id}`. Every measure stands in the {confidential_report(job)}.",
     )
     if served is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +21,35 @@ if TYPE_CHECKING:
     from penstock.mechanisms.questions import Condition
     from penstock.tasks.outputs.output import Output
 
-__all__ = ["Plan"]
+__all__ = ["Entry", "Plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One output of a release, as its entry in protect asks for it.
+
+    name: None where a release has one output without a name. declared: the columns that it may use.
+    output: what it consists of, and all that depends on its kind. guarantee: what it promises by itself.
+    may_be_left_out: whether the others are published if this one is refused.
+    """
+
+    name: str | None
+    params: AnyParams
+    declared: Mapping[str, Column]
+    output: Output
+    gates: tuple[Gate, ...]
+    formats: tuple[str, ...]
+    guarantee: Guarantee
+    may_be_left_out: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The resolved spec with its promise.
+    """The resolved spec with its promises: of a whole release, or of one of its outputs (`outputs`).
 
-    output: what the release consists of, and all that depends on its kind.
+    entries: the outputs. promises: what they promise, one for each model whose promises add up, and one for each
+    output under another. together: sentences on what several outputs promise together, and what nothing covers.
+    choosing: the columns of `where`, which need not be among those that an output may use.
     unit: the column that says whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
     escape: whether texts that a spreadsheet would run are escaped in CSV files.
@@ -43,15 +64,12 @@ class Plan:
     name: str
     source: str
     declared: Mapping[str, Column]
-    output: Output
+    entries: tuple[Entry, ...]
+    promises: tuple[Guarantee, ...]
     unit: str | None
     suite: str | None
     min_rows: int
-    params: AnyParams
-    gates: tuple[Gate, ...]
     publish: Place
-    formats: tuple[str, ...]
-    guarantee: Guarantee
     dataset: str | None
     part: tuple[str, str] | None
     acknowledges: tuple[str, ...]
@@ -64,6 +82,71 @@ class Plan:
     memory: int | None = None
     edition: str | None = None
     where: tuple[Condition, ...] = ()
+    choosing: Mapping[str, Column] = field(default_factory=dict)
+    together: tuple[str, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[Plan, ...]:
+        """Return a plan for each output, which is this one where there is one."""
+        if len(self.entries) == 1:
+            return (self,)
+        return tuple(
+            replace(self, entries=(each,), promises=(each.guarantee,), declared=each.declared, together=())
+            for each in self.entries
+        )
+
+    @property
+    def is_of_several(self) -> bool:
+        """Return whether this is the plan of a whole release with several outputs."""
+        return len(self.entries) > 1
+
+    @property
+    def _only(self) -> Entry:
+        (entry,) = self.entries  # the steps ask each output for itself
+        return entry
+
+    @property
+    def output_name(self) -> str | None:
+        return self._only.name
+
+    @property
+    def may_be_left_out(self) -> bool:
+        return self._only.may_be_left_out
+
+    @property
+    def output(self) -> Output:
+        return self._only.output
+
+    @property
+    def params(self) -> AnyParams:
+        return self._only.params
+
+    @property
+    def gates(self) -> tuple[Gate, ...]:
+        return self._only.gates
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        return self._only.formats
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return self._only.guarantee
+
+    @property
+    def spends(self) -> bool:
+        """Return whether any of its outputs spends epsilon."""
+        return any(promise.model in ADDS_UP for promise in self.promises)
+
+    @property
+    def statement(self) -> str:
+        """Return what is promised; of several outputs also what they promise together."""
+        return " ".join((*(promise.statement for promise in self.promises), *self.together))
+
+    @property
+    def in_short(self) -> str:
+        """Return the promises on one line."""
+        return "; ".join(promise.in_short for promise in self.promises)
 
     @property
     def fewest(self) -> int:
@@ -84,16 +167,12 @@ class Plan:
         """
         part = None if self.part is None else self.part[0]
         # A count of all records is made from no column; the first one shows how many there are.
-        used = self.about or tuple(self.data_columns)[:1]
+        used = {name for each in self.entries for name in each.output.about} or set(tuple(self.data_columns)[:1])
         return {
             name: column.model_copy(update={"missing": "refuse"}) if name == part else column
             for name, column in self.data_columns.items()
-            if name in used or name == part or name in self._conditions
+            if name in used or name == part or name in self.choosing
         }
-
-    @property
-    def _conditions(self) -> frozenset[str]:
-        return frozenset(condition.column for condition in self.where)
 
     @property
     def declarations(self) -> list[dict[str, Any]]:
@@ -123,7 +202,7 @@ class Plan:
     def claim(
         self, source: str, values: str | None = None, formerly: str | None = None, files: tuple[str, ...] = ()
     ) -> Claim:
-        """Return what the release asks of the ledger, for the records with these digests."""
+        """Return what one output asks of the ledger, for the records with these digests."""
         guarantee = self.guarantee
         column, part = self.part if self.part is not None else (None, None)
         return Claim(
@@ -138,7 +217,11 @@ class Plan:
             part=part,
             acknowledges=self.acknowledges,
             about=stored_names(
-                {n: column for n, column in self.declared.items() if n in self.about or n in self._conditions}
+                {
+                    name: column
+                    for name, column in {**self.declared, **self.choosing}.items()
+                    if name in self.about or name in self.choosing
+                }
             ),
             values=values,
             formerly=formerly,
@@ -146,6 +229,7 @@ class Plan:
             edition=self.edition,
             table=self.output.is_table,
             whose=self.unit,
+            output=self.output_name,
         )
 
     @property
@@ -164,7 +248,7 @@ class Plan:
         return {
             "source": source,
             "settings": self.params.model_dump(mode="json", exclude={"table"}),
-            "columns": {name: self.declared[name].model_dump(mode="json") for name in self.data_columns},
+            "columns": {n: c.model_dump(mode="json") for n, c in {**self.data_columns, **self.choosing}.items()},
             "unit": self.unit,
             "part": self.part,
             # Only where there is one, so that answers from before there were editions keep their keys.

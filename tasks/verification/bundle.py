@@ -6,7 +6,7 @@ lies in an object store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.decision import APPROVE, DecisionRefused, verify_decision
@@ -24,12 +25,11 @@ from penstock.records.files.addresses import Place
 from penstock.records.signing import signing
 from penstock.records.signing.curve import is_sound_key
 from penstock.tasks.formats.published import form_faults, read_published
-from penstock.tasks.outputs.claims import Claims, claims_of
+from penstock.tasks.outputs.claims import SEVERAL, SINGLE, Beside, Claims, claims_of, several_claims_of
 
-__all__ = ["FORMAT", "ClaimBroken", "Finding", "KeyMissing", "approval_faults", "verify_bundle"]
+__all__ = ["ClaimBroken", "Finding", "KeyMissing", "approval_faults", "verify_bundle"]
 
-FORMAT = 1  # of the release part of a manifest
-
+_MIXED_GATES = "The signature vouches for the verdicts of the gates; some of them rest on confidential measurements."
 _GATES = {
     False: "The verdicts of the gates rest on confidential measurements; the signature vouches for them.",
     True: "The gates were judged by public facts, before the draw; the signature vouches for their verdicts.",
@@ -83,24 +83,22 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
     statement = bundle.check(folder, key)
     subject, predicate = statement["subject"], statement["predicate"]
     content = bundle.content_digest(subject, predicate["release"])
-    claims = _claims(predicate["release"])
-    faults = approval_faults(predicate["approval"], content, claims.reviewers)
+    outputs = _claims(predicate["release"])
+    every = list(outputs.values())
+    faults = approval_faults(predicate["approval"], content, every[0].reviewers)
     names = [file["name"] for file in subject]
-    if claims.bytes != {name: (folder / name).stat().st_size for name in names}:
+    if every[0].bytes != {name: (folder / name).stat().st_size for name in names}:
         faults.append(fault("manifest.json", "must state the sizes that the files have"))
-    tables, unreadable = read_published(folder, names, claims.stem, claims.roles, escape=claims.escape)
-    faults += unreadable
-    for suffix, table in tables.items():
-        faults += [fault(f"{claims.stem}{suffix}", rule) for rule in _broken(suffix, table, claims)]
-    beside = claims.beside(folder, names, tables)
-    ClaimBroken.raise_for([*faults, *beside.faults])
+    checked = {name: _checked(folder, names, claims) for name, claims in outputs.items()}
+    ClaimBroken.raise_for([*faults, *(fault for broken, _ in checked.values() for fault in broken)])
+    spends = [claims.guarantee.model in ADDS_UP for claims in every]
     return [
         Finding("signature", True, f"The manifest is signed with key {signing.key_id(key)}."),
         Finding("digests", True, f"All {len(names)} files are as listed, and there is no other."),
         _approved(predicate["approval"], content),
-        Finding("records", True, claims.counted),
-        *(Finding(*seen) for seen in claims.seen(beside)),
-        Finding("gates", False, _GATES[claims.guarantee.model in ADDS_UP]),
+        *(finding for name, (_, beside) in checked.items() for finding in _seen(name, outputs[name], beside)),
+        *_together(predicate["release"]),
+        Finding("gates", False, _GATES[all(spends)] if len(set(spends)) == 1 else _MIXED_GATES),
         *_bound(predicate["release"]),
         Finding(
             "log head",
@@ -112,6 +110,35 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
             "environment", False, "Which software made the release is stated by the publisher; nothing here shows it."
         ),
     ]
+
+
+def _checked(folder: Path, names: Sequence[str], claims: Claims) -> tuple[list[Fault], Beside]:
+    """Return what in the files of one output contradicts its claims, and what the tables beside it show."""
+    tables, faults = read_published(folder, names, claims.stem, claims.roles, escape=claims.escape)
+    for suffix, table in tables.items():
+        faults += [fault(f"{claims.stem}{suffix}", rule) for rule in _broken(suffix, table, claims)]
+    mine = [name.removeprefix(claims.within) for name in names if name.startswith(claims.within)]
+    beside = claims.beside(folder / claims.folder, mine, tables)
+    return [*faults, *beside.faults], beside
+
+
+def _seen(name: str | None, claims: Claims, beside: Beside) -> Iterator[Finding]:
+    """Yield what was found of one output. name: where there are several."""
+    of = "" if name is None else f"{name}: "
+    yield Finding(f"{of}records", True, claims.counted)
+    yield from (Finding(f"{of}{what}", checked, text) for what, checked, text in claims.seen(beside))
+
+
+def _together(release: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield what was checked of several outputs beside each other."""
+    if release["penstock"] == SINGLE:
+        return
+    together = release["together"]
+    in_short = "; ".join(Guarantee.model_validate(each).in_short for each in together["guarantees"])
+    yield Finding("together", True, f"What {len(release['outputs'])} outputs promise together adds up: {in_short}.")
+    if together["uncovered"]:
+        listed = ", ".join(together["uncovered"])
+        yield Finding("together", False, f"No theorem covers these outputs together: {listed}.")
 
 
 def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -> list[Fault]:
@@ -178,12 +205,19 @@ def _bound(release: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding("confidential pages", False, text)
 
 
-def _claims(release: Mapping[str, Any]) -> Claims:
+def _claims(release: Mapping[str, Any]) -> dict[str | None, Claims]:
+    """Return what is claimed of every output by its name; None stands for the only one."""
+    if release.get("penstock") == SEVERAL:
+        several = several_claims_of(release)
+        if several is None:
+            rule = "must state the outputs, each with its guarantee, records and columns, and what all promise together"
+            raise ClaimBroken(fault("manifest.json", f"{rule}, in format {SEVERAL}"))
+        return dict(several)
     claims = claims_of(release)
     if claims is None:
-        rule = f"must state guarantee, records, columns, bytes and reviewers in format {FORMAT}"
+        rule = f"must state guarantee, records, columns, bytes and reviewers in format {SINGLE}"
         raise ClaimBroken(fault("manifest.json", rule))
-    return claims
+    return {None: claims}
 
 
 def _broken(suffix: str, table: pa.Table, claims: Claims) -> Iterator[str]:

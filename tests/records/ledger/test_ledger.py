@@ -289,7 +289,7 @@ def test_a_repeat_is_registered_and_charged_nothing(records: Records) -> None:
     assert records.ledger.reserve(claim(**REPEAT), run="r2", **HOW).drawn_by == "r1"
     with pytest.raises(ReservationMissing):  # or it would be a draw for nothing
         records.ledger.spend("r2", **HOW)
-    records.ledger.spend("r2", draws=False, **HOW)
+    records.ledger.spend("r2", draws=(), **HOW)
     records.ledger.settle("r2", "published", **HOW)
     assert states(records) == [("r1", 1, "refused"), ("r2", 1, "published")]
     with pytest.raises(SecondRelease, match="the earlier ones: r2"):
@@ -303,7 +303,7 @@ def test_a_table_and_its_repeats_are_acknowledged_once_but_a_refused_one_names_n
     released_again = replace(exact, repeats="r1")
     for run in ("r2", "r3"):
         records.ledger.reserve(released_again, run=run, **HOW)
-        records.ledger.spend(run, draws=False, **HOW)
+        records.ledger.spend(run, draws=(), **HOW)
     with pytest.raises(SecondRelease, match="the earlier ones: r2, r3"):
         records.ledger.reserve(replace(exact, acknowledges=("r1",)), run="r4", **HOW)
     records.ledger.reserve(replace(exact, acknowledges=("r3",)), run="r4", **HOW)

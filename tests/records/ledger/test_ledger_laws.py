@@ -148,7 +148,9 @@ class LedgerMachine(RuleBasedStateMachine):
         self._reserve(run, self.mine(wanted))
         if self.rules.of_run(self.prefix + run, "reserved"):
             draws = self.rules.of_run(self.prefix + run, "reserved")[-1].claim.repeats is None
-            self.agree(set(), lambda: self.records.ledger.spend(self.prefix + run, draws=draws, **HOW))
+            self.agree(
+                set(), lambda: self.records.ledger.spend(self.prefix + run, draws=(None,) if draws else (), **HOW)
+            )
             self.rules.spend(self.prefix + run)
             self.settle(run, outcome)
 
@@ -166,7 +168,7 @@ class LedgerMachine(RuleBasedStateMachine):
         run = data.draw(st.sampled_from([line.run for line in self.rules.lines]))
         enough = [line for line in self.rules.of_run(run, "reserved") if not draws or line.claim.repeats is None]
         reasons = set() if enough else {"reservation-missing"}
-        if self.agree(reasons, lambda: self.records.ledger.spend(run, draws=draws, **HOW)):
+        if self.agree(reasons, lambda: self.records.ledger.spend(run, draws=(None,) if draws else (), **HOW)):
             self.rules.spend(run)
 
     @rule(run=RUNS, outcome=st.sampled_from(["published", "refused"]))

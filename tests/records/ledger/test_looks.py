@@ -103,7 +103,7 @@ def test_what_was_published_or_spent_epsilon_is_bounded_elsewhere(records: Recor
     looked(records, "published", "repeated", "receipt", "drawn", "hardly", "reserved", "refused", "waits", "exact")
     published(records, "published", uncounted(dataset="income"))
     records.ledger.reserve(uncounted(dataset="income", repeats="published"), run="repeated", **HOW)
-    records.ledger.spend("repeated", draws=False, **HOW)
+    records.ledger.spend("repeated", draws=(), **HOW)
     records.ledger.settle("repeated", "published", **HOW)  # its figures were out, its gates may be new
     records.log.append(Action.FOUND_PUBLISHED, run="receipt", actor="a", facts={}, occurred=HOW["now"])
     acknowledging = {"acknowledges": ("published",)}

@@ -1,0 +1,131 @@
+"""What is wrong with the outputs of a release beside each other: their names, columns, models, and what covers them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from penstock.flows.spec._entries import columns_of, name_of, own, settings_of
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.composition import uncovered
+from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.models import ADDS_UP
+from penstock.mechanisms.refusal import Fault
+from penstock.mechanisms.registry import AnyParams, mechanism_of
+
+__all__ = ["output_faults"]
+
+
+def output_faults(
+    params: Mapping[int, AnyParams], columns: Mapping[str, Column], acknowledges: object
+) -> Iterator[Fault]:
+    """Yield every reason why these outputs cannot be one release. acknowledges: budget.acknowledges, as it stands."""
+    for place, entry in params.items():
+        yield from _column_faults(place, entry, columns)
+    if len(params) == 1:
+        yield from _alone(*params.items())
+        return
+    yield from _name_faults(params)
+    yield from _overlaps(params, columns)
+    spending = [place for place, entry in params.items() if mechanism_of(entry).spends(entry)]
+    for place, entry in params.items():
+        if spending and place not in spending and own(entry, "on_refusal") != "leave_out":
+            rule = "must be leave_out beside outputs that spend epsilon: whether those appear would tell about the data"
+            yield Fault(f"protect.{place}.on_refusal", rule, "Add on_refusal: leave_out, or release it by itself.")
+    promises = _promises(params, columns)
+    yield from _composition_faults(promises)
+    yield from _acknowledgement_faults(params, promises, acknowledges)
+
+
+def _alone(only: tuple[int, AnyParams]) -> Iterator[Fault]:
+    place, entry = only
+    for key, remedy in (
+        ("columns", "Declare only the columns that it may use."),
+        ("on_refusal", "Remove it: a release without its only output is none."),
+    ):
+        if own(entry, key) is not None:
+            yield Fault(f"protect.{place}.{key}", "must not be given where there is one output", remedy)
+
+
+def _column_faults(place: int, entry: AnyParams, columns: Mapping[str, Column]) -> Iterator[Fault]:
+    for name in own(entry, "columns") or ():
+        if name not in columns or columns[name].role == "identifier":
+            rule = "must be declared columns that are not identifiers"
+            yield Fault(f"protect.{place}.columns", rule, "Declare it in source.columns, or remove it.", repr(name))
+
+
+def _name_faults(params: Mapping[int, AnyParams]) -> Iterator[Fault]:
+    for key, named in (("name", name_of), ("table", _table_of)):
+        count = Counter(named(entry) for entry in params.values())
+        for place, entry in params.items():
+            name = named(entry)
+            if name is None and key == "name":
+                rule = "must be given where there are several outputs"
+                yield Fault(f"protect.{place}.name", rule, "Name it, such as: people.")
+            elif name is not None and count[name] > 1:
+                rule = "must differ from that of every other output"
+                yield Fault(f"protect.{place}.{key}", rule, "Rename one of them.", repr(name))
+
+
+def _table_of(entry: AnyParams) -> str | None:
+    table: str | None = getattr(entry, "table", None)
+    return table
+
+
+def _overlaps(params: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> Iterator[Fault]:
+    """Yield a fault for each output whose records show a column that another's show too: an intruder who joins them
+    would see it protected twice, and no promise is about that."""
+    shown: dict[str, int] = {}
+    for place, entry in params.items():
+        if mechanism_of(entry).kind == "cells":
+            continue
+        mine = [name for name, column in columns.items() if column.role != "identifier"]
+        mine = list(own(entry, "columns") or mine)
+        taken = next((name for name in mine if name in shown), None)
+        if taken is not None:
+            rule = f"must not include a column whose records protect.{shown[taken]} releases too"
+            yield Fault(f"protect.{place}.columns", rule, "Name other columns for one of the two.", repr(taken))
+        shown |= {name: place for name in mine if name not in shown}
+
+
+def _promises(params: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> dict[int, Guarantee]:
+    """Return the promise of each output; settings that are refused have none."""
+    promises = {}
+    for place, entry in params.items():
+        settings, declared = settings_of(entry), columns_of(entry, columns)
+        if not mechanism_of(entry).faults(settings, declared):
+            promises[place] = mechanism_of(entry).promise(settings, declared)
+    return promises
+
+
+def _composition_faults(promises: Mapping[int, Guarantee]) -> Iterator[Fault]:
+    """Yield a fault for each output whose epsilon does not add up with that of the first one under its model."""
+    first: dict[str, Guarantee] = {}
+    for place, promise in promises.items():
+        if promise.model not in ADDS_UP:
+            continue
+        other = first.setdefault(promise.model, promise)
+        if promise.adjacency != other.adjacency:
+            rule = (
+                f"must be {other.adjacency}, as for the other outputs under {promise.model}: only then do they add up"
+            )
+            yield Fault(f"protect.{place}.adjacency", rule, "Use one adjacency for all of them.", promise.adjacency)
+
+
+def _acknowledgement_faults(
+    params: Mapping[int, AnyParams], promises: Mapping[int, Guarantee], acknowledges: object
+) -> Iterator[Fault]:
+    """Yield a fault where nothing covers some outputs together, and the spec does not say that this is accepted."""
+    if len(promises) < len(params):
+        return  # refused for its settings, which come first
+    models = {str(name_of(entry)): promises[place].model for place, entry in params.items()}
+    given = set(acknowledges) if isinstance(acknowledges, list | tuple) else set()
+    missing = [name for name in uncovered(models) if name not in given]
+    if missing:
+        listed = ", ".join(f"{name} ({models[name]})" for name in missing)
+        rule = f"must name outputs that no theorem covers together with the others: {listed}"
+        remedy = f"If you accept that each promise holds by itself only, add: {', '.join(missing)}."
+        yield Fault("budget.acknowledges", rule, remedy)
+    for name in sorted(given & models.keys() - set(uncovered(models))):
+        rule = "must not name an output that the sum of epsilons covers together with the others"
+        yield Fault("budget.acknowledges", rule, "Remove it.", repr(name))

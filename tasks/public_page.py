@@ -1,0 +1,106 @@
+"""The public report of a release, from what is public of each of its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from penstock.mechanisms.columns import Column
+from penstock.mechanisms.guarantee import in_words
+from penstock.mechanisms.registry import mechanism_of
+from penstock.records.bundle import bundle
+from penstock.reports.pages import PublicReport, SeveralPublic, public_report
+from penstock.tasks.descriptions import files_of
+from penstock.tasks.outputs.output import Staged
+from penstock.tasks.run.job import Job
+
+__all__ = ["public_page"]
+
+Facts = Mapping[str, Any]
+
+
+def public_page(
+    job: Job, outputs: Sequence[tuple[Job, Staged]], described: Sequence[Facts], gates: Sequence[Facts]
+) -> str:
+    """Return the page on the files that are already in the bundle. described: what the manifest states of each output.
+
+    gates: their public results.
+    """
+    log_head, subject = job.log.head().digest, bundle.subjects(job.bundle)
+    files = [
+        {
+            "name": file["name"],
+            "bytes": (job.bundle / file["name"]).stat().st_size,
+            "sha256": file["digest"]["sha256"],
+        }
+        for file in subject
+    ]
+    pages = [
+        _page(each, staged, facts, gates, files, log_head)
+        for (each, staged), facts in zip(outputs, described, strict=True)
+    ]
+    if not job.plan.is_of_several:
+        return public_report(pages[0])
+    return public_report(
+        SeveralPublic(
+            name=job.plan.name,
+            release=job.run.id,
+            date=job.started.date().isoformat(),
+            together=in_words({page.name: page.guarantee for page in pages}),
+            outputs=pages,
+            gates=gates,
+            files=files,
+            log_head=log_head,
+            where=job.plan.spec["source"].get("where"),
+        )
+    )
+
+
+def _page(
+    job: Job, staged: Staged, facts: Facts, gates: Sequence[Facts], files: Sequence[Facts], log_head: str
+) -> PublicReport:
+    """Return the facts of the page of one output."""
+    plan = job.plan
+    return PublicReport(
+        name=plan.output_name or plan.name,
+        release=job.run.id,
+        date=job.started.date().isoformat(),
+        records=staged.records,
+        guarantee=plan.guarantee,
+        columns=facts["columns"],
+        noise=list(_noise(staged.chosen, plan.released)),
+        gates=gates,
+        files=files_of(plan.output, files),
+        usage=mechanism_of(plan.params).advice(plan.params, plan.declared),
+        log_head=log_head,
+        rows_are=plan.output.rows_are,
+        table=plan.output.sheet(staged),
+        linked=facts.get("linked", []),
+        labels=plan.output.labels(staged),
+        where=plan.spec["source"].get("where"),
+    )
+
+
+def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[dict[str, Any]]:
+    """Yield how exact each column is, from public facts."""
+    stated = {name: (part, facts) for part in settled.get("parts", ()) for name, facts in part["columns"].items()}
+    stated |= {name: ({}, facts) for name, facts in settled.get("answers", {}).items()}
+    stated |= {name: (joint, facts) for joint in settled.get("joint", ()) for name, facts in joint["answers"].items()}
+    for name, column in columns.items():
+        if name not in stated:
+            continue
+        part, facts = stated[name]
+        low, high = column.bounds
+        yield {
+            "column": name,
+            "epsilon": facts.get("epsilon") or part["epsilon"],
+            "delta": facts.get("delta") or part.get("delta"),
+            "moved": None if "moved" not in {**part, **facts} else float(Fraction((part | facts)["moved"])),
+            "together": [] if "epsilon" in facts else [other for other in part["columns"] if other != name],
+            "order": part.get("order"),
+            "k": part.get("k"),
+            "expected_error": facts["expected_error"],
+            "unit_error": facts["expected_error"] * (high - low) if column.numeric else None,
+            "noise_error": facts.get("noise_error"),
+        }
