@@ -212,7 +212,7 @@ def _claims(release: Mapping[str, Any]) -> dict[str | None, Claims]:
         if several is None:
             rule = "must state the outputs, each with its guarantee, records and columns, and what all promise together"
             raise ClaimBroken(fault("manifest.json", f"{rule}, in format {SEVERAL}"))
-        return dict(several)
+        return {name: claims for name, claims in several.items()}
     claims = claims_of(release)
     if claims is None:
         rule = f"must state guarantee, records, columns, bytes and reviewers in format {SINGLE}"
