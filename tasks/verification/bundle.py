@@ -207,12 +207,14 @@ def _bound(release: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _claims(release: Mapping[str, Any]) -> dict[str | None, Claims]:
     """Return what is claimed of every output by its name; None stands for the only one."""
+    outputs: dict[str | None, Claims] = {}
     if release.get("penstock") == SEVERAL:
         several = several_claims_of(release)
         if several is None:
             rule = "must state the outputs, each with its guarantee, records and columns, and what all promise together"
             raise ClaimBroken(fault("manifest.json", f"{rule}, in format {SEVERAL}"))
-        return {name: claims for name, claims in several.items()}
+        outputs.update(several)
+        return outputs
     claims = claims_of(release)
     if claims is None:
         rule = f"must state guarantee, records, columns, bytes and reviewers in format {SINGLE}"
