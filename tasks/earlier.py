@@ -17,7 +17,7 @@ from penstock.records.bundle.bundle import statement_of
 from penstock.records.bundle.places import manifest_at
 from penstock.records.files.addresses import place_of
 from penstock.records.log.log import Action, Event
-from penstock.tasks.publish import Receipt, rows_of
+from penstock.tasks.publish import Receipt, rows_in, rows_of
 from penstock.tasks.repeat import repeated
 from penstock.tasks.run.job import Job
 from penstock.tasks.run.page import show_bundle
@@ -86,7 +86,7 @@ def _receipt(job: Job, published: Event) -> Receipt:
     return Receipt(
         name=release["name"],
         run=published.run,
-        records=sum(each["records"] for each in release.get("outputs", [release])),
+        records=rows_in(release),
         rows_are=rows_of(job),
         repeats=repeated(job, published.run),
         promise=_in_short(release),

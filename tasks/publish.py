@@ -40,6 +40,7 @@ __all__ = [
     "install",
     "is_leaving",
     "require_destination",
+    "rows_in",
     "rows_of",
     "seal",
     "stage",
@@ -191,7 +192,7 @@ def seal(job: Job, approval: Mapping[str, Any]) -> None:
         key=job.home.signing_key(),
     )
     job.run.commit(
-        "sealed", {"manifest": digest, "destination": str(job.destination), "records": settled["release"]["records"]}
+        "sealed", {"manifest": digest, "destination": str(job.destination), "records": rows_in(settled["release"])}
     )
 
 
@@ -260,6 +261,11 @@ def rows_of(job: Job) -> str:
     """Return what the rows of a release are called."""
     kinds = {each.output.rows_are for each in job.plan.outputs}
     return kinds.pop() if len(kinds) == 1 else "rows"
+
+
+def rows_in(release: Mapping[str, Any]) -> int:
+    """Return the number of rows that the release part of a manifest states, of all outputs together."""
+    return sum(each["records"] for each in release.get("outputs", [release]))
 
 
 def _settled(job: Job) -> dict[str, Any] | None:

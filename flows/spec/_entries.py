@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, Field, StrictStr, create_model, field_validator
@@ -65,7 +67,7 @@ _ENTRIES = {
 if TYPE_CHECKING:
     Protection = Annotated[AnyParams, Field(discriminator="mechanism")]
 else:
-    Protection = Annotated[tuple(_ENTRIES.values()), Field(discriminator="mechanism")]
+    Protection = Annotated[reduce(or_, _ENTRIES.values()), Field(discriminator="mechanism")]
 
 
 def own(entry: AnyParams, key: str) -> Any:

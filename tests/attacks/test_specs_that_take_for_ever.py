@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 
 from penstock.flows.spec._arx_hierarchy import parse_arx_hierarchy
-from penstock.flows.spec._faults import MOST_PROTECTIONS
+from penstock.flows.spec._entries import MOST_OUTPUTS
 from penstock.measures.gates import MOST_GATES
 from penstock.measures.registry import measure_names
 from penstock.mechanisms.refusal import SpecRefused
@@ -65,7 +65,7 @@ def test_every_measure_can_have_its_gate() -> None:
 
 def test_50_000_protections_are_one_fault(workplace: Workplace) -> None:
     workplace.raw["protect"] *= 50_000
-    require_one_fault(workplace, "protect", f"must list at most {MOST_PROTECTIONS}")
+    require_one_fault(workplace, "protect", f"must list at most {MOST_OUTPUTS}")
 
 
 def figures(many: int) -> list[dict[str, str]]:

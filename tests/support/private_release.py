@@ -38,17 +38,18 @@ class Line:
     def protect(self) -> tuple[Ingested, Staged]:
         source = self.ingest()
         self.reserve(source)
-        staged = protect.protect.fn(self.job, source)  # type: ignore[attr-defined]
+        (staged,) = protect.protect.fn(self.job, source)  # type: ignore[attr-defined]
         self.job.record(Action.PROTECTED, **staged.digests)
         return source, staged
 
     def assess(self) -> tuple[Ingested, Staged, Decision]:
         source, staged = self.protect()
-        return source, staged, assess.assess.fn(self.job, source, staged)  # type: ignore[attr-defined]
+        _, decision = assess.assess.fn(self.job, source, (staged,))  # type: ignore[attr-defined]
+        return source, staged, decision
 
     def stage(self) -> dict[str, Any]:
         _, staged, decision = self.assess()
-        publish.stage.fn(self.job, staged, decision)  # type: ignore[attr-defined]
+        publish.stage.fn(self.job, (staged,), decision)  # type: ignore[attr-defined]
         return publish.staged_content(self.job) or {}
 
     def publish(self) -> Receipt:
