@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from fractions import Fraction
 
 from penstock.flows.spec import Budget, ReleaseSpec, columns_of, name_of, own, settings_of
@@ -11,11 +11,12 @@ from penstock.mechanisms.guarantee import Guarantee, in_words, side_by_side
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.mechanisms.registry import AnyParams, mechanism_of
+from penstock.mechanisms.shared_file import Part, of_file, side_by_side_in_words
 from penstock.records.files.addresses import place_of
 from penstock.records.files.digest import canonical
 from penstock.records.ledger.countable import require_countable
 from penstock.tasks.outputs.kinds import output_of
-from penstock.tasks.run.plan import Entry, Plan
+from penstock.tasks.run.plan import Entry, File, Plan
 from penstock.tasks.validation.expectations import digest_of_suite, user_suite
 
 __all__ = ["beside", "budget_faults", "draw_up_plan", "of_chosen", "of_edition", "of_unit"]
@@ -36,6 +37,7 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
     acknowledges = tuple(each for each in spec.budget.acknowledges if each not in names)
     entries = tuple(_entry(spec, each, acknowledges) for each in spec.protect)
     promises = side_by_side([each.guarantee for each in entries])
+    files = tuple(_files(spec, entries))
     SpecRefused.raise_for(budget_faults(spec.budget, promises))
     plan = Plan(
         name=spec.name,
@@ -43,7 +45,11 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
         declared=spec.columns,
         entries=entries,
         promises=promises,
-        together=in_words({str(each.name): each.guarantee for each in entries}) if len(entries) > 1 else (),
+        together=(
+            *(in_words({str(each.name): each.guarantee for each in entries}) if len(entries) > 1 else ()),
+            *(sentence for file in files for sentence in file.together),
+        ),
+        files=files,
         unit=spec.unit,
         suite=spec.validation.suite,
         min_rows=spec.validation.min_rows,
@@ -72,17 +78,49 @@ def _entry(spec: ReleaseSpec, asked: AnyParams, acknowledges: Sequence[str]) -> 
     params, declared = settings_of(asked), columns_of(asked, spec.columns)
     promise = of_chosen(mechanism_of(params).promise(params, declared), spec.source.where)
     promise = of_unit(of_edition(promise, spec.source.edition), spec.unit)
-    name = name_of(asked) if len(spec.protect) > 1 else None
+    name, file = name_of(asked) if len(spec.protect) > 1 else None, own(asked, "file")
+    if file is not None:
+        promise = of_file(promise, file, _beside_in_file(spec, file, declared))
     return Entry(
         name=name,
         params=params,
         declared=declared,
-        output=output_of(params, declared, name),
+        output=output_of(params, declared, name, file),
         gates=own(asked, "gates") or spec.gates or (),
         formats=own(asked, "formats") or spec.publish.formats,
         guarantee=beside(promise, acknowledges),
         may_be_left_out=own(asked, "on_refusal") == "leave_out",
     )
+
+
+def _beside_in_file(spec: ReleaseSpec, file: str, but: Container[str]) -> list[str]:
+    """Return the columns of a file, in declared order, but for some."""
+    shown = {
+        name
+        for each in spec.protect
+        if own(each, "file") == file
+        for name, column in columns_of(each, spec.columns).items()
+        if column.role != "identifier"
+    }
+    return [name for name in spec.columns if name in shown and name not in but]
+
+
+def _files(spec: ReleaseSpec, entries: Sequence[Entry]) -> Iterator[File]:
+    """Yield the files that several outputs share."""
+    names = dict.fromkeys(own(each, "file") for each in spec.protect)
+    for name in filter(None, names):
+        own_entries = [entry for entry, asked in zip(entries, spec.protect, strict=True) if own(asked, "file") == name]
+        parts = [
+            Part(str(each.name), each.guarantee, {n: each.declared[n].role for n in each.output.about})
+            for each in own_entries
+        ]
+        yield File(
+            name=name,
+            outputs=tuple(part.name for part in parts),
+            declared={column: spec.columns[column] for column in _beside_in_file(spec, name, ())},
+            gates=spec.gates or (),
+            together=side_by_side_in_words(name, parts),
+        )
 
 
 def of_edition(guarantee: Guarantee, edition: str | None) -> Guarantee:

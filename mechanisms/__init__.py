@@ -38,6 +38,8 @@ then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a
     refusal                      how the house says no: field, rule, value of the setting, remedy; never a value of
                                  the data
     registry                     every mechanism by its name in a spec
+    shared_file                  several treatments of one file of records: what their promises are worth side by side,
+                                 and what nothing bounds
     sound                        columns as they were declared, or a refusal: what every mechanism asks of its input
     spreadsheet                  texts that a spreadsheet would take for formulas when it opens a CSV file
     stated                       what a release states about itself, as types: what mechanisms write and re-checks read

@@ -107,6 +107,7 @@ class Mechanism:
     takes_units: whether a unit may have several records under these settings (rows_per_unit).
     stated, chosen_form: the form of its promise's parameters and of what it chose (penstock.mechanisms.stated).
     in_parts: how it treats records that are never held together; None where it cannot.
+    shares_file: whether its promise holds of its columns where others stand beside them, record by record.
     """
 
     name: str
@@ -127,3 +128,4 @@ class Mechanism:
     chosen: Callable[[Any, Declared, int], dict[str, Any]] = nothing_chosen
     chosen_form: Any = NothingChosen
     in_parts: ByColumn | ByCell | None = None
+    shares_file: bool = False

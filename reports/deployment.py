@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import MODELS
 from penstock.reports.described import Described
 
@@ -24,9 +25,9 @@ _POSTPROCESSING = {
 }
 
 
-def deployment_record(release: Described) -> str:
-    """Return the text of deployment.json."""
-    guarantee, words = release.guarantee, release.words
+def deployment_record(release: Described, guarantee: Guarantee) -> str:
+    """Return the text of deployment.json, about one promise."""
+    words = release.words
     model = MODELS[guarantee.model]
     variant, meaning = model.variant_of(guarantee.parameters)
     basic: dict[str, Any] = {

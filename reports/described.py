@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from penstock.mechanisms.guarantee import Guarantee
 
-__all__ = ["Described", "OutputWords", "Sheet"]
+__all__ = ["Described", "OutputWords", "Promises", "Sheet"]
 
 Facts = Mapping[str, Any]
 
@@ -40,9 +40,27 @@ class OutputWords:
     product: str
 
 
+@dataclass(frozen=True, slots=True)
+class Promises:
+    """What is promised of a file that several outputs share: each promise under the name of its output, and what
+    somebody can do who combines their columns."""
+
+    statement: str
+    assumptions: tuple[str, ...]
+    not_promised: tuple[str, ...]
+
+    @classmethod
+    def of(cls, guarantees: Mapping[str, Guarantee], together: Sequence[str]) -> Self:
+        def listed(kind: str) -> tuple[str, ...]:
+            return tuple(f"{name}: {each}" for name, own in guarantees.items() for each in getattr(own, kind))
+
+        own = [f"{name}: {guarantee.statement}" for name, guarantee in guarantees.items()]
+        return cls(" ".join([*own, *together]), listed("assumptions"), listed("not_promised"))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """One release.
+    """One release, or one file of it.
 
     reviewed: whether somebody has to approve it, so that the day of its publication is not known yet.
     rows: those of the released file; output: what they are called. words: what the spec says for readers: title,
@@ -59,7 +77,7 @@ class Described:
     reviewed: bool
     software: str
     mechanism: str
-    guarantee: Guarantee
+    guarantee: Guarantee | Promises
     rows: int
     output: OutputWords
     columns: Sequence[Facts]

@@ -9,7 +9,15 @@ from typing import Any, Literal
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.reports.table_sheet import TableSheet
 
-__all__ = ["ConfidentialReport", "PublicReport", "RowsAre", "SeveralConfidential", "SeveralPublic"]
+__all__ = [
+    "ConfidentialReport",
+    "PublicReport",
+    "RowsAre",
+    "SeveralConfidential",
+    "SeveralPublic",
+    "SharedConfidential",
+    "SharedPublic",
+]
 
 Facts = Mapping[str, Any]
 RowsAre = Literal["records", "cells"]
@@ -82,11 +90,39 @@ class PublicReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SharedConfidential:
+    """A file that several outputs share, for those who decide: what somebody can do who combines its columns, and what
+    was found of all of them together; the rest as above."""
+
+    name: str
+    outputs: Sequence[str]
+    together: Sequence[str]
+    records: int
+    decision: Facts
+    checks: Sequence[Facts]
+    measurements: Sequence[Facts]
+    undefined: Sequence[str]
+    clamped: Sequence[Facts]
+    guarantee: None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedPublic:
+    """A file that several outputs share, for data users. columns: as above, with the promise of each."""
+
+    name: str
+    outputs: Sequence[str]
+    records: int
+    together: Sequence[str]
+    columns: Sequence[Facts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SeveralConfidential:
     """One run with several outputs, for those who decide about it.
 
     together: what they promise together, and that nothing covers some of them. outputs: each as if it were alone, known
-    by its name; left_out: the names of those that are not published.
+    by its name; shared: the files that several share; left_out: the names of those that are not published.
     """
 
     name: str
@@ -102,11 +138,12 @@ class SeveralConfidential:
     looks: str
     outputs: Sequence[ConfidentialReport]
     left_out: Sequence[str] = ()
+    shared: Sequence[SharedConfidential] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeveralPublic:
-    """A release with several outputs, for data users; together, outputs: as above. gates: [output, gate, rule,
+    """A release with several outputs, for data users; together, outputs, shared: as above. gates: [output, gate, rule,
     verdict]."""
 
     name: str
@@ -118,3 +155,4 @@ class SeveralPublic:
     files: Sequence[Facts]
     log_head: str
     where: str | None = None
+    shared: Sequence[SharedPublic] = ()

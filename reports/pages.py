@@ -284,6 +284,7 @@ def _environment() -> Environment:
         rounded=answer_text,
         range=_range,
         sentence=_sentence,
+        sentence_of_file=lambda decision: _sentence(decision, "file"),
         sentence_of_output=lambda decision: _sentence(decision, "output"),
         share=_share,
         size=_size,

@@ -29,6 +29,8 @@ In the order of the line: `ingest`, `validate`, `reserve`, `protect`, `assess`, 
     report          report: the confidential report with every measure
     reserve         the ledger sets aside what the draw will cost, before it, and finds what it overlaps with
     run/            one running release: its plan, its steps, and what others are told of it
+    shared_files    files in which the records of several outputs stand side by side: put together after the draws,
+                    judged as one
     validate        Great Expectations over the ingested columns; a failed expectation stops the release
     validation/     validation with Great Expectations: what the declared columns imply, and what a suite adds
     verification/   verification of a published bundle, offline: what is checked and, as plainly, what cannot be

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from penstock.measures.gates import Decision, GateRefused, GateResult, decide
+from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, decide
 from penstock.measures.measurement import Measurement, MeasureUndefined
 from penstock.measures.registry import MEASURES, measure_names
 from penstock.mechanisms.models import ADDS_UP
 from penstock.tasks.gate import refuses
 from penstock.tasks.ingest import Ingested
 from penstock.tasks.leave_out import require_one_left, unless_left_out
-from penstock.tasks.outputs.output import Staged
+from penstock.tasks.outputs.output import Judgement, Staged
 from penstock.tasks.overlaps import differencing
 from penstock.tasks.run.job import Job
-from penstock.tasks.run.plan import Plan
+from penstock.tasks.run.plan import File, Plan
 from penstock.tasks.run.step import step
+from penstock.tasks.shared_files import judge_file
 
 __all__ = ["assess"]
 
@@ -41,11 +42,18 @@ def assess(job: Job, source: Ingested, staged: Sequence[Staged]) -> tuple[tuple[
             decisions[name] = decision
             kept.append(drawn)
     require_one_left(job)
+    shared: list[dict[str, Any]] = []
+    for file in job.plan.files:
+        drawn_parts = [(e, d) for e, d in zip(job.outputs, staged, strict=True) if e.plan.output_name in file.outputs]
+        judgement = judge_file(job, file, source, drawn_parts)
+        decisions[file.name], found = _assessed_file(file, judgement, drawn_parts[0][1].records)
+        shared.append({"name": file.name, "outputs": list(file.outputs), **found})
     about_all = differencing(job)
     if job.plan.is_of_several:
         whole = Decision.together(decisions, *([] if about_all is None else [about_all]))
         outputs = [{"name": name, "left_out": name not in decisions, **found} for name, found in assessed.items()]
         assessment: dict[str, Any] = {"decision": whole.as_dict(), "outputs": outputs}
+        assessment |= {"files": shared} if shared else {}
     else:
         whole = _with(decisions[None], about_all)
         assessment = {**assessed[None], "decision": whole.as_dict()}
@@ -57,19 +65,33 @@ def assess(job: Job, source: Ingested, staged: Sequence[Staged]) -> tuple[tuple[
 def _assessed(job: Job, source: Ingested, staged: Staged) -> tuple[Decision, dict[str, Any]]:
     """Return the decision about one output, and all that was found."""
     judgement = job.plan.output.judge(job, source, staged)
-    gated = {gate.measure for gate in job.plan.gates}
+    wanted = _wanted(job.plan, {gate.measure for gate in job.plan.gates})
+    return _judged(judgement, job.plan.gates, wanted, staged.records)
+
+
+def _assessed_file(file: File, judgement: Judgement, records: int) -> tuple[Decision, dict[str, Any]]:
+    """Return the decision about a file that several outputs share, and all that was found: linkage in any case."""
+    wanted = (name for name in measure_names("records") if not MEASURES[name].public)
+    return _judged(judgement, file.gates, wanted, records)
+
+
+def _judged(
+    judgement: Judgement, gates: Sequence[Gate], wanted: Iterable[str], records: int
+) -> tuple[Decision, dict[str, Any]]:
+    """Return the decision and all that was found."""
+    gated = {gate.measure for gate in gates}
     measured: dict[str, Measurement] = {}
     undefined: list[str] = []
-    for name in _wanted(job.plan, gated):
+    for name in wanted:
         try:
             measured[name] = judgement.take(name)
         except MeasureUndefined:
             if name in gated:
                 raise
             undefined.append(name)
-    decision = decide(job.plan.gates, measured, judgement.checks)
+    decision = decide(gates, measured, judgement.checks)
     found = {
-        "records": staged.records,
+        "records": records,
         "decision": decision.as_dict(),
         "checks": [check.as_dict() for check in judgement.checks],
         "measurements": [measurement.as_dict() for measurement in measured.values()],

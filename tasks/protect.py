@@ -28,6 +28,7 @@ from penstock.tasks.outputs.output import Draw, Staged
 from penstock.tasks.repeat import drawn_before, keep, question
 from penstock.tasks.run.job import Job
 from penstock.tasks.run.step import step
+from penstock.tasks.shared_files import digests_of_files, join_files
 
 __all__ = ["claim_of", "drawn_digests", "has_drawn", "is_charged", "protect", "staged_before"]
 
@@ -89,17 +90,22 @@ def drawn_digests(job: Job, staged: Sequence[Staged]) -> dict[str, Any]:
     """Return digests of what was drawn, for the log; of several outputs by their names."""
     if not job.plan.is_of_several:
         return staged[0].digests
-    return {"outputs": {str(e.plan.output_name): s.digests for e, s in zip(job.outputs, staged, strict=True)}}
+    digests = {str(each.plan.output_name): drawn.digests for each, drawn in zip(job.outputs, staged, strict=True)}
+    files = digests_of_files(job)
+    return {"outputs": digests, **({"files": files} if files else {})}
 
 
 @step("protect")
 def protect(job: Job, source: Ingested) -> tuple[Staged, ...]:
-    """Apply the mechanism of every output, put records in random order, stage the files; never draw twice."""
+    """Apply the mechanism of every output, put records in random order, stage the files; never
+    draw twice."""
     missing = [each for each in job.outputs if not _is_drawn(each)]
     if missing:
         _draw_or_repeat(job, missing, source)
     require_one_left(job)
-    return tuple(staged for staged in map(staged_before, job.outputs) if staged is not None)
+    staged = tuple(drawn for drawn in map(staged_before, job.outputs) if drawn is not None)
+    join_files(job)
+    return staged
 
 
 def _is_drawn(job: Job) -> bool:

@@ -10,9 +10,9 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.guarantee import in_words
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle import bundle
-from penstock.reports.page_facts import PublicReport, SeveralPublic
+from penstock.reports.page_facts import PublicReport, SeveralPublic, SharedPublic
 from penstock.reports.pages import public_report
-from penstock.tasks.descriptions import files_of
+from penstock.tasks.descriptions import DescribedFile, files_of
 from penstock.tasks.outputs.output import Staged
 from penstock.tasks.run.job import Job
 
@@ -22,11 +22,15 @@ Facts = Mapping[str, Any]
 
 
 def public_page(
-    job: Job, outputs: Sequence[tuple[Job, Staged]], described: Sequence[Facts], gates: Sequence[Facts]
+    job: Job,
+    outputs: Sequence[tuple[Job, Staged]],
+    described: Sequence[Facts],
+    shared: Sequence[DescribedFile],
+    gates: Sequence[Facts],
 ) -> str:
     """Return the page on the files that are already in the bundle. described: what the manifest states of each output.
 
-    gates: their public results.
+    shared: the files that several outputs share. gates: the public results of all.
     """
     log_head, subject = job.log.head().digest, bundle.subjects(job.bundle)
     files = [
@@ -50,6 +54,16 @@ def public_page(
             date=job.started.date().isoformat(),
             together=in_words({page.name: page.guarantee for page in pages}),
             outputs=pages,
+            shared=[
+                SharedPublic(
+                    name=each.file.name,
+                    outputs=each.file.outputs,
+                    records=each.records,
+                    together=each.file.together,
+                    columns=each.columns,
+                )
+                for each in shared
+            ],
             gates=gates,
             files=files,
             log_head=log_head,
@@ -69,7 +83,8 @@ def _page(
         date=job.started.date().isoformat(),
         records=staged.records,
         guarantee=plan.guarantee,
-        columns=facts["columns"],
+        # Those of a file that several outputs share are told with the file.
+        columns=facts["columns"] if plan.file_of(plan.output_name) is None else (),
         noise=list(_noise(staged.chosen, plan.released)),
         gates=gates,
         files=files_of(plan.output, files),

@@ -23,7 +23,7 @@ from penstock.records.bundle.places import install as publish_at
 from penstock.records.files.digest import keyed_file
 from penstock.records.log.log import Action
 from penstock.records.run import RunDamaged, RunRefused
-from penstock.tasks.descriptions import write_descriptions
+from penstock.tasks.descriptions import described_file, write_descriptions, write_file_descriptions
 from penstock.tasks.outputs.claims import SEVERAL, SINGLE
 from penstock.tasks.outputs.output import Staged
 from penstock.tasks.public_page import public_page
@@ -91,10 +91,12 @@ def stage(job: Job, staged: Sequence[Staged], decision: Decision) -> None:
         name = each.plan.output_name
         gates = [result for result in results if result.get("output") in (None, name)]
         write_descriptions(each, drawn, gates, facts["columns"], facts.get("linked", []))
-    page = public_page(job, outputs, described, results)
+    described_files = [described_file(file, list(zip(outputs, described, strict=True))) for file in plan.files]
+    for file in described_files:
+        write_file_descriptions(job, file, results)
+    page = public_page(job, outputs, described, described_files, results)
     (job.bundle / "report.html").write_text(page, encoding="utf-8")
     subject = bundle.subjects(job.bundle)
-    rows = sum(drawn.records for drawn in staged)
     release = {
         "name": plan.name,
         "release": job.run.id,
@@ -111,7 +113,7 @@ def stage(job: Job, staged: Sequence[Staged], decision: Decision) -> None:
         **({} if plan.rule is None else {"confidential": confidential_digests(job)}),
     }
     content = bundle.content_digest(subject, release)
-    job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": rows})
+    job.run.commit("staged", {"content": content, "subject": subject, "release": release, "records": rows_in(release)})
 
 
 def _described(job: Job, staged: Staged) -> dict[str, Any]:
@@ -139,7 +141,17 @@ def _stated_outputs(outputs: Sequence[tuple[Job, Staged]], described: Sequence[d
         "penstock": SEVERAL,
         "outputs": [{"name": name, **facts} for name, facts in zip(guarantees, described, strict=True)],
         "together": {"guarantees": together, "uncovered": list(apart)},
+        **_stated_files(outputs),
     }
+
+
+def _stated_files(outputs: Sequence[tuple[Job, Staged]]) -> dict[str, Any]:
+    """Return what the manifest states of files that outputs share; nothing where there are none."""
+    files = [
+        {"name": file.name, "outputs": list(file.outputs), "columns": list(file.declared), "together": file.together}
+        for file in outputs[0][0].plan.files
+    ]
+    return {"files": files} if files else {}
 
 
 def staged_content(job: Job) -> dict[str, Any] | None:
@@ -264,8 +276,10 @@ def rows_of(job: Job) -> str:
 
 
 def rows_in(release: Mapping[str, Any]) -> int:
-    """Return the number of rows that the release part of a manifest states, of all outputs together."""
-    return sum(each["records"] for each in release.get("outputs", [release]))
+    """Return the number of rows that the release part of a manifest states, of all outputs together; those of a file
+    that several share are counted once."""
+    again = {name for file in release.get("files", ()) for name in file["outputs"][1:]}
+    return sum(each["records"] for each in release.get("outputs", [release]) if each.get("name") not in again)
 
 
 def _settled(job: Job) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.measures.gates import Decision
 from penstock.records.ledger.looks import Looks, looks
 from penstock.records.log.log import Action
-from penstock.reports.page_facts import ConfidentialReport, SeveralConfidential
+from penstock.reports.page_facts import ConfidentialReport, SeveralConfidential, SharedConfidential
 from penstock.reports.pages import confidential_report
 from penstock.tasks.ingest import Ingested
 from penstock.tasks.run.job import Job
@@ -51,6 +51,10 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
                 decision=assessed["decision"],
                 outputs=outputs,
                 left_out=[str(name) for name in left_out],
+                shared=[
+                    SharedConfidential(name=file.name, outputs=file.outputs, together=file.together, **_found(found))
+                    for file, found in zip(job.plan.files, assessed.get("files", ()), strict=True)
+                ],
                 **about,
             )
         )
@@ -61,8 +65,12 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
 
 def _assessed(name: str, plan: Plan, assessed: Mapping[str, Any], about: Mapping[str, Any]) -> ConfidentialReport:
     """Return the report on one output. about: what it shares with the others."""
-    found = {key: assessed[key] for key in ("records", "decision", "checks", "measurements", "undefined", "clamped")}
+    found = _found(assessed)
     return ConfidentialReport(name=name, guarantee=plan.guarantee, rows_are=plan.output.rows_are, **found, **about)
+
+
+def _found(assessed: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: assessed[key] for key in ("records", "decision", "checks", "measurements", "undefined", "clamped")}
 
 
 def looks_before(job: Job, source: str) -> Looks:

@@ -9,6 +9,8 @@ _argus_hierarchy   A hierarchy file of τ-ARGUS (.hrc), as a taxonomy
 _arx_hierarchy     A generalisation hierarchy as ARX writes it, as a taxonomy
 _entries           the entries of `protect`: a mechanism's settings, and what a release says of each of its outputs
 _faults            what is wrong with a spec: field, rule, value and remedy of every fault, told at once
+_file_faults       what is wrong with outputs that share a file: mechanisms, columns, formats and gates beside each
+                   other
 _known_keys        which keys a section may have, and which stand somewhere else: for the fault of a key that nobody
                    knows
 _output_faults     what is wrong with the outputs of a release beside each other: names, columns, models, and what

@@ -36,6 +36,13 @@ class Own(BaseModel):
         max_length=MOST_COLUMNS,
         description="Where there are several outputs: the declared columns that this one may use; all, if not given.",
     )
+    file: str | None = Field(
+        default=None,
+        pattern=r"^[a-z][a-z0-9_]{0,49}$",
+        description="Name of the file in which the records of this output stand beside those of the others that name "
+        "the same one: each row has the columns of all of them, about one record. Only under "
+        "probabilistic_k_anonymity. The gates of the release hold for the file, all columns together.",
+    )
     gates: tuple[Gate, ...] | None = Field(
         default=None,
         min_length=1,

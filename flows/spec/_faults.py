@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from penstock.flows.spec._entries import MOST_OUTPUTS, Protection, columns_of, own, settings_of
+from penstock.flows.spec._file_faults import file_faults, files_of
 from penstock.flows.spec._known_keys import KnownKeys
 from penstock.flows.spec._output_faults import output_faults
 from penstock.measures.gates import MOST_GATES, Gate
@@ -101,6 +102,9 @@ def disagreements(
         faults += [replace(fault, field=f"{where}{fault.field}") for fault in misplaced]
     if params and acknowledges is not None:
         faults += output_faults(params, columns, acknowledges)
+        faults += file_faults(params, columns, gates)
+        for parts in files_of(params).values():  # the gates of the release hold for each file too
+            faults += _gate_faults(settings_of(next(iter(parts.values()))), gates or {})
     if gates is not None and not gates and any(own(chosen, "gates") is None for chosen in params.values()):
         faults.append(_NO_GATES)
     return list(dict.fromkeys([*faults, *_part_faults(part, columns), *_recode_faults(part, columns, params)]))

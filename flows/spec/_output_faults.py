@@ -29,7 +29,8 @@ def output_faults(
     yield from _overlaps(params, columns)
     spending = [place for place, entry in params.items() if mechanism_of(entry).spends(entry)]
     for place, entry in params.items():
-        if spending and place not in spending and own(entry, "on_refusal") != "leave_out":
+        is_shared = own(entry, "file") is not None  # refused beside them in any case
+        if spending and place not in spending and not is_shared and own(entry, "on_refusal") != "leave_out":
             rule = "must be leave_out beside outputs that spend epsilon: whether those appear would tell about the data"
             yield Fault(f"protect.{place}.on_refusal", rule, "Add on_refusal: leave_out, or release it by itself.")
     promises = _promises(params, columns)
@@ -41,6 +42,7 @@ def _alone(only: tuple[int, AnyParams]) -> Iterator[Fault]:
     place, entry = only
     for key, remedy in (
         ("columns", "Declare only the columns that it may use."),
+        ("file", "Remove it: it is for several outputs whose records stand side by side."),
         ("on_refusal", "Remove it: a release without its only output is none."),
     ):
         if own(entry, key) is not None:

@@ -29,6 +29,9 @@ def run_faults(
     field, local = f"run.{asked}", "Remove it, or choose ir_swap or a table."
     faults: list[Fault] = []
     for place, chosen in params.items():
+        if getattr(chosen, "file", None) is not None:
+            rule = f"cannot be used with protect.{place}.file: linkage is measured over all records of a file"
+            faults.append(Fault(field, rule, "Remove it, or the file."))
         in_parts = mechanism_of(chosen).in_parts
         if isinstance(in_parts, ByCell):
             if memory is not None and in_parts.memory(chosen, columns) > memory:

@@ -12,4 +12,6 @@ Begin with `comparison`, what every measure takes, and `output`, what the checks
     linkage            distance-based record linkage: who can be found again by looking for the nearest original
     output             what is re-checked of released records: the columns before and after, the promise, and the
                        account of the work
+    shared_file        a file in which several treatments stand side by side: whether its rows are put together rightly,
+                       and its measures
 """

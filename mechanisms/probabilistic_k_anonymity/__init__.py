@@ -43,4 +43,5 @@ MECHANISM = Mechanism(
     possible=possible,
     released_columns=released_columns,
     in_parts=ByColumn(needs_all=needs_all_records, sizes=group_sizes, protect_column=swap_column),
+    shares_file=True,
 )

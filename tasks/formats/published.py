@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.refusal import Fault
 from penstock.records.bundle.statement import fault
 from penstock.tasks.files.columns import GUARANTEE_KEY
+from penstock.tasks.files.joined import PROMISES_KEY
 from penstock.tasks.formats import READABLE
 
 __all__ = ["form_faults", "read_published"]
+
+_BY_NAME = TypeAdapter(dict[str, Guarantee])
 
 
 def read_published(
@@ -37,10 +41,14 @@ def read_published(
     return tables, faults
 
 
-def form_faults(suffix: str, table: pa.Table, guarantee: Guarantee, columns: Collection[str]) -> Iterator[str]:
-    """Yield the rules that a file breaks whose promise or columns are not those of the manifest."""
+def form_faults(
+    suffix: str, table: pa.Table, guarantee: Guarantee | Mapping[str, Guarantee], columns: Collection[str]
+) -> Iterator[str]:
+    """Yield the rules that a file breaks whose promise or columns are not those of the manifest. guarantee: of a file
+    that several outputs share those of all, by their names."""
     carries = {each.suffix for each in READABLE if each.carries_promise}
-    if suffix in carries and _carried(table) != guarantee:
+    found = _carried(table) if isinstance(guarantee, Guarantee) else _carried_by_name(table)
+    if suffix in carries and found != guarantee:
         yield "must carry the guarantee of the manifest"
     if table.column_names != list(columns):
         yield "must have the columns that the manifest lists"
@@ -49,5 +57,12 @@ def form_faults(suffix: str, table: pa.Table, guarantee: Guarantee, columns: Col
 def _carried(table: pa.Table) -> Guarantee | None:
     try:
         return Guarantee.model_validate_json((table.schema.metadata or {}).get(GUARANTEE_KEY, b""))
+    except ValueError:
+        return None
+
+
+def _carried_by_name(table: pa.Table) -> dict[str, Guarantee] | None:
+    try:
+        return _BY_NAME.validate_json((table.schema.metadata or {}).get(PROMISES_KEY, b""))
     except ValueError:
         return None

@@ -4,6 +4,7 @@ Begin with `output`, what every kind must do; then read one kind.
 
     output           what an output is to the steps of a release
     records          released records
+    part_of_file     records that stand beside those of other outputs in one file
     cells            released tables
     groups           groups of records with buckets
     drawn            what all draws share

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import MODELS
 from penstock.mechanisms.refusal import Fault
 
-__all__ = ["Beside", "Claims", "ColumnClaim", "Seen"]
+__all__ = ["Beside", "Claims", "ColumnClaim", "InFile", "Seen"]
 
 # What was looked at, whether it could be checked, and what was found.
 Seen = tuple[str, bool, str]
@@ -27,6 +27,14 @@ class ColumnClaim(BaseModel):
 
     name: str
     role: str
+
+
+@dataclass(frozen=True, slots=True)
+class InFile:
+    """The file that an output shares with others: its columns in their order, and the promises of all."""
+
+    columns: tuple[str, ...]
+    guarantees: Mapping[str, Guarantee]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,21 @@ class Claims(BaseModel, ABC):
     bytes: dict[str, int]
     reviewers: Annotated[int, Field(strict=True, ge=0)]
     folder: Annotated[str, Field(pattern=r"^([a-z][a-z0-9_]{0,49})?$")] = ""
+    _in_file: InFile | None = PrivateAttr(default=None)
+
+    def put_into(self, file: InFile) -> None:
+        """Note that its columns stand in a file that it shares."""
+        self._in_file = file
+
+    @property
+    def file_columns(self) -> tuple[str, ...]:
+        """Return the columns of its file, which may be those of others too."""
+        return tuple(self.roles) if self._in_file is None else self._in_file.columns
+
+    @property
+    def carried(self) -> Guarantee | Mapping[str, Guarantee]:
+        """Return what its file must carry: its promise, or those of all outputs in it by their names."""
+        return self.guarantee if self._in_file is None else self._in_file.guarantees
 
     @property
     def roles(self) -> dict[str, str]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from penstock.mechanisms.columns import Role
 from penstock.mechanisms.composition import uncovered
 from penstock.mechanisms.guarantee import Guarantee, side_by_side
 from penstock.mechanisms.mechanism import Kind
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import NotComposable
 from penstock.mechanisms.registry import MECHANISMS
+from penstock.mechanisms.shared_file import Part, not_alike
 from penstock.tasks.outputs._cell_claims import CellClaims
-from penstock.tasks.outputs._claims import Beside, Claims
+from penstock.tasks.outputs._claims import Beside, Claims, InFile
 from penstock.tasks.outputs._group_claims import GroupClaims
 from penstock.tasks.outputs._record_claims import RecordClaims
 
@@ -48,6 +51,40 @@ class Together(BaseModel):
     uncovered: list[str]
 
 
+class FileClaim(BaseModel):
+    """What a manifest says of a file that outputs share. together: sentences for readers."""
+
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    outputs: list[str] = Field(min_length=2)
+    columns: list[str]
+    together: list[str] = Field(min_length=1)
+
+
+def _are_in_files(claims: Mapping[str, Claims], files: list[FileClaim]) -> bool:
+    """Return whether every output is in one file at most, with the others that have its folder, and every file holds
+    the columns of its outputs, each once; note in the claims what they share."""
+    folders = {name: claim.folder for name, claim in claims.items() if isinstance(claim, RecordClaims)}
+    for file in files:
+        parts = [(name, claims[name]) for name, folder in folders.items() if folder == file.name]
+        columns = [column for _, claim in parts for column in claim.roles]
+        shown = [Part(name, claim.guarantee, cast(Mapping[str, Role], claim.roles)) for name, claim in parts]
+        if (
+            [name for name, _ in parts] != file.outputs
+            or sorted(columns) != sorted(set(file.columns))
+            or len(columns) != len(file.columns)
+            or any(claim.guarantee.model in ADDS_UP for _, claim in parts)
+            or len({claim.records for _, claim in parts}) > 1
+            or any(True for _ in not_alike(shown))
+        ):
+            return False
+        for _, claim in parts:
+            claim.put_into(InFile(tuple(file.columns), {name: each.guarantee for name, each in parts}))
+    alone = [claim.stem for claim in claims.values() if claim.stem not in {f"{file.name}/data" for file in files}]
+    return len({file.name for file in files}) == len(files) and len(set(alone)) == len(alone)
+
+
 def several_claims_of(release: Mapping[str, Any]) -> dict[str, Claims] | None:
     """Return what a manifest claims of each output by its name; None where it does not state all that it must, where
     two have the same files, or where what they promise together is not what their promises come to."""
@@ -55,10 +92,11 @@ def several_claims_of(release: Mapping[str, Any]) -> dict[str, Claims] | None:
         shared = {name: release[name] for name in _SHARED if name in release} | {"penstock": SINGLE}
         outputs = {str(each["name"]): claims_of({**each, **shared}) for each in release["outputs"]}
         together = Together.model_validate_json(json.dumps(release["together"]))
+        files = [FileClaim.model_validate(each) for each in release.get("files", ())]
     except (KeyError, TypeError, ValueError):
         return None
     claims = {name: claim for name, claim in outputs.items() if claim is not None}
-    if len(claims) < len(release["outputs"]) or len({claim.stem for claim in claims.values()}) < len(claims):
+    if len(claims) < len(release["outputs"]) or not _are_in_files(claims, files):
         return None
     guarantees = [claim.guarantee for claim in claims.values()]
     try:

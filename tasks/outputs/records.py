@@ -98,7 +98,7 @@ class Records(Output):
         data = job.run.path("protected.parquet")
         records = source.rows if kept is None else len(kept)
         with ThreadPoolExecutor(1) as beside:
-            shuffling = beside.submit(permutation, records, randomness)
+            shuffling = beside.submit(self._order, job, records, randomness)
             protected = protected_rows(job, source, kept, randomness)
             order = shuffling.result()
             declared = self._declared_after(protected)
@@ -108,6 +108,10 @@ class Records(Output):
             linked = stage_linked(job.run.path("linked"), protected.linked, plan.guarantee)
             on_disk.result()
         return staged_as(job, protected.masked, records, protected.chosen, declared, linked)
+
+    def _order(self, job: Job, records: int, randomness: Randomness) -> NDArray[np.int64]:
+        """Return the order in which the records are released: row i is row order[i] of what the mechanism makes."""
+        return permutation(records, randomness)
 
     def _draw_columns(
         self,
@@ -148,7 +152,7 @@ class Records(Output):
         original = load_columns(
             source.folder, kept, plan.used_columns
         )  # a released list of categories begins with the declared ones
-        released = read_release(staged.data, staged.declared, places)
+        released = self._released(job, staged, places)
         groups = named_secrets(secrets, "group ")
         output = RecordOutput(
             original=original,
@@ -179,6 +183,10 @@ class Records(Output):
             lambda name: judge(name, everything if MEASURES[name].over_all_columns else masked),
             clamped_columns(original, plan.data_columns, staged.masked),
         )
+
+    def _released(self, job: Job, staged: Staged, places: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+        """Return the columns that will be published, in the order of the rows that were used."""
+        return read_release(staged.data, staged.declared, places)
 
     def write(self, job: Job, staged: Staged) -> None:
         plan = job.plan

@@ -92,14 +92,24 @@ def _published(job: Job) -> list[Bundle]:
     release = (job.run.committed("staged") or {})["release"]
     stated = release.get("outputs", [release])
     masked = [(each.run.committed("protected") or {})["masked"] for each in job.outputs]
-    return [
-        Bundle(
-            destination="/".join(filter(None, (str(job.destination), facts.get("folder")))),
+    bundles: dict[Any, Bundle] = {}
+    for place, (facts, columns) in enumerate(zip(stated, masked, strict=True)):
+        folder = facts.get("folder")
+        one = Bundle(
+            destination="/".join(filter(None, (str(job.destination), folder))),
             release={**facts, "gates": release["gates"]},
             masked=frozenset(columns),
         )
-        for facts, columns in zip(stated, masked, strict=True)
-    ]
+        key = place if folder is None else folder
+        bundles[key] = one if key not in bundles else _side_by_side(bundles[key], one)
+    return list(bundles.values())
+
+
+def _side_by_side(one: Bundle, other: Bundle) -> Bundle:
+    """Return the file in which two outputs share their records, with the columns of both."""
+    columns = [*one.release["columns"], *other.release["columns"]]
+    release = {**one.release, "columns": columns}
+    return Bundle(destination=one.destination, release=release, masked=one.masked | other.masked)
 
 
 def _posted(address: str, event: bytes) -> str | None:

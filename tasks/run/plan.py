@@ -21,7 +21,22 @@ if TYPE_CHECKING:
     from penstock.mechanisms.questions import Condition
     from penstock.tasks.outputs.output import Output
 
-__all__ = ["Entry", "Plan"]
+__all__ = ["Entry", "File", "Plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """A file in which the records of several outputs stand side by side.
+
+    declared: its columns in their order. gates: its limits, all columns together. together: sentences on what stands in
+    it, and what somebody can do who combines its columns.
+    """
+
+    name: str
+    outputs: tuple[str, ...]
+    declared: Mapping[str, Column]
+    gates: tuple[Gate, ...]
+    together: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +64,7 @@ class Plan:
 
     entries: the outputs. promises: what they promise, one for each model whose promises add up, and one for each
     output under another. together: sentences on what several outputs promise together, and what nothing covers.
+    files: those that several outputs share.
     choosing: the columns of `where`, which need not be among those that an output may use.
     unit: the column that says whose record it is; None where a record is protected by itself.
     part: the column and the category that the release is about, if it is about a part of its data set.
@@ -84,6 +100,7 @@ class Plan:
     where: tuple[Condition, ...] = ()
     choosing: Mapping[str, Column] = field(default_factory=dict)
     together: tuple[str, ...] = ()
+    files: tuple[File, ...] = ()
 
     @property
     def outputs(self) -> tuple[Plan, ...]:
@@ -99,6 +116,10 @@ class Plan:
     def is_of_several(self) -> bool:
         """Return whether this is the plan of a whole release with several outputs."""
         return len(self.entries) > 1
+
+    def file_of(self, output: str | None) -> File | None:
+        """Return the file that an output shares with others; None where it has one of its own."""
+        return next((file for file in self.files if output in file.outputs), None)
 
     @property
     def _only(self) -> Entry:

@@ -90,7 +90,8 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
     if every[0].bytes != {name: (folder / name).stat().st_size for name in names}:
         faults.append(fault("manifest.json", "must state the sizes that the files have"))
     checked = {name: _checked(folder, names, claims) for name, claims in outputs.items()}
-    ClaimBroken.raise_for([*faults, *(fault for broken, _ in checked.values() for fault in broken)])
+    # What is wrong with a file that outputs share is found for each of them.
+    ClaimBroken.raise_for(dict.fromkeys([*faults, *(fault for broken, _ in checked.values() for fault in broken)]))
     spends = [claims.guarantee.model in ADDS_UP for claims in every]
     return [
         Finding("signature", True, f"The manifest is signed with key {signing.key_id(key)}."),
@@ -114,7 +115,7 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
 
 def _checked(folder: Path, names: Sequence[str], claims: Claims) -> tuple[list[Fault], Beside]:
     """Return what in the files of one output contradicts its claims, and what the tables beside it show."""
-    tables, faults = read_published(folder, names, claims.stem, claims.roles, escape=claims.escape)
+    tables, faults = read_published(folder, names, claims.stem, claims.file_columns, escape=claims.escape)
     for suffix, table in tables.items():
         faults += [fault(f"{claims.stem}{suffix}", rule) for rule in _broken(suffix, table, claims)]
     mine = [name.removeprefix(claims.within) for name in names if name.startswith(claims.within)]
@@ -139,6 +140,11 @@ def _together(release: Mapping[str, Any]) -> Iterator[Finding]:
     if together["uncovered"]:
         listed = ", ".join(together["uncovered"])
         yield Finding("together", False, f"No theorem covers these outputs together: {listed}.")
+    for file in release.get("files", ()):
+        own = " and ".join(file["outputs"])
+        yield Finding(f"{file['name']}: columns", True, f"The file has the columns of {own}, each once, and no others.")
+        linkage = "How far its columns together give a record away was measured inside; nothing here shows it."
+        yield Finding(f"{file['name']}: linkage", False, linkage)
 
 
 def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -> list[Fault]:
@@ -229,6 +235,6 @@ def _broken(suffix: str, table: pa.Table, claims: Claims) -> Iterator[str]:
     """Yield what in one data file contradicts the manifest."""
     if table.num_rows != claims.records:
         yield "must have as many records as the manifest says"
-    yield from form_faults(suffix, table, claims.guarantee, claims.roles)
-    if table.column_names == list(claims.roles):
-        yield from claims.broken(table)
+    yield from form_faults(suffix, table, claims.carried, claims.file_columns)
+    if table.column_names == list(claims.file_columns):
+        yield from claims.broken(table.select(list(claims.roles)))

@@ -1,0 +1,103 @@
+"""Several treatments of one file of records: what their promises are worth side by side, and what nothing bounds.
+
+    file = (M_1(A_1), ..., M_m(A_m)), its rows in one random order                                  (1)
+    P(file | A_1, ..., A_m) = P(order) * P(M_1(A_1)) * ... * P(M_m(A_m))                            (2)
+
+A_i are disjoint columns of the same records; M_i reads A_i alone, draws by itself, and row r of what it makes is about
+record r. A swap has the same distribution for all A_i that differ by a permutation inside its groups; by (2) so has
+the file, whatever the other columns are. k-anonymity counts the rows that agree in A_i, and other columns beside them
+change none. So each of these promises holds of its own columns.
+
+Nothing is promised of the columns together. Rows that agree in A_1 differ in A_2, so whoever knows something of both
+may find one row. For the same reason no part may spend epsilon: its promise is about all that is released of a record,
+and rows that other columns tell apart show without noise which answer is whose.
+
+Where quasi-identifiers are made alike, all of the file must be made alike together: one of them beside the groups, or
+groups of another part, would single out records inside a group.
+
+Source: (2) and its consequences are ours; for the promises see penstock.mechanisms.probabilistic_k_anonymity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.mechanisms.columns import Role
+from penstock.mechanisms.guarantee import Guarantee
+
+__all__ = ["Part", "not_alike", "of_file", "side_by_side_in_words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One output whose columns stand in the file. roles: of its columns, in their order."""
+
+    name: str
+    guarantee: Guarantee
+    roles: Mapping[str, Role]
+
+    def named(self, *roles: Role) -> list[str]:
+        return [name for name, role in self.roles.items() if role in roles]
+
+    @property
+    def makes_alike(self) -> bool:
+        """Return whether it makes quasi-identifiers and weights alike in groups; otherwise they are unchanged."""
+        return self.guarantee.model == "k_anon"
+
+
+def not_alike(parts: Sequence[Part]) -> Iterator[tuple[Part, str]]:
+    """Yield the quasi-identifiers and weights that single out records whose others are made alike, each with its part:
+    those outside of the first part that makes them alike."""
+    first = next((part for part in parts if part.makes_alike), None)
+    if first is not None:
+        yield from (
+            (part, name) for part in parts if part is not first for name in part.named("quasi_identifier", "weight")
+        )
+
+
+def of_file(guarantee: Guarantee, file: str, others: Sequence[str]) -> Guarantee:
+    """Add to the promise of a part that it ends at its own columns. others: columns beside them."""
+    limit = (
+        f"anything for whoever also uses the columns that stand beside these in {file}, record by record: "
+        f"{', '.join(others)}"
+    )
+    return guarantee.model_copy(update={"not_promised": (*guarantee.not_promised, limit)})
+
+
+def side_by_side_in_words(file: str, parts: Sequence[Part]) -> tuple[str, ...]:
+    """Return what stands in a file, and what somebody can do who combines its columns; from settings alone."""
+    told = "; ".join(f"{part.name} ({', '.join(part.roles)})" for part in parts)
+    confidential = [name for part in parts for name in part.named("confidential")]
+    keys = [name for part in parts for name in part.named("quasi_identifier")]
+    known = ", ".join([*keys, *confidential])
+    return (
+        f"The file {file} holds these outputs side by side, and each row is about one record: {told}.",
+        f"Each promise holds of the columns of its own output; nothing is promised of all columns of {file} together.",
+        *_found_by_keys(parts, keys),
+        f"Whoever knows several of {known} of somebody, even roughly, may compare all columns of {file} and find the "
+        "one row that is theirs, with all that it holds. How often that succeeds by taking the nearest row was "
+        "measured on the file (record_linkage), and a gate limits it; it is no promise.",
+    )
+
+
+def _found_by_keys(parts: Sequence[Part], keys: Sequence[str]) -> Iterator[str]:
+    """Yield what somebody sees who knows the quasi-identifiers of a record, where there are any."""
+    if not keys:
+        return
+    sees = "; ".join(_seen(part) for part in parts if part.named("confidential"))
+    alike = next((part for part in parts if part.makes_alike), None)
+    if alike is None:
+        found = "may find the one row that is theirs, because these columns are unchanged, and sees in it"
+    else:
+        k = alike.guarantee.parameters["k"]
+        found = f"finds a group of at least {k} rows, one of which is theirs, and sees in each of them"
+    yield f"Whoever knows {', '.join(keys)} of somebody {found} {sees}."
+
+
+def _seen(part: Part) -> str:
+    names, parameters = ", ".join(part.named("confidential")), part.guarantee.parameters
+    if part.makes_alike:
+        return f"{names}, unchanged"
+    near = "and near the true ones " if parameters["method"] == "ir_swap" else ""
+    return f"{names}, swapped {near}in groups of at least {parameters['k']} records"
