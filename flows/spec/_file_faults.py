@@ -37,7 +37,7 @@ def file_faults(
     if len(params) == 1:
         return
     taken = {*_TAKEN, *(name_of(entry) for entry in params.values())}
-    spending = any(mechanism_of(entry).spends(entry) for entry in params.values())
+    spending = {place for place, entry in params.items() if mechanism_of(entry).spends(entry)}
     for file, parts in files.items():
         field = f"protect.{min(parts)}.file"
         if file in taken:
@@ -47,7 +47,7 @@ def file_faults(
             rule = "must be given by at least two outputs, whose columns stand beside each other in it"
             yield Fault(field, rule, "Remove it, or give it to another output too.", repr(file))
             continue
-        if spending:
+        if spending - parts.keys():
             rule = (
                 "must not be given beside outputs that spend epsilon: whether the file appears would tell about the "
                 "data"
