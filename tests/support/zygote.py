@@ -94,6 +94,8 @@ def arm(point: str) -> None:
         trap(Log, "append", lambda log, action, **_: action.value == place)
     elif place == "marker":
         trap(durable, "write_whole", lambda path, *_: path.name == "protected.json")
+    elif place == "files":
+        trap(durable, "write_whole", lambda path, *_: path.name == "files.json")
     elif place == "csv":
         trap(columns, "write_csv")
     elif place == "manifest":
