@@ -53,7 +53,11 @@ def examine(spec: ReleaseSpec) -> Plan:
     plan = draw_up_plan(spec)
     require_outside(plan.publish / plan.name, Home.located())
     whole_suite(plan.declared, plan.fewest, plan.suite, used=plan.used_columns)  # refuses a suite that cannot run
-    GateRefused.raise_for(fault for each in plan.outputs for fault in _refused(each, None, _chosen(each, None)))
+    GateRefused.raise_for(
+        fault.of_output(each.output_name)
+        for each in plan.outputs
+        for fault in _refused(each, None, _chosen(each, None))
+    )
     return plan
 
 
