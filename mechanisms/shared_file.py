@@ -4,9 +4,12 @@
     P(file | A_1, ..., A_m) = P(order) * P(M_1(A_1)) * ... * P(M_m(A_m))                            (2)
 
 A_i are disjoint columns of the same records; M_i reads A_i alone, draws by itself, and row r of what it makes is about
-record r. A swap has the same distribution for all A_i that differ by a permutation inside its groups; by (2) so has
-the file, whatever the other columns are. k-anonymity counts the rows that agree in A_i, and other columns beside them
-change none. So each of these promises holds of its own columns.
+record r. The order of the source is no part of A_i: it may follow another column, and MDAV breaks ties by it. So each
+M_i gets the records in an order of its own, drawn for it.
+
+A swap has the same distribution for all A_i that differ by a permutation inside its groups; by (2) so has the file,
+whatever the other columns are. k-anonymity counts the rows that agree in A_i, and other columns beside them change
+none. So each of these promises holds of its own columns.
 
 Nothing is promised of the columns together. Rows that agree in A_1 differ in A_2, so whoever knows something of both
 may find one row. For the same reason no part may spend epsilon: its promise is about all that is released of a record,
@@ -20,13 +23,19 @@ Source: (2) and its consequences are ours; for the promises see penstock.mechani
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-from penstock.mechanisms.columns import Role
+import numpy as np
+
+from penstock.mechanisms.columns import Columns, Declared, Role
 from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.permutation import permutation
+from penstock.mechanisms.protected import Protected
+from penstock.mechanisms.randomness import Randomness
 
-__all__ = ["Part", "not_alike", "of_file", "side_by_side_in_words"]
+__all__ = ["Part", "in_random_order", "not_alike", "of_file", "side_by_side_in_words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +65,38 @@ def not_alike(parts: Sequence[Part]) -> Iterator[tuple[Part, str]]:
         )
 
 
+def in_random_order(
+    protect: Callable[[Columns, Declared, Any, Randomness], Protected],
+    columns: Columns,
+    declared: Declared,
+    params: Any,
+    randomness: Randomness,
+) -> Protected:
+    """Apply a mechanism that shares files to records in an order drawn for it; return them in the order given."""
+    order = permutation(len(next(iter(columns.values()))), randomness)
+    made = protect({name: values[order] for name, values in columns.items()}, declared, params, randomness)
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return replace(
+        made,
+        columns={name: values[back] for name, values in made.columns.items()},
+        groups={name: labels[back] for name, labels in made.groups.items()},
+        guarantee=_ties_at_random(made.guarantee),
+    )
+
+
+def _ties_at_random(guarantee: Guarantee) -> Guarantee:
+    return guarantee.model_copy(update={"parameters": {**guarantee.parameters, "ties": "broken at random"}})
+
+
 def of_file(guarantee: Guarantee, file: str, others: Sequence[str]) -> Guarantee:
-    """Add to the promise of a part that it ends at its own columns. others: columns beside them."""
+    """Add to the promise of a part that it ends at its own columns, and that ties do not follow the order of the
+    source. others: columns beside them."""
     limit = (
         f"anything for whoever also uses the columns that stand beside these in {file}, record by record: "
         f"{', '.join(others)}"
     )
-    return guarantee.model_copy(update={"not_promised": (*guarantee.not_promised, limit)})
+    return _ties_at_random(guarantee).model_copy(update={"not_promised": (*guarantee.not_promised, limit)})
 
 
 def side_by_side_in_words(file: str, parts: Sequence[Part]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import Refusal
 from penstock.mechanisms.registry import mechanism_of
+from penstock.mechanisms.shared_file import in_random_order
 from penstock.records.files.digest import plain_file
 from penstock.tasks.files.columns import load_columns
 from penstock.tasks.files.linked import StagedTable
@@ -40,7 +42,10 @@ def protected_rows(job: Job, source: Ingested, kept: NDArray[np.int64] | None, r
     used = plan.used_columns
     read = load_columns(source.folder, kept, used)  # a suite, or another output, may have asked for others
     columns = {name: read[name] for name in used}
-    protected = mechanism_of(plan.params).protect(columns, used, plan.params, randomness)
+    protect = mechanism_of(plan.params).protect
+    if plan.file_of(plan.output_name) is not None:
+        protect = partial(in_random_order, protect)
+    protected = protect(columns, used, plan.params, randomness)
     require_planned(protected.guarantee, plan.guarantee)
     return protected
 

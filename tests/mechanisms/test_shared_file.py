@@ -69,7 +69,10 @@ def test_without_quasi_identifiers_nothing_is_said_of_those_who_know_some() -> N
 
 def test_a_promise_in_a_file_ends_at_its_own_columns() -> None:
     own = part("keys", "mdav_id", 5, "age").guarantee
-    assert of_file(own, "people", ["tax"]).not_promised == (
+    stated = of_file(own, "people", ["tax"])
+    assert own.parameters["ties"] == "broken by lowest source row"
+    assert stated.parameters == {**own.parameters, "ties": "broken at random"}
+    assert stated.not_promised == (
         *own.not_promised,
         "anything for whoever also uses the columns that stand beside these in people, record by record: tax",
     )

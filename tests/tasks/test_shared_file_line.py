@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,12 +18,14 @@ from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import load_spec
 from penstock.measures.gates import Decision, GateRefused
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.shared_file import in_random_order
 from penstock.records.run import RunDamaged
 from penstock.tasks import assess, ingest, protect, reserve
 from penstock.tasks.files.columns import load_columns
 from penstock.tasks.files.joined import PROMISES_KEY
 from penstock.tasks.gate import pass_gates
 from penstock.tasks.ingest import Ingested
+from penstock.tasks.outputs import drawn
 from penstock.tasks.outputs.output import Staged
 from penstock.tasks.run.job import Job, begin
 from tests.measures.records.test_record_linkage import by_brute_force
@@ -123,6 +127,30 @@ def test_linkage_measured_on_the_file_is_that_of_all_columns_by_definition(small
         assert set(measured["record_linkage"]["columns"]) == set(JUDGED)
         assert measured["own_value_probability"]["columns"] == ["income", "tax"]
         assert [check["name"] for check in line.assessed["checks"]] == ["one_order", "own_columns", "same_records"]
+
+
+def test_every_treatment_gets_the_records_in_an_order_of_its_own(small: Workplace) -> None:
+    """What decides ties is not the order of the source, which may follow a column of the other treatment."""
+    pq.write_table(pa.table({**HAND, "age": [1, 2, 3, 4, 5, 6, 7, 8], "sex": ["f"] * ROWS}), small.source)
+    with begun(small) as line:
+        line.draw()
+        assert {each.plan.guarantee.parameters["ties"] for each in line.job.outputs} == {"broken at random"}
+    orders = []
+
+    def noted(protect: Any, columns: Any, declared: Any, params: Any, randomness: Any) -> Any:
+        def watched(given: Any, *rest: Any) -> Any:
+            orders.append(
+                [columns[name].tolist() == given[name].tolist() for name in ("age", "income") if name in given]
+            )
+            return protect(given, *rest)
+
+        return in_random_order(watched, columns, declared, params, randomness)
+
+    small.raw["name"] = "again"
+    small.raw["budget"]["acknowledges"].append(line.job.run.id)
+    with mock.patch.object(drawn, "in_random_order", noted), begun(small) as line:
+        line.draw()
+    assert orders in ([[False], [False]], [[True], [False]], [[False], [True]])  # as it was once in 8! each
 
 
 def test_a_gate_of_the_release_looks_at_all_columns_of_the_file(small: Workplace) -> None:
