@@ -16,6 +16,7 @@ from penstock.measures.gates import GateRefused
 from penstock.records import open_records
 from penstock.records.bundle.places import DestinationNotWritable
 from tests.support.lineage_receiver import Receiver, read_event
+from tests.support.shared_file import AMOUNTS, KEYS, make_shared
 from tests.support.waiting_release import move_clock
 from tests.support.workplace import Workplace
 
@@ -134,3 +135,20 @@ def test_a_receiver_that_refuses_stops_no_release(
     assert [line.rpartition(": ")[2] for line in lines] == ["HTTP 500", "HTTP 500"]
     shown = capfd.readouterr()
     assert "not taken" not in shown.out + shown.err
+
+
+def test_a_file_that_outputs_share_is_one_data_set_with_the_columns_of_all(
+    workplace: Workplace, receiver: Receiver
+) -> None:
+    make_shared(workplace)
+    receipt = release(workplace)
+    [file] = receiver.events[-1]["outputs"]
+    read_event(receiver.events[-1])
+    assert file["name"] == f"{receipt.path}/people"
+    assert [field["name"] for field in file["facets"]["schema"]["fields"]] == [*KEYS, *AMOUNTS]
+    fields = file["facets"]["columnLineage"]["fields"]
+    masking = {
+        name: [how["masking"] for origin in field["inputFields"] for how in origin["transformations"]]
+        for name, field in fields.items()
+    }
+    assert masking == dict.fromkeys([*KEYS, *AMOUNTS], [True])
