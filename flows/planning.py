@@ -119,7 +119,7 @@ def _files(spec: ReleaseSpec, entries: Sequence[Entry]) -> Iterator[File]:
             outputs=tuple(part.name for part in parts),
             declared={column: spec.columns[column] for column in _beside_in_file(spec, name, ())},
             gates=spec.gates or (),
-            together=side_by_side_in_words(name, parts),
+            together=side_by_side_in_words(name, parts, [gate.rule for gate in spec.gates or ()]),
         )
 
 

@@ -99,8 +99,9 @@ def of_file(guarantee: Guarantee, file: str, others: Sequence[str]) -> Guarantee
     return _ties_at_random(guarantee).model_copy(update={"not_promised": (*guarantee.not_promised, limit)})
 
 
-def side_by_side_in_words(file: str, parts: Sequence[Part]) -> tuple[str, ...]:
-    """Return what stands in a file, and what somebody can do who combines its columns; from settings alone."""
+def side_by_side_in_words(file: str, parts: Sequence[Part], limits: Sequence[str]) -> tuple[str, ...]:
+    """Return what stands in a file, and what somebody can do who combines its columns; from settings alone. limits: the
+    rules of its gates."""
     told = "; ".join(f"{part.name} ({', '.join(part.roles)})" for part in parts)
     confidential = [name for part in parts for name in part.named("confidential")]
     keys = [name for part in parts for name in part.named("quasi_identifier")]
@@ -110,8 +111,9 @@ def side_by_side_in_words(file: str, parts: Sequence[Part]) -> tuple[str, ...]:
         f"Each promise holds of the columns of its own output; nothing is promised of all columns of {file} together.",
         *_found_by_keys(parts, keys),
         f"Whoever knows several of {known} of somebody, even roughly, may compare all columns of {file} and find the "
-        "one row that is theirs, with all that it holds. How often that succeeds by taking the nearest row was "
-        "measured on the file (record_linkage), and a gate limits it; it is no promise.",
+        "one row that is theirs, with all that it holds. How often that succeeds by taking the nearest row is measured "
+        "on the file (record_linkage), and limited; it is no promise.",
+        f"Limits of the file, all columns together: {'; '.join(limits)}.",
     )
 
 

@@ -151,4 +151,4 @@ def test_a_file_that_outputs_share_is_one_data_set_with_the_columns_of_all(
         name: [how["masking"] for origin in field["inputFields"] for how in origin["transformations"]]
         for name, field in fields.items()
     }
-    assert masking == dict.fromkeys([*KEYS, *AMOUNTS], [True])
+    assert masking == {name: [True] for name in [*KEYS, *AMOUNTS]}

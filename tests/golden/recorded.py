@@ -39,7 +39,8 @@ from tests.tasks.described_release import RELEASES, prepare
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-EXAMPLES = sorted((ROOT / "deployments" / "examples").glob("*.yaml"))
+# A preview is of one output as yet.
+EXAMPLES = [p for p in sorted((ROOT / "deployments" / "examples").glob("*.yaml")) if p.stem != "census-joint"]
 
 _CHANCE = (
     (re.compile(r"\b[0-9]{8}T[0-9]{6}Z-[0-9a-f]{8}\b"), "<run>"),

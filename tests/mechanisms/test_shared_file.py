@@ -41,30 +41,32 @@ def test_quasi_identifiers_and_weights_beside_those_made_alike_are_found() -> No
 
 def test_the_words_say_who_sees_what_where_keys_are_alike() -> None:
     parts = [part("keys", "mdav_id", 5, "age", "sex"), part("amounts", "ir_swap", 25, "income", "tax")]
-    stands, each, by_keys, by_all = side_by_side_in_words("people", parts)
+    stands, each, by_keys, by_all, limits = side_by_side_in_words("people", parts, ["record_linkage at most 0.4"])
     assert "keys (age, sex); amounts (income, tax)" in stands
     assert "nothing is promised of all columns of people together" in each
     assert "Whoever knows age, sex of somebody finds a group of at least 5 rows" in by_keys
     assert "income, tax, swapped and near the true ones in groups of at least 25 records" in by_keys
     assert "Whoever knows several of age, sex, income, tax" in by_all
-    assert "record_linkage" in by_all
+    assert limits == "Limits of the file, all columns together: record_linkage at most 0.4."
 
 
 def test_the_words_say_that_unchanged_keys_find_the_row() -> None:
     parts = [part("one", "mdav_swap", 9, "age", "income"), part("two", "ir_swap", 25, "tax")]
-    by_keys = side_by_side_in_words("people", parts)[2]
+    by_keys = side_by_side_in_words("people", parts, ["record_linkage at most 0.4"])[2]
     assert "may find the one row that is theirs, because these columns are unchanged" in by_keys
     assert "income, swapped in groups of at least 9 records; tax, swapped and near" in by_keys
 
 
 def test_the_words_say_that_confidential_columns_beside_keys_made_alike_are_unchanged() -> None:
     parts = [part("keys", "mdav_id", 5, "age", "income"), part("amounts", "ir_swap", 25, "tax")]
-    assert "income, unchanged; tax, swapped" in side_by_side_in_words("people", parts)[2]
+    assert (
+        "income, unchanged; tax, swapped" in side_by_side_in_words("people", parts, ["record_linkage at most 0.4"])[2]
+    )
 
 
 def test_without_quasi_identifiers_nothing_is_said_of_those_who_know_some() -> None:
     parts = [part("one", "ir_swap", 9, "income"), part("two", "ir_swap", 25, "tax")]
-    assert len(side_by_side_in_words("people", parts)) == 3
+    assert len(side_by_side_in_words("people", parts, ["record_linkage at most 0.4"])) == 4
 
 
 def test_a_promise_in_a_file_ends_at_its_own_columns() -> None:
