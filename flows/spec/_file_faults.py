@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from penstock.flows.spec._entries import columns_of, name_of, own, settings_of
 from penstock.measures.gates import Gate
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.recode import stored_name
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.registry import AnyParams, mechanism_of
 from penstock.mechanisms.shared_file import Part, not_alike
@@ -56,6 +57,7 @@ def file_faults(
         unfit = list(_unfit(parts))
         yield from unfit
         yield from _disagreements(parts)
+        yield from _made_of_one(parts, columns)
         if not unfit:
             yield from _singled_out(parts, columns)
     if files and gates is not None and not any(gate.measure == _LINKAGE for gate in gates.values()):
@@ -82,6 +84,18 @@ def _disagreements(parts: Mapping[int, AnyParams]) -> Iterator[Fault]:
         if own(entry, "on_refusal") == "leave_out":
             rule = "must not be leave_out for a part of a file, which is published whole or not at all"
             yield Fault(f"protect.{place}.on_refusal", rule, "Remove it, or the file.", "leave_out")
+
+
+def _made_of_one(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> Iterator[Fault]:
+    """Yield a fault for each column that is made of the stored column of which one of another part is made: what is
+    released of the one would tell about the other, record by record."""
+    found: dict[str, tuple[int, str]] = {}
+    for place, entry in parts.items():
+        for name, column in columns_of(entry, columns).items():
+            first, other = found.setdefault(stored_name(name, column), (place, name))
+            if first != place and other != name and column.role != "identifier":
+                rule = f"must not include a column made of what {other} is made of, which stands beside it in the file"
+                yield Fault(f"protect.{place}.columns", rule, "Leave one of the two out.", repr(name))
 
 
 def _singled_out(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> Iterator[Fault]:

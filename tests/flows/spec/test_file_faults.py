@@ -111,6 +111,18 @@ def test_columns_of_two_outputs_are_refused_in_one_file_too() -> None:
     assert "'age'" in [fault.got for fault in found]
 
 
+def test_bands_of_a_column_do_not_stand_beside_the_column_of_another_output() -> None:
+    def change(raw: Raw) -> None:
+        bands = {"role": "quasi_identifier", "type": "ordinal", "recode": {"of": "income", "bands": [0, 1000, 500000]}}
+        raw["source"]["columns"]["band"] = bands
+        raw["source"]["columns"]["income"]["domain"] = [0, 500000]
+        raw["protect"][0]["columns"].append("band")
+
+    fault = only_fault(change)
+    assert (fault.field, fault.got) == ("protect.1.columns", "'income'")
+    assert fault.rule.startswith("must not include a column made of what band is made of")
+
+
 @pytest.mark.parametrize("name", ["region", "weight"])
 def test_a_column_that_singles_out_records_beside_those_made_alike_is_refused(name: str) -> None:
     def change(raw: Raw) -> None:
