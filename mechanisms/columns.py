@@ -265,18 +265,21 @@ class Column(BaseModel):
             return np.clip(values.astype(np.int64, copy=False), int(low), int(high))
         return np.clip(values.astype(np.float64, copy=False), low, high)
 
+    def require_codes(self, values: NDArray[Any], name: str) -> None:
+        """Refuse integers that are no codes of categories, nor -1 for a missing one."""
+        if values.size and not (values.min() >= -1 and values.max() < len(self.categories or ())):
+            raise ValueOutsideDomain.at(
+                name,
+                rule="must hold codes that point into categories",
+                remedy="Correct the categories or the data.",
+            )
+
     def codes(self, values: NDArray[Any], name: str) -> NDArray[np.int64]:
         """Return category codes 0..C-1, -1 where missing, for an array of codes or of category values."""
         categories = self.categories or ()
         if values.dtype.kind in "iu":
-            codes = values.astype(np.int64, copy=False)
-            if codes.size and not (codes.min() >= -1 and codes.max() < len(categories)):
-                raise ValueOutsideDomain.at(
-                    name,
-                    rule="must hold codes that point into categories",
-                    remedy="Correct the categories or the data.",
-                )
-            return codes
+            self.require_codes(values, name)
+            return values.astype(np.int64, copy=False)
         if values.dtype.kind not in "OUT":
             raise ColumnTypeWrong.at(
                 name,

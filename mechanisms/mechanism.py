@@ -83,6 +83,8 @@ class ByCell:
     memory: how many bytes the cells of such a table take.
     count: the cells of a part. as_columns, from_columns: cells as they are kept beside a part.
     merged: the cells of two parts together. protect_cells: what is released of the cells of all records.
+    together: for tables of one release by name, the settings of a table whose cells serve several of them, for those
+    that have one. taken: the cells of one of them from the cells of that table and its settings.
     """
 
     memory: Callable[[Any, Declared], int]
@@ -91,6 +93,8 @@ class ByCell:
     from_columns: Callable[[Columns, Declared, Any], Any]
     merged: Callable[[Any, Any], Any]
     protect_cells: Callable[[Any, Declared, Any, Randomness], Protected]
+    together: Callable[[Mapping[str, Any], Declared], Mapping[str, Any]]
+    taken: Callable[[Any, Any, Any], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,9 +3,9 @@
     file = (M_1(A_1), ..., M_m(A_m)), its rows in one random order                                  (1)
     P(file | A_1, ..., A_m) = P(order) * P(M_1(A_1)) * ... * P(M_m(A_m))                            (2)
 
-A_i are disjoint stored columns of the same records; M_i reads A_i alone, draws by itself, and row r of what it makes is about
-record r. The order of the source is no part of A_i: it may follow another column, and MDAV breaks ties by it. So each
-M_i gets the records in an order of its own, drawn for it.
+A_i are disjoint stored columns of the same records; M_i reads A_i alone, draws by itself, and row r of what it makes is
+about record r. The order of the source is no part of A_i: it may follow another column, and MDAV breaks ties by it. So
+each M_i gets the records in an order of its own, drawn for it.
 
 A swap has the same distribution for all A_i that differ by a permutation inside its groups; by (2) so has the file,
 whatever the other columns are. k-anonymity counts the rows that agree in A_i, and other columns beside them change

@@ -60,11 +60,12 @@ def require_sound(columns: Columns, declared: Declared, *, clamped: bool = False
 def _require_as_declared(values: NDArray[Any], column: Column, name: str, clamped: bool) -> None:
     if column.numeric and values.dtype.kind not in "iuf":
         raise ColumnTypeWrong.at(name, rule="must be an array of numbers", got=str(values.dtype), remedy="Convert it.")
+    if not column.numeric and values.dtype.kind in "iu":  # looked at as they are: a copy takes longer than the look
+        column.require_codes(values, name)
+        _require_complete(column, name, has_missing=bool(values.size and values.min() < 0))
+        return
     missing = is_missing(values, column, name)
-    if column.missing == "refuse" and bool(missing.any()):
-        raise ValueMissing.at(
-            name, rule="must have a value in every record", remedy="Complete the data or change `missing`."
-        )
+    _require_complete(column, name, has_missing=bool(missing.any()))
     present = values[~missing] if missing.any() else values
     if not column.numeric or not len(present):
         return
@@ -78,4 +79,11 @@ def _require_as_declared(values: NDArray[Any], column: Column, name: str, clampe
     if present.min() < low or present.max() > high:
         raise ValueOutsideDomain.at(
             name, rule="must hold only values of the declared domain", remedy="Correct the domain or the data."
+        )
+
+
+def _require_complete(column: Column, name: str, *, has_missing: bool) -> None:
+    if has_missing and column.missing == "refuse":
+        raise ValueMissing.at(
+            name, rule="must have a value in every record", remedy="Complete the data or change `missing`."
         )

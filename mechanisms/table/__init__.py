@@ -4,6 +4,7 @@
     _mechanism    `protect`: cells counted, noise drawn, figures made
     cells         counts and, for each measure, sums and extremes of every declared cell, the empty ones included
     merging       cells of parts of the records, put together
+    together      cells of several tables, counted in one pass
     _chosen       who spends what of epsilon, and with which noise: public facts
     _bounds       public bounds of a measure in every cell
     draws         noise under differential privacy: which kind, how large, drawn
@@ -43,6 +44,7 @@ from penstock.mechanisms.table._mechanism import (
 )
 from penstock.mechanisms.table._possible import possible
 from penstock.mechanisms.table.merging import as_columns, merged
+from penstock.mechanisms.table.together import counted_together, taken
 
 __all__ = [
     "MECHANISM",
@@ -80,5 +82,7 @@ MECHANISM = Mechanism(
         from_columns=cells_from_columns,
         merged=merged,
         protect_cells=protect_cells,
+        together=counted_together,
+        taken=taken,
     ),
 )

@@ -22,6 +22,8 @@ def possible(name: str, params: Params, declared: Declared, records: int | None)
         return Undefined("a table with margins")
     if name == "noise_chance" and params.model == "k_anon":
         return Undefined("a table with noise")
+    if name == "expected_error" and not (params.count or params.sums):
+        return Undefined("a table of counts or sums, whose error is stated before the draw")
     among = "" if records is None else f"{records:,} records"
     if name == "smallest_frequency":
         least = 1 if params.k is None else params.k

@@ -248,9 +248,12 @@ def category_codes(stored: pa.ChunkedArray, categories: tuple[Any, ...]) -> NDAr
     codes = []
     for chunk in stored.chunks:
         if pa.types.is_dictionary(chunk.type):
-            # Only the few texts are compared; the many rows look up the result for theirs.
-            chunk_codes = pc.take(_places(chunk.dictionary, categories), chunk.indices)
+            # Only the few texts are compared; the many rows look up the result for theirs, unless it is their own code.
+            places = _places(chunk.dictionary, categories)
+            own = places.equals(pa.array(range(len(places)), places.type))
+            chunk_codes = chunk.indices if own else pc.take(places, chunk.indices)
         else:
             chunk_codes = _places(chunk, categories)
-        codes.append(pc.fill_null(chunk_codes, -1).to_numpy().astype(np.int32, copy=False))
+        chunk_codes = pc.fill_null(chunk_codes.cast(pa.int32()), -1) if chunk_codes.null_count else chunk_codes
+        codes.append(chunk_codes.to_numpy().astype(np.int32, copy=False))
     return np.concatenate(codes) if codes else np.empty(0, np.int32)

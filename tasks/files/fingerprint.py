@@ -126,18 +126,22 @@ class Fingerprint:
     def _add_texts(self, name: str, stored: pa.ChunkedArray) -> None:
         key = bytes.fromhex(keyed(self._key, "text", name))
         known: dict[bytes | None, tuple[int, int]] = {None: _words(keyed(key, "missing"))}
-        start = 0
+        buffer, start = np.empty(_BLOCK, np.uint64), 0
         for chunk in stored.chunks:
             encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
             texts = _as_bytes(encoded.dictionary)
             for text in texts:
                 if text not in known and text is not None:
                     known[text] = _words(hashlib.blake2b(text, key=key, digest_size=16).hexdigest())
-            table = np.array([known[text] for text in (*texts, None)], np.uint64)
-            codes = pc.fill_null(encoded.indices.cast(pa.int64()), len(texts)).to_numpy()
-            for place in range(2):
-                self._state[place, start : start + len(codes)] += table[codes, place]
-            start += len(codes)
+            table = np.array([known[text] for text in (*texts, None)], np.uint64).T.copy()
+            codes = encoded.indices
+            codes = pc.fill_null(codes.cast(pa.int64()), len(texts)) if codes.null_count else codes
+            for block in range(0, len(codes), _BLOCK):
+                here = codes[block : block + _BLOCK].to_numpy().astype(np.intp)
+                state, room = self._state[:, start : start + len(here)], buffer[: len(here)]
+                for place in range(2):
+                    state[place] += np.take(table[place], here, out=room, mode="clip")
+                start += len(here)
 
 
 def _blocks(stored: pa.ChunkedArray) -> Iterator[tuple[int, NDArray[np.float64]]]:

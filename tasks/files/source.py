@@ -306,7 +306,7 @@ def _read_categories(stored: pa.ChunkedArray, column: Column) -> _Read:
     codes: NDArray[Any] = category_codes(stored, (column.categories or ()) if groups is None else groups)
     if groups is not None and column.recode is not None:
         codes = column.recode.grouped(codes)
-    unknown = int((codes < 0).sum())
+    unknown = int((codes < 0).sum()) if len(codes) and codes.min() < 0 else 0
     return _Read(codes, stored.null_count > 0, unknown > stored.null_count)
 
 

@@ -8,6 +8,7 @@ Begin with `output`, what every kind must do; then read one kind.
     cells            released tables
     groups           groups of records with buckets
     drawn            what all draws share
+    _counted         the cells of a table's records: part by part, or in one pass for several tables
     kinds            the output of given settings, by the kind that their mechanism makes
     claims           the claims of a manifest, read as those of its kind; `penstock verify` needs nothing else of here
     _claims          what every manifest states about its files, and what each kind adds to it

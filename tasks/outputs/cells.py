@@ -28,6 +28,7 @@ from penstock.tasks.files.columns import load_columns, save_columns
 from penstock.tasks.files.tables import arrow_cells, read_table, write_table
 from penstock.tasks.formats import FORMATS
 from penstock.tasks.formats.format import TableRows
+from penstock.tasks.outputs._counted import cells_of
 from penstock.tasks.outputs.drawn import protected_rows, require_planned, staged_as
 from penstock.tasks.outputs.output import Draw, Judgement, Output, Staged
 
@@ -91,13 +92,10 @@ class Cells(Output):
         return arrow_cells(protected.columns, self.layout)
 
     def prepare(self, job: Job, source: Ingested) -> Draw:
-        plan = job.plan
-        how = mechanism_of(self.params).in_parts if source.parts else None
-        if not isinstance(how, ByCell):
+        plan, how = job.plan, mechanism_of(self.params).in_parts
+        cells = cells_of(job, source)
+        if cells is None or not isinstance(how, ByCell):
             return partial(self._draw, job, lambda kept, randomness: protected_rows(job, source, kept, randomness))
-        from penstock.tasks.parts.cells import counted_cells  # a plan is made without Prefect
-
-        cells = counted_cells(source.parts, plan.used_columns, plan.params, how, plan.address)  # a cluster may fail
 
         def protected(kept: NDArray[np.int64] | None, randomness: Randomness) -> Protected:
             drawn = how.protect_cells(cells, plan.data_columns, plan.params, randomness)

@@ -48,6 +48,7 @@ class Job:
     seconds: dict[str, float] = field(default_factory=dict)
     progress: UUID | None = None  # the bar on the run's page
     whole: Job | None = None  # of one of several outputs: the release that it belongs to
+    counted: dict[str, Any] = field(default_factory=dict)  # cells that serve several outputs of this attempt
 
     @property
     def outputs(self) -> tuple[Job, ...]:
