@@ -68,6 +68,7 @@ def write_descriptions(
             for file in files_of(plan.output, bundle.subjects(job.bundle))
         ],
         words=plan.spec.get("describe", {}),
+        edition=plan.edition,
         folder=f"{plan.output.folder}/" if plan.output.folder else "",
         bundle="../" * (1 + place.count("/")),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +13,7 @@ from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle import bundle
 from penstock.reports.pages import PublicReport, SeveralPublic, public_report
 from penstock.tasks.descriptions import files_of
+from penstock.tasks.editions import Edition
 from penstock.tasks.outputs.output import Staged
 from penstock.tasks.run.job import Job
 
@@ -21,11 +23,15 @@ Facts = Mapping[str, Any]
 
 
 def public_page(
-    job: Job, outputs: Sequence[tuple[Job, Staged]], described: Sequence[Facts], gates: Sequence[Facts]
+    job: Job,
+    outputs: Sequence[tuple[Job, Staged]],
+    described: Sequence[Facts],
+    gates: Sequence[Facts],
+    earlier: Sequence[Edition],
 ) -> str:
     """Return the page on the files that are already in the bundle. described: what the manifest states of each output.
 
-    gates: their public results.
+    gates: their public results. earlier: editions that were published before.
     """
     log_head, subject = job.log.head().digest, bundle.subjects(job.bundle)
     files = [
@@ -41,7 +47,7 @@ def public_page(
         for (each, staged), facts in zip(outputs, described, strict=True)
     ]
     if not job.plan.is_of_several:
-        return public_report(pages[0])
+        return public_report(replace(pages[0], edition=job.plan.edition, earlier=earlier))
     return public_report(
         SeveralPublic(
             name=job.plan.name,
@@ -53,6 +59,8 @@ def public_page(
             files=files,
             log_head=log_head,
             where=job.plan.spec["source"].get("where"),
+            edition=job.plan.edition,
+            earlier=earlier,
         )
     )
 

@@ -24,6 +24,7 @@ from penstock.records.files.digest import keyed_file
 from penstock.records.log.log import Action
 from penstock.records.run import RunDamaged, RunRefused
 from penstock.tasks.descriptions import write_descriptions
+from penstock.tasks.editions import earlier_editions
 from penstock.tasks.outputs.claims import SEVERAL, SINGLE
 from penstock.tasks.outputs.output import Staged
 from penstock.tasks.public_page import public_page
@@ -91,7 +92,9 @@ def stage(job: Job, staged: Sequence[Staged], decision: Decision) -> None:
         name = each.plan.output_name
         gates = [result for result in results if result.get("output") in (None, name)]
         write_descriptions(each, drawn, gates, facts["columns"], facts.get("linked", []))
-    page = public_page(job, outputs, described, results)
+    # Settled here: reviewers approve it, whatever else is published meanwhile.
+    earlier = earlier_editions(job.log.events(), plan)
+    page = public_page(job, outputs, described, results, earlier)
     (job.bundle / "report.html").write_text(page, encoding="utf-8")
     subject = bundle.subjects(job.bundle)
     rows = sum(drawn.records for drawn in staged)
@@ -100,6 +103,7 @@ def stage(job: Job, staged: Sequence[Staged], decision: Decision) -> None:
         "release": job.run.id,
         "created": job.started.isoformat(timespec="seconds"),
         **({} if plan.edition is None else {"edition": plan.edition}),
+        **({"earlier_editions": earlier} if earlier else {}),
         **_stated_outputs(outputs, described),
         **({"spreadsheet": "escape"} if plan.escape else {}),
         "gates": decision.public(),
