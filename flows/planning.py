@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from penstock.flows.spec import Budget, ReleaseSpec
-from penstock.flows.spec._entries import columns_of, name_of, own, settings_of
+from penstock.flows.spec import Budget, ReleaseSpec, columns_of, name_of, own, settings_of
 from penstock.mechanisms.guarantee import Guarantee, in_words, side_by_side
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, SpecRefused

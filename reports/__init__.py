@@ -10,6 +10,8 @@ The templates are in templates/.
     described     what the descriptions of a release are made from: public facts, and nothing else
     lineage       openLineage events of a release: which columns came from which, what was masked, which gates were
                   passed
+    page_facts    what the pages of a release are made of: the facts for those who decide about it, and those for data
+                  users
     pages         the pages: the validation page and the report for the house, the report for the public, and that of
                   an answer
     question_picture  how far an answer may lie from the truth, drawn for each method that could give it

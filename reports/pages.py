@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -22,15 +22,11 @@ from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP, MODELS
 from penstock.mechanisms.numbers.rounded import answer_text, exact_text, figure_text
 from penstock.mechanisms.refusal import Fault, Refusal
-from penstock.reports.table_sheet import TableSheet
+from penstock.reports.page_facts import ConfidentialReport, PublicReport, SeveralConfidential, SeveralPublic
 
 __all__ = [
     "AnswerSheet",
-    "ConfidentialReport",
-    "PublicReport",
     "SecretInReport",
-    "SeveralConfidential",
-    "SeveralPublic",
     "ValidationOutcome",
     "answer_report",
     "confidential_report",
@@ -40,7 +36,6 @@ __all__ = [
 ]
 
 Facts = Mapping[str, Any]
-RowsAre = Literal["records", "cells"]
 
 _VERDICTS = {"pass": "passed", "review": "needs review", "refuse": "refused"}
 _SEVERITY = ("refuse", "review", "pass")
@@ -71,116 +66,6 @@ class ValidationOutcome(Protocol):
     def unexpected(self) -> int | None: ...
     @property
     def total(self) -> int: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfidentialReport:
-    """Everything about one run, for those who decide about it.
-
-    records: the rows of the release; rows_are: what they are; source_records: the rows of the source, not all of which
-    may be used.
-    decision: verdict, results [gate, verdict, rule, value, interval, reason].
-    checks: [name, passed, rule, found], the promise re-checked on the output.
-    measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
-    weights, missing]. undefined: names of measures that have no value for these columns.
-    clamped: columns that may be clamped [column, values, clamped, true, bias, biased, cells [cell, true, bias]].
-    validation: expectations, failed. steps: [name, seconds].
-    looks: how many other runs looked at these data and published nothing or declared something new, and how many may.
-    """
-
-    name: str
-    run: str
-    started: str
-    spec: Facts
-    guarantee: Guarantee
-    records: int
-    source_records: int
-    decision: Facts
-    checks: Sequence[Facts]
-    measurements: Sequence[Facts]
-    undefined: Sequence[str]
-    validation: Facts
-    steps: Sequence[Facts]
-    versions: Mapping[str, str]
-    looks: str
-    rows_are: RowsAre = "records"
-    clamped: Sequence[Facts] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublicReport:
-    """The facts that a data user may know.
-
-    columns: [name, type, domain, outside, categories, role, treatment]; gates: [gate, rule, verdict];
-    files: [name, bytes, sha256]; usage: sentences on how to use the data.
-    records: the rows of the release; rows_are: what they are; table: the figures themselves, if the rows are cells.
-    noise: [column, epsilon, delta, moved, together, order, k, expected_error, unit_error, noise_error], if there is
-    any; the last two in the column's own unit, None for categories; delta, moved: None where there is none; together:
-    other columns with which epsilon is spent; order, k and noise_error of blocks only.
-    linked: tables beside the records [name, key, columns]; labels: columns published in buckets [column, labels [label,
-    records]], the records over all. where: which records it is about, if not about all.
-    edition: of data that change; earlier: its published editions before this one [release, edition, date].
-    """
-
-    name: str
-    release: str
-    date: str
-    records: int
-    guarantee: Guarantee
-    columns: Sequence[Facts]
-    noise: Sequence[Facts]
-    gates: Sequence[Facts]
-    files: Sequence[Facts]
-    usage: Sequence[str]
-    log_head: str
-    rows_are: RowsAre = "records"
-    table: TableSheet | None = None
-    linked: Sequence[Facts] = ()
-    labels: Sequence[Facts] = ()
-    where: str | None = None
-    edition: str | None = None
-    earlier: Sequence[Facts] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeveralConfidential:
-    """One run with several outputs, for those who decide about it.
-
-    together: what they promise together, and that nothing covers some of them. outputs: each as if it were alone, known
-    by its name; left_out: the names of those that are not published.
-    """
-
-    name: str
-    run: str
-    started: str
-    spec: Facts
-    together: Sequence[str]
-    source_records: int
-    decision: Facts
-    validation: Facts
-    steps: Sequence[Facts]
-    versions: Mapping[str, str]
-    looks: str
-    outputs: Sequence[ConfidentialReport]
-    left_out: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeveralPublic:
-    """A release with several outputs, for data users; together, outputs: as above. gates: [output, gate, rule,
-    verdict]."""
-
-    name: str
-    release: str
-    date: str
-    together: Sequence[str]
-    outputs: Sequence[PublicReport]
-    gates: Sequence[Facts]
-    files: Sequence[Facts]
-    log_head: str
-    where: str | None = None
-    edition: str | None = None
-    earlier: Sequence[Facts] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,12 +15,14 @@ In the order of the line: `ingest`, `validate`, `reserve`, `protect`, `assess`, 
     gate            whether the decision ends the run
     importers/      what other tools' files say about the columns of a data set, for a first draft of a spec
     ingest          the declared columns of the source, checked, on the confidential side of the run
+    leave_out       outputs that are refused while the others are published without them, where the spec says so
     look            what the data answer is told only to a run that may look (records/ledger/looks.py)
     outputs/        each kind of output as one object, which the steps call and never ask what it is
     overlaps        releases that share columns with this one: found when the cost is reserved, looked at together at
                     the gates
     parts/          the same steps where the records are never held together: part by part, here or on a cluster
     protect         protect: the only step that draws
+    public_page     the public report of a release, from what is public of each of its outputs
     publish         the bundle is staged and settled, then sealed, then appears at its destination whole or not at all
     questions/      questions of analysts: reading, charging, answering, signing
     repeat          A table that was drawn before is not drawn again: it comes back as it was, and nothing is spent

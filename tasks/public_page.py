@@ -11,7 +11,8 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.guarantee import in_words
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle import bundle
-from penstock.reports.pages import PublicReport, SeveralPublic, public_report
+from penstock.reports.page_facts import PublicReport, SeveralPublic
+from penstock.reports.pages import public_report
 from penstock.tasks.descriptions import files_of
 from penstock.tasks.editions import Edition
 from penstock.tasks.outputs.output import Staged

@@ -11,7 +11,8 @@ from typing import Any
 from penstock.measures.gates import Decision
 from penstock.records.ledger.looks import Looks, looks
 from penstock.records.log.log import Action
-from penstock.reports.pages import ConfidentialReport, SeveralConfidential, confidential_report
+from penstock.reports.page_facts import ConfidentialReport, SeveralConfidential
+from penstock.reports.pages import confidential_report
 from penstock.tasks.ingest import Ingested
 from penstock.tasks.run.job import Job
 from penstock.tasks.run.plan import Plan

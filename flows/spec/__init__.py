@@ -7,9 +7,12 @@ reference          the spec reference, written from the models: python -m pensto
 spec               the spec: one typed file that says everything about one release, checked before any row is read
 _argus_hierarchy   A hierarchy file of τ-ARGUS (.hrc), as a taxonomy
 _arx_hierarchy     A generalisation hierarchy as ARX writes it, as a taxonomy
+_entries           the entries of `protect`: a mechanism's settings, and what a release says of each of its outputs
 _faults            what is wrong with a spec: field, rule, value and remedy of every fault, told at once
 _known_keys        which keys a section may have, and which stand somewhere else: for the fault of a key that nobody
                    knows
+_output_faults     what is wrong with the outputs of a release beside each other: names, columns, models, and what
+                   covers them
 _paths             the paths of a spec or a data description: relative to its file, with their variables
 _path_variables    `${VAR}` in a path of a spec, replaced by the variable of the environment, unless its name is
                    that of a secret
@@ -23,6 +26,7 @@ _where             which records a release is about: conditions in the language 
 
 from __future__ import annotations
 
+from penstock.flows.spec._entries import columns_of, name_of, own, settings_of
 from penstock.flows.spec.spec import (
     Approve,
     Budget,
@@ -48,9 +52,13 @@ __all__ = [
     "Run",
     "Source",
     "Validate",
+    "columns_of",
     "json_schema",
     "load_spec",
+    "name_of",
+    "own",
     "parse_spec",
     "read_keys",
     "resolve_spec",
+    "settings_of",
 ]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from penstock.mechanisms.protected import Protected
-    from penstock.reports.pages import RowsAre
+    from penstock.reports.page_facts import RowsAre
     from penstock.tasks.ingest import Ingested
     from penstock.tasks.run.job import Job
 

@@ -211,8 +211,11 @@ def _claims(release: Mapping[str, Any]) -> dict[str | None, Claims]:
     if release.get("penstock") == SEVERAL:
         several = several_claims_of(release)
         if several is None:
-            rule = "must state the outputs, each with its guarantee, records and columns, and what all promise together"
-            raise ClaimBroken(fault("manifest.json", f"{rule}, in format {SEVERAL}"))
+            rule = (
+                "must state the outputs, each with guarantee, records and columns, and what all promise together, "
+                f"in format {SEVERAL}"
+            )
+            raise ClaimBroken(fault("manifest.json", rule))
         outputs.update(several)
         return outputs
     claims = claims_of(release)

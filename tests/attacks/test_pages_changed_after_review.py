@@ -37,7 +37,7 @@ def line(workplace: Workplace) -> Iterator[Line]:
         met = validate.validate.fn(job, source, expectations)  # type: ignore[attr-defined]
         source, staged, decision = line.assess()
         report.fn(job, source, len(met), decision)  # type: ignore[attr-defined]
-        publish.stage.fn(job, staged, decision)  # type: ignore[attr-defined]
+        publish.stage.fn(job, (staged,), decision)  # type: ignore[attr-defined]
         yield line
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.layout import Figure, Layout
-from penstock.reports.pages import ConfidentialReport, PublicReport
+from penstock.reports.page_facts import ConfidentialReport, PublicReport
 from penstock.reports.table_sheet import TableSheet, sheet_of
 
 

@@ -61,7 +61,7 @@ class Line:
         job.record(Action.PROTECTED, data=self.staged.digest)
 
     def stage(self) -> dict[str, Any]:
-        stage(self.job, self.staged, DECISION)
+        stage(self.job, (self.staged,), DECISION)
         return self.content()
 
     def content(self) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def test_a_staged_answer_that_is_impossible_stops_the_release(workplace: Workpla
         place = table.column_names.index("income")
         incomes = [-1.0, *table["income"].to_pylist()[1:]]
         pq.write_table(table.set_column(place, table.schema.field("income"), [incomes]), staged.data)
-        decision = assess.assess.fn(line.job, source, staged)  # type: ignore[attr-defined]
+        _, decision = assess.assess.fn(line.job, source, (staged,))  # type: ignore[attr-defined]
     assert decision.verdict.word == "refuse"
     assert [result.gate for result in decision.results if result.verdict.word != "pass"] == ["possible_answers"]
 
@@ -124,7 +124,7 @@ def test_a_staged_combination_that_is_impossible_stops_the_release(workplace: Wo
             field = table.schema.field(name)
             table = table.set_column(table.column_names.index(name), field, pa.array(values).cast(field.type))
         pq.write_table(table, staged.data)
-        decision = assess.assess.fn(line.job, source, staged)  # type: ignore[attr-defined]
+        _, decision = assess.assess.fn(line.job, source, (staged,))  # type: ignore[attr-defined]
     assert decision.verdict.word == "refuse"
     assert [result.gate for result in decision.results if result.verdict.word != "pass"] == ["possible_combinations"]
 

@@ -111,8 +111,14 @@ def test_a_release_that_spends_needs_an_account(plan: Plan) -> None:
     guarantee = plan.guarantee.model_copy(
         update={"model": "dp", "parameters": {"epsilon": "1/2"}, "adjacency": "replace"}
     )
-    spending = replace(plan, guarantee=guarantee, dataset="income", part=("region", "North"), acknowledges=("run-1",))
-    spending = replace(spending, edition="2026-10")
+    spending = replace(
+        plan,
+        entries=(replace(plan.entries[0], guarantee=guarantee),),
+        dataset="income",
+        part=("region", "North"),
+        acknowledges=("run-1",),
+        edition="2026-10",
+    )
     assert spending.claim("s") == Claim(
         dataset="income",
         source="s",

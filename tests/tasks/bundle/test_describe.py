@@ -322,7 +322,7 @@ def test_no_secret_no_measured_value_and_no_source_is_in_a_description(workplace
     with begun(workplace, account=RELEASES[kind][0] in ADDS_UP) as line:
         _, staged, decision = line.assess()
         hidden = load_columns(staged.secrets)
-        stage.fn(line.job, staged, decision)  # type: ignore[attr-defined]
+        stage.fn(line.job, (staged,), decision)  # type: ignore[attr-defined]
         descriptions = {name: (line.job.bundle / name).read_text(encoding="utf-8") for name in DESCRIPTIONS}
         # What they may say: the promise, and the columns as they were declared or, as labels, are published.
         release = (staged_content(line.job) or {})["release"]

@@ -196,7 +196,7 @@ def test_a_manifest_that_leaves_out_a_claim_is_noticed(published: Published, mis
 @pytest.mark.parametrize(
     "change",
     [
-        {"penstock": 2},
+        {"penstock": 3},
         {"guarantee": []},
         {"guarantee": {"model": "k_anon"}},
         {"records": -1},
