@@ -1,8 +1,8 @@
 """Earlier editions of a release: what was published under its name, in its folder, of other states of its data.
 
 They are public facts: whoever reads the folder sees each of them, with its manifest. So a release that went to another
-folder, waits for its reviewers, or was refused is not among them. The audit log says which were published, and the ledger's
-events in it of which edition each was.
+folder, waits for its reviewers, or was refused is not among them. The audit log says which were published, and the
+ledger's events in it of which edition each was.
 """
 
 from __future__ import annotations
