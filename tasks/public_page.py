@@ -80,7 +80,7 @@ def _page(
         columns=facts["columns"],
         noise=list(_noise(staged.chosen, plan.released)),
         gates=gates,
-        files=files_of(plan.output, files),
+        files=files if plan.output_name is None else files_of(plan.output, files),
         usage=mechanism_of(plan.params).advice(plan.params, plan.declared),
         log_head=log_head,
         rows_are=plan.output.rows_are,

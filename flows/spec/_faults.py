@@ -50,8 +50,11 @@ _NO_GATES = Fault("gates", "must be given", "Add it; `penstock schema` describes
 _MOST_TOLD = 100
 
 
-def every_fault(error: ValidationError, raw: object, known: KnownKeys) -> list[Fault]:
-    """Return all faults of a refused spec; the fault of an unknown key names the nearest one that may stand there."""
+def every_fault(error: ValidationError, raw: object, known: KnownKeys, *, of_release: bool = False) -> list[Fault]:
+    """Return all faults of a refused spec; the fault of an unknown key names the nearest one that may stand there.
+
+    of_release: whether it is a whole spec, which must have gates.
+    """
     details = error.errors(include_url=False)
     found: list[Fault] = []
     for detail in details[:_MOST_TOLD]:
@@ -66,7 +69,7 @@ def every_fault(error: ValidationError, raw: object, known: KnownKeys) -> list[F
     if len(details) > _MOST_TOLD:
         rule = f"must be free of faults, and has {len(details) - _MOST_TOLD:,} more"
         return [*dict.fromkeys(found), Fault("spec", rule, "Correct these first.")]
-    return list(dict.fromkeys([*found, *_faults_between(raw)]))
+    return list(dict.fromkeys([*found, *_faults_between(raw, of_release=of_release)]))
 
 
 def disagreements(
@@ -242,7 +245,7 @@ def _single_category_faults(part: object, columns: Mapping[str, Column]) -> Iter
             yield Fault(f"source.columns.{name}.categories", rule, "List every possible category, or set budget.part.")
 
 
-def _faults_between(raw: object) -> list[Fault]:
+def _faults_between(raw: object, *, of_release: bool) -> list[Fault]:
     """Return the disagreements between the sections that are valid by themselves."""
     if not isinstance(raw, Mapping):
         return []
@@ -254,7 +257,7 @@ def _faults_between(raw: object) -> list[Fault]:
     suite = _mapping(raw, "validate").get("suite")
     asked = _places(raw, "protect", MOST_OUTPUTS)
     no_gates = raw.get("gates") is None and not all(isinstance(e, Mapping) and e.get("gates") for e in asked.values())
-    missing = [_NO_GATES] if no_gates else []
+    missing = [_NO_GATES] if of_release and no_gates else []
     if not columns or len(columns) < len(declared):
         return [*missing, *_single_category_faults(part, columns)]
     params: Mapping[int, AnyParams] = _valid_parts(TypeAdapter(Protection), asked)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from penstock.flows.spec._entries import Protection, settings_of
 from penstock.flows.spec._faults import disagreements, every_fault
 from penstock.flows.spec._sections import Section
 from penstock.flows.spec.spec import KEYS
@@ -35,7 +34,7 @@ class _Declared(Section):
 class _Asked(_Declared):
     """Declared columns and how to protect them."""
 
-    protect: tuple[Protection]
+    protect: tuple[Annotated[AnyParams, Field(discriminator="mechanism")]]
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -51,7 +50,7 @@ def parse_protection(declared: Mapping[str, Any], params: object, *, unit: str) 
     declared, params: as in a spec, or objects of their classes.
     """
     asked = _parsed(_Asked, {"source": {"unit": unit, "columns": _columns(declared)}, "protect": [params]})
-    return asked.source.columns, settings_of(asked.protect[0])
+    return asked.source.columns, asked.protect[0]
 
 
 def parse_columns(declared: Mapping[str, Any]) -> dict[str, Column]:

@@ -160,7 +160,7 @@ def _parsed(raw: object) -> ReleaseSpec:
     try:
         return ReleaseSpec.model_validate(raw)
     except ValidationError as error:
-        raise SpecRefused(*every_fault(error, raw, KEYS)) from None
+        raise SpecRefused(*every_fault(error, raw, KEYS, of_release=True)) from None
 
 
 def load_spec(path: Path, *, source: object = None, publish: object = None) -> ReleaseSpec:

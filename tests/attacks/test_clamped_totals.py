@@ -55,7 +55,7 @@ def truth(survey: pa.Table, layout: Any) -> np.ndarray[Any, Any]:
 def assessed(line: Line) -> tuple[dict[str, Any], Any, Decision]:
     source, staged, decision = line.assess()
     report.fn(line.job, source, 1, decision)  # type: ignore[attr-defined]
-    publish.stage.fn(line.job, staged, decision)  # type: ignore[attr-defined]
+    publish.stage.fn(line.job, (staged,), decision)  # type: ignore[attr-defined]
     return json.loads(line.job.run.path("assessment.json").read_text(encoding="utf-8")), staged, decision
 
 

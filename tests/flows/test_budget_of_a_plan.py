@@ -34,12 +34,12 @@ def spending(workplace: Workplace) -> Guarantee:
 def test_a_release_that_spends_says_of_what_and_how_much(
     spending: Guarantee, budget: Budget, fields: list[str]
 ) -> None:
-    assert [fault.field for fault in budget_faults(budget, spending)] == fields
+    assert [fault.field for fault in budget_faults(budget, [spending])] == fields
 
 
 def test_a_release_without_epsilon_needs_no_budget(workplace: Workplace) -> None:
     promise = draw_up_plan(load_spec(workplace.write_spec())).guarantee
-    assert list(budget_faults(Budget(), promise)) == []
+    assert list(budget_faults(Budget(), [promise])) == []
 
 
 @pytest.mark.parametrize(

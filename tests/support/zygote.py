@@ -31,7 +31,7 @@ from penstock.tasks import look
 from penstock.tasks.files import columns
 
 # The ledger writes its events in transactions of its own.
-LEDGER = {"RESERVED": "reserve", "SPENT": "spend", "SETTLED": "settle"}
+LEDGER = {"RESERVED": "reserve_all", "SPENT": "spend", "SETTLED": "settle"}
 
 
 def die(*_: Any, **__: Any) -> None:
