@@ -178,11 +178,11 @@ def _expected(plan: Plan, rows: int | None) -> list[str]:
 
 def _whole_refused(plan: Plan, rows: int | None) -> Iterator[Fault]:
     """Yield the faults of every output without which there is no release."""
-    for place, each in enumerate(plan.outputs):
+    for each in plan.outputs:
         if each.may_be_left_out:
             continue
         for fault in _refused(each, rows, _chosen(each, rows)):
-            yield replace(fault, field=f"protect.{place}.{fault.field}") if plan.is_of_several else fault
+            yield replace(fault, field=f"{each.output_name}.{fault.field}") if plan.is_of_several else fault
 
 
 def _chosen(plan: Plan, rows: int | None) -> dict[str, Any] | None:

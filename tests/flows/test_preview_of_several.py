@@ -100,7 +100,7 @@ def test_the_number_of_records_is_confidential_if_one_promise_hides_it(several: 
 
 def test_a_gate_that_cannot_be_kept_refuses_the_plan_unless_its_output_may_be_left_out(several: Workplace) -> None:
     several.raw["protect"][2]["gates"] = [{"measure": "expected_error", "max": 0.5}]
-    with pytest.raises(GateRefused, match=r"protect\.2\.gates\.expected_error refused: must allow"):
+    with pytest.raises(GateRefused, match=r"schooling\.gates\.expected_error refused: must allow"):
         examine(load_spec(several.write_spec()))
     with pytest.raises(GateRefused):
         planned(several)

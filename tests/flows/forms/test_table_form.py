@@ -15,7 +15,7 @@ from prefect.utilities.callables import parameter_schema
 
 from penstock.cli._demo import DATA_DESCRIPTION
 from penstock.flows.forms._table_protections import DifferentialPrivacy
-from penstock.flows.forms.table import release_table, spec_of_table
+from penstock.flows.forms.table import release_table, spec_of_tables
 from penstock.flows.run_ends import REFUSED
 from penstock.measures.gates import GateRefused
 from penstock.mechanisms.refusal import SpecRefused
@@ -312,5 +312,5 @@ def test_the_data_descriptions_that_come_with_penstock_can_be_released(
     protection = DifferentialPrivacy(epsilon="1", adjacency="replace")
     for description, dimensions in ((tmp_path / "panel-data.yaml", ["region"]), (examples / "adult.yaml", ["sex"])):
         asked = {"table": "persons", "dimensions": dimensions}
-        spec = spec_of_table(description, asked, protection, formats=["csv"], earlier=[], approve=None)
+        spec = spec_of_tables(description, [(asked, protection)], formats=["csv"])
         assert spec.name.endswith("-persons")
