@@ -27,8 +27,8 @@ class FurtherTable(BaseModel):
     table: TableName = _at(1, "Name of the table and of its files: lower case letters, digits and underscores.")
     dimensions: list[Name] = _at(2, "Columns of categories, by name.", min_length=1)
     count: bool = _at(3, "Whether the number of records of every cell is shown.", default=True)
-    sums: list[Name] = _at(4, "Columns of numbers whose totals are shown, by name.", default_factory=list)
-    means: list[Name] = _at(5, "Columns of numbers whose means are shown, by name.", default_factory=list)
+    sums: list[Name] = _at(4, "Columns of numbers whose totals are shown, by name.", default=[])
+    means: list[Name] = _at(5, "Columns of numbers whose means are shown, by name.", default=[])
     totals: bool = _at(6, "Whether totals and sub-totals are shown too.", default=True)
     protection: Protection = _at(7, "Choose a tab, as above.")
 
