@@ -53,8 +53,8 @@ def account_left(plan: Plan, records: Records | None) -> Iterator[str]:
     book = records.ledger.book(plan.dataset)
     models = {claim.model for claim in claims}
     for model in sorted(models - book.accounts.keys()):
-        account = f"{model} account of data set {plan.dataset}"
-        yield f"This home has no {account}: an officer opens one, `penstock budget open`."
+        missing = f"{model} account of data set {plan.dataset}"
+        yield f"This home has no {missing}: an officer opens one, `penstock budget open`."
     for account in book.accounts.values():
         counted = [claim for claim in claims if claim.model in (account.model, "dp")]
         if counted:
