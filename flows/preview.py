@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -182,7 +181,7 @@ def _whole_refused(plan: Plan, rows: int | None) -> Iterator[Fault]:
         if each.may_be_left_out:
             continue
         for fault in _refused(each, rows, _chosen(each, rows)):
-            yield replace(fault, field=f"{each.output_name}.{fault.field}") if plan.is_of_several else fault
+            yield fault.of_output(each.output_name)
 
 
 def _chosen(plan: Plan, rows: int | None) -> dict[str, Any] | None:

@@ -277,12 +277,17 @@ def why_not_together(one: Model, other: Model, *, of_one_data_set: bool) -> str 
 
 
 def uncovered(models: Mapping[str, Model]) -> tuple[str, ...]:
-    """Return the names of outputs of one release that no sum of epsilons covers with all the others."""
+    """Return the names of outputs of one release that no sum of epsilons covers with all the others.
+
+    Of a pair where only one promise adds up with any, that is the other one: it stands beside the sum.
+    """
     return tuple(
         name
         for name, model in models.items()
         if any(
-            other != name and why_not_together(model, beside, of_one_data_set=True) is not None
+            other != name
+            and why_not_together(model, beside, of_one_data_set=True) is not None
+            and (model not in ADDS_UP or beside in ADDS_UP)
             for other, beside in models.items()
         )
     )

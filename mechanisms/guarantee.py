@@ -111,7 +111,8 @@ def in_words(guarantees: Mapping[str, Guarantee]) -> tuple[str, ...]:
     if alone:
         listed = ", ".join(f"{name} ({models[name]})" for name in alone)
         sums.append(
-            f"No theorem covers these outputs together: {listed}. Each promise holds for whoever has that output alone."
+            f"No theorem covers these outputs together with the others: {listed}. "
+            "Their promises hold for whoever has that output alone."
         )
     return tuple(sums)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
 
 __all__ = [
@@ -53,6 +53,10 @@ class Fault:
     remedy: str
     got: str = ""
 
+    def of_output(self, name: str | None) -> Self:
+        """Return the same fault, its field named as that of one of several outputs; they have names."""
+        return self if name is None else replace(self, field=f"{name}.{self.field}")
+
     def __str__(self) -> str:
         got = f", got {self.got}" if self.got else ""
         return f"{self.field} refused: {self.rule}{got}. {self.remedy}"
@@ -80,6 +84,10 @@ class Refusal(Exception):
         found = tuple(faults)
         if found:
             raise cls(*found)
+
+    def of_output(self, name: str | None) -> Self:
+        """Return the same refusal, its faults named as those of one of several outputs."""
+        return type(self)(*(fault.of_output(name) for fault in self.faults))
 
     def __str__(self) -> str:
         return "\n".join(str(fault) for fault in self.faults)
@@ -116,7 +124,7 @@ class NotComposable(Refusal):
 
     code = "not-composable"
     kind = "spec"
-    remedy = "Release one mechanism per spec, or use the same model and adjacency."
+    remedy = "Use one adjacency for all outputs under a model, or release them by themselves."
 
 
 class SeedRefused(Refusal):

@@ -8,16 +8,14 @@ another release of the same asks for it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
-from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.bundle.bundle import statement_of
 from penstock.records.bundle.places import manifest_at
 from penstock.records.files.addresses import place_of
 from penstock.records.log.log import Action, Event
-from penstock.tasks.publish import Receipt, rows_in, rows_of
+from penstock.tasks.publish import Receipt, promise_in, rows_in, rows_of
 from penstock.tasks.repeat import repeated
 from penstock.tasks.run.job import Job
 from penstock.tasks.run.page import show_bundle
@@ -89,7 +87,7 @@ def _receipt(job: Job, published: Event) -> Receipt:
         records=rows_in(release),
         rows_are=rows_of(job),
         repeats=repeated(job, published.run),
-        promise=_in_short(release),
+        promise=promise_in(release),
         path=str(destination),
         manifest=facts["manifest"],
         public_report=str(destination / "report.html"),
@@ -97,9 +95,3 @@ def _receipt(job: Job, published: Event) -> Receipt:
         seconds=dict(job.seconds),
         earlier=True,
     )
-
-
-def _in_short(release: Mapping[str, Any]) -> str:
-    """Return what a manifest promises, on one line."""
-    guarantees = release["together"]["guarantees"] if "together" in release else [release["guarantee"]]
-    return "; ".join(Guarantee.model_validate(each).in_short for each in guarantees)

@@ -25,8 +25,10 @@ def unless_left_out(job: Job) -> Iterator[None]:
         yield
     except Refusal as refusal:
         kinds = _WHERE_EPSILON_IS_SPENT if job.plan.spends else _OF_ONE_OUTPUT
-        if job.whole is None or not job.plan.may_be_left_out or refusal.kind not in kinds:
+        if job.whole is None:
             raise
+        if not job.plan.may_be_left_out or refusal.kind not in kinds:
+            raise refusal.of_output(job.plan.output_name) from None
         job.leave_out(refusal.code)
 
 

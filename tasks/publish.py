@@ -15,7 +15,7 @@ from typing import Any
 
 from penstock.measures.gates import Decision
 from penstock.mechanisms.composition import uncovered
-from penstock.mechanisms.guarantee import side_by_side
+from penstock.mechanisms.guarantee import Guarantee, side_by_side
 from penstock.mechanisms.refusal import Fault
 from penstock.records.bundle import bundle
 from penstock.records.bundle.places import appears_at_once, manifest_at, require_outside, require_writable
@@ -40,6 +40,7 @@ __all__ = [
     "conclude",
     "install",
     "is_leaving",
+    "promise_in",
     "require_destination",
     "rows_in",
     "rows_of",
@@ -244,7 +245,7 @@ def conclude(job: Job) -> Receipt:
         records=sealed["records"],
         rows_are=rows_of(job),
         repeats=repeated(job, job.run.id),
-        promise=job.plan.in_short,
+        promise=promise_in((job.run.committed("staged") or {})["release"]),
         path=str(job.destination),
         manifest=sealed["manifest"],
         public_report=str(job.destination / "report.html"),
@@ -265,6 +266,12 @@ def rows_of(job: Job) -> str:
     """Return what the rows of a release are called."""
     kinds = {each.output.rows_are for each in job.plan.outputs}
     return kinds.pop() if len(kinds) == 1 else "rows"
+
+
+def promise_in(release: Mapping[str, Any]) -> str:
+    """Return what the release part of a manifest promises, on one line."""
+    guarantees = release["together"]["guarantees"] if "together" in release else [release["guarantee"]]
+    return "; ".join(Guarantee.model_validate(each).in_short for each in guarantees)
 
 
 def rows_in(release: Mapping[str, Any]) -> int:

@@ -24,7 +24,8 @@ WAITING_EXIT_CODE = 6
 # Control characters except tab and end of line, those that change the direction of text, and halves of characters.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _ACCOUNT_FIELDS = ("model", "adjacency", "unit", "partition", "limit", "spent", "left")
-_RELEASE_FIELDS = ("run", "occurred", "model", "epsilon", "part", "state")
+_RELEASE_FIELDS = ("run", "output", "occurred", "model", "epsilon", "delta", "part", "state")
+_SELDOM = ("output", "delta")  # shown where a release has one
 _ANALYST_FIELDS = ("analyst", "model", "allowed", "spent", "left")
 
 _OF_QUESTIONS = ("ANALYST_ALLOWED", "SITTING_OPENED", "ANSWERED", "ASKED_AGAIN", "QUESTION_REFUSED")
@@ -207,8 +208,8 @@ class Screen:
             accounts = table_of(*_ACCOUNT_FIELDS)
             for account in book["accounts"]:
                 accounts.add_row(*(shown(account[name] or "") for name in _ACCOUNT_FIELDS))
-            has_delta = any("delta" in cost for cost in book["releases"])
-            of_releases = (*_RELEASE_FIELDS[:4], "delta", *_RELEASE_FIELDS[4:]) if has_delta else _RELEASE_FIELDS
+            known = {field for cost in book["releases"] for field in cost}
+            of_releases = [field for field in _RELEASE_FIELDS if field in known or field not in _SELDOM]
             releases = table_of(*of_releases)
             for cost in book["releases"]:
                 when = cost["occurred"][:19].replace("T", " ")

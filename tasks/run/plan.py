@@ -154,11 +154,6 @@ class Plan:
         return " ".join((*(promise.statement for promise in self.promises), *self.together))
 
     @property
-    def in_short(self) -> str:
-        """Return the promises on one line."""
-        return "; ".join(promise.in_short for promise in self.promises)
-
-    @property
     def fewest(self) -> int:
         """Return how many records there must be after some were chosen: what min_rows says is asked of all before."""
         return 0 if self.where else self.min_rows

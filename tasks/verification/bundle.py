@@ -125,8 +125,8 @@ def _checked(folder: Path, names: Sequence[str], claims: Claims) -> tuple[list[F
 def _seen(name: str | None, claims: Claims, beside: Beside) -> Iterator[Finding]:
     """Yield what was found of one output. name: where there are several."""
     of = "" if name is None else f"{name}: "
-    yield Finding(f"{of}records", True, claims.counted)
-    yield from (Finding(f"{of}{what}", checked, text) for what, checked, text in claims.seen(beside))
+    yield Finding(f"{of}records", True, f"{of}{claims.counted}")
+    yield from (Finding(f"{of}{what}", checked, f"{of}{text}") for what, checked, text in claims.seen(beside))
 
 
 def _together(release: Mapping[str, Any]) -> Iterator[Finding]:
@@ -134,11 +134,13 @@ def _together(release: Mapping[str, Any]) -> Iterator[Finding]:
     if release["penstock"] == SINGLE:
         return
     together = release["together"]
-    in_short = "; ".join(Guarantee.model_validate(each).in_short for each in together["guarantees"])
-    yield Finding("together", True, f"What {len(release['outputs'])} outputs promise together adds up: {in_short}.")
+    guarantees = [Guarantee.model_validate(each) for each in together["guarantees"]]
+    sums = "; ".join(each.in_short for each in guarantees if each.model in ADDS_UP)
+    if sums:
+        yield Finding("together", True, f"What the outputs spend is the sum that is stated: {sums}.")
     if together["uncovered"]:
         listed = ", ".join(together["uncovered"])
-        yield Finding("together", False, f"No theorem covers these outputs together: {listed}.")
+        yield Finding("together", False, f"No theorem covers these outputs together with the others: {listed}.")
 
 
 def approval_faults(approval: Mapping[str, Any], content: str, reviewers: int) -> list[Fault]:

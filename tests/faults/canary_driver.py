@@ -256,6 +256,9 @@ def main(folder: Path) -> None:
                 typed("keys", "trust", name, people / f"{name}.pub", "--reason", "met in person")
         account = ("--model", "dp", "--epsilon", "400", "--adjacency", "replace", "--unit", "individual")
         typed("budget", "open", "spending", *account, *signed_by_olga(people))
+        of_rows = ("--model", "dp", "--epsilon", "3", "--adjacency", "replace", "--unit", "row")
+        for name in ("several", "several-left-out", "several-error"):
+            typed("budget", "open", name, *of_rows, *signed_by_olga(people))
         for scenario in scenarios:
             with inject[scenario["inject"]]():
                 try:

@@ -109,6 +109,36 @@ def spending(name: str, *, inject: str = "", expected_error: float = 1, **settin
     return drawn_up
 
 
+def several(name: str, *, largest: float = 2, **changes: Any) -> dict[str, Any]:
+    """A release of a table that spends epsilon, of swapped records, and of an exact table; somebody looks at all."""
+    exact: dict[str, object] = {"mechanism": "table", "model": "k_anon", "k": 2, "on_refusal": "leave_out"}
+    spends = {"mechanism": "table", "model": "dp", "epsilon": "1", "adjacency": "replace"}
+    limits = [{"measure": "correlation_change", "max": largest}]
+    return scenario(
+        name,
+        budget={"dataset": name, "epsilon": "1", "acknowledges": ["people", "regions"]},
+        protect=[
+            {
+                "table": "incomes",
+                "dimensions": ["region"],
+                "means": ["income"],
+                "columns": ["region", "income"],
+                **spends,
+            },
+            {**swap(5)[0], "name": "people", "columns": ["age", "savings"], "gates": limits, "on_refusal": "leave_out"},
+            {
+                "table": "regions",
+                "dimensions": ["region"],
+                "columns": ["region"],
+                "gates": [{"measure": "smallest_frequency", "min": 2}],
+                **exact,
+            },
+        ],
+        gates=[{"measure": "privacy_loss", "max": 1}],
+        **changes,
+    )
+
+
 def swap(k: int) -> list[dict[str, object]]:
     return [{"mechanism": "probabilistic_k_anonymity", "method": "ir_swap", "k": k}]
 
@@ -143,6 +173,7 @@ LATER = (
     "dp-units-error",
     "dp-gate-refuses",
     "dp-over-budget",
+    "several-error",
 )
 
 
@@ -186,6 +217,9 @@ def searched(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
         spending("dp-protect-error", inject="protect"),
         spending("dp-draw-error", inject="draw"),
         spending("dp-over-budget"),
+        several("several", review="approve"),
+        several("several-left-out", review="approve", largest=0),
+        several("several-error", review="approve", inject="assess"),
     ]
     scenarios = [each for each in scenarios if each["name"] not in request.param]
     write_sources(folder / "sources", [str(each["name"]) for each in scenarios])
@@ -239,6 +273,9 @@ def test_every_scenario_ended_where_it_should(searched: Searched) -> None:
         "dp-protect-error": "step-failed",
         "dp-draw-error": "step-failed",
         "dp-over-budget": "budget-exceeded",
+        "several": "approve:6,0",
+        "several-left-out": "approve:6,0",
+        "several-error": "step-failed",
         "budget-open": "0",
         "budget-raise": "0",
         "budget-show": "0",

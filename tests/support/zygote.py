@@ -79,7 +79,7 @@ def die_later(calls: int, place: str) -> None:
 
 
 def arm(point: str) -> None:
-    """Kill this process at a point: before/after an event of the log, the marker of the draw, or inside publication;
+    """Kill this process at a point: before/after an event of the log, the marker of a draw, or inside publication;
     or, as in "100 calls after PUBLISHED", some way behind an event."""
     moment, _, place = point.partition(" ")
     if moment not in ("", "before", "after"):
@@ -94,6 +94,10 @@ def arm(point: str) -> None:
         trap(Log, "append", lambda log, action, **_: action.value == place)
     elif place == "marker":
         trap(durable, "write_whole", lambda path, *_: path.name == "protected.json")
+    elif place.startswith(("marker of ", "drawing of ")):
+        what, _, output = place.split()
+        name = "protected.json" if what == "marker" else "drawing.json"
+        trap(durable, "write_whole", lambda path, *_: (path.parent.name, path.name) == (output, name))
     elif place == "csv":
         trap(columns, "write_csv")
     elif place == "manifest":

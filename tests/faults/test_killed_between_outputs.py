@@ -1,0 +1,95 @@
+"""A run with several outputs that is killed between two of them: all or nothing, each drawn once and charged once.
+
+Three tables spend 1/4, 1/4 and 1/2. Only a draw that had begun and was not staged is spent twice.
+"""
+
+from __future__ import annotations
+
+import signal
+from fractions import Fraction
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.records import open_records
+from penstock.tasks.verification.bundle import verify_bundle
+from tests.support.forked_releases import Zygote
+from tests.support.order import telling
+from tests.support.several import TABLES, add_records, make_several
+from tests.support.workplace import Workplace, budget_of, open_dp_account
+
+# What is spent in the end, and which outputs were staged when the process died.
+POINTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "before RESERVED": ("1", ()),
+    "after RESERVED": ("1", ()),
+    "after SPENT": ("1", ()),
+    "after PROTECTING": ("1", ()),
+    "after drawing of by_region": ("5/4", ()),
+    "before marker of by_region": ("5/4", ()),
+    "after marker of by_region": ("1", TABLES[:1]),
+    "before drawing of by_education": ("1", TABLES[:1]),
+    "after drawing of by_education": ("5/4", TABLES[:1]),
+    "before marker of by_education": ("5/4", TABLES[:1]),
+    "after marker of by_education": ("1", TABLES[:2]),
+    "before marker of incomes": ("3/2", TABLES[:2]),
+    "after marker of incomes": ("1", TABLES),
+    "after PROTECTED": ("1", TABLES),
+    "before rename": ("1", TABLES),
+    "after rename": ("1", TABLES),
+}
+
+
+def figures(workplace: Workplace) -> dict[str, Any]:
+    """Return what is staged of each output, by name."""
+    staged = workplace.home.rglob("outputs/*/protected.json")
+    return {path.parent.name: pq.read_table(path.parent / "protected.parquet").to_pydict() for path in staged}
+
+
+@pytest.mark.parametrize(
+    "point",
+    telling(POINTS, "after SPENT", "before marker of by_education", "after marker of by_education"),
+)
+def test_a_run_killed_between_outputs_draws_each_once_and_publishes_all(
+    workplace: Workplace, zygote: Zygote, point: str
+) -> None:
+    spent, staged = POINTS[point]
+    make_several(workplace)
+    workplace.write_spec()
+    open_dp_account(4)
+    assert zygote.run(workplace, point) == -signal.SIGKILL
+    open_records().log.verify()
+    open_records().ledger.verify()
+    assert len(workplace.bundles()) == (point == "after rename")
+    first = {} if point == "after rename" else figures(workplace)
+    if point != "after rename":
+        assert set(first) == set(staged)
+
+    assert zygote.run(workplace) == 0
+    open_records().log.verify()
+    open_records().ledger.verify()
+    assert workplace.working_files() == []
+    [bundle] = workplace.bundles()
+    verify_bundle(bundle, workplace.home / "keys" / "signing.pub")
+    for name, before in first.items():
+        assert pq.read_table(bundle / "tables" / f"{name}.parquet").to_pydict() == before
+    charged, left, states = budget_of()
+    assert (charged, Fraction(left)) == (spent, 4 - Fraction(spent))
+    assert states.count("published") == 3
+    assert states.count("refused") == len(states) - 3 == (spent != "1")
+
+
+@pytest.mark.parametrize("point", telling(["after LEFT_OUT", "after CHECKED"], "after LEFT_OUT"))
+def test_an_output_that_was_left_out_stays_out_after_a_kill(workplace: Workplace, zygote: Zygote, point: str) -> None:
+    make_several(workplace)
+    add_records(workplace, gates=[{"measure": "il1s", "max": 1e-9}])
+    workplace.write_spec()
+    open_dp_account(4)
+    assert zygote.run(workplace, point) == -signal.SIGKILL
+    assert zygote.run(workplace) == 0
+    assert workplace.working_files() == []
+    [bundle] = workplace.bundles()
+    verify_bundle(bundle, workplace.home / "keys" / "signing.pub")
+    assert not list(bundle.rglob("*people*"))
+    assert [event.action.value for event in open_records().log.events()].count("LEFT_OUT") == 1
+    assert budget_of()[0] == "1"

@@ -1,0 +1,177 @@
+"""What is refused of outputs beside each other, before any row is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.flows.planning import draw_up_plan
+from penstock.flows.spec import load_spec
+from penstock.mechanisms.refusal import Fault, SpecRefused
+from tests.support.several import add_records, make_exact, make_several
+from tests.support.workplace import Workplace
+
+
+def faults(workplace: Workplace) -> dict[str, Fault]:
+    with pytest.raises(SpecRefused) as caught:
+        draw_up_plan(load_spec(workplace.write_spec()))
+    return {fault.field: fault for fault in caught.value.faults}
+
+
+def change(workplace: Workplace, place: int, **settings: Any) -> None:
+    entry = workplace.raw["protect"][place] | settings
+    workplace.raw["protect"][place] = {name: value for name, value in entry.items() if value is not None}
+
+
+def test_outputs_of_one_name_are_refused(workplace: Workplace) -> None:
+    make_several(workplace)
+    change(workplace, 1, table="by_region")
+    found = faults(workplace)
+    assert {"protect.0.name", "protect.1.name", "protect.0.table", "protect.1.table"} == found.keys()
+    assert found["protect.1.name"].rule == "must differ from that of every other output"
+
+
+def test_two_tables_may_not_have_one_file_under_two_names(workplace: Workplace) -> None:
+    make_several(workplace)
+    change(workplace, 1, table="by_region", name="other")
+    assert faults(workplace).keys() == {"protect.0.table", "protect.1.table"}
+
+
+def test_records_need_a_name_where_there_are_several_outputs(workplace: Workplace) -> None:
+    make_several(workplace)
+    add_records(workplace, name=None)
+    change(workplace, 3, name=None)
+    workplace.raw["budget"]["acknowledges"] = []
+    assert faults(workplace)["protect.3.name"].rule == "must be given where there are several outputs"
+
+
+def test_a_column_that_nobody_declared_is_refused(workplace: Workplace) -> None:
+    make_several(workplace)
+    add_records(workplace, columns=["age", "shoe_size"])
+    assert faults(workplace)["protect.3.columns"].got == "'shoe_size'"
+
+
+def test_an_identifier_is_no_column_of_an_output(workplace: Workplace) -> None:
+    make_several(workplace)
+    add_records(workplace, columns=["age", "person_id"])
+    assert faults(workplace)["protect.3.columns"].got == "'person_id'"
+
+
+def test_a_table_uses_no_column_that_is_not_its_own(workplace: Workplace) -> None:
+    make_several(workplace)
+    change(workplace, 0, columns=["education"])
+    assert faults(workplace)["protect.0.dimensions"].got == "'region'"
+
+
+def test_records_of_two_outputs_share_no_column(workplace: Workplace) -> None:
+    make_several(workplace)
+    add_records(workplace)
+    add_records(workplace, name="others", columns=["education", "age"])
+    workplace.raw["budget"]["acknowledges"] = ["people", "others"]
+    fault = faults(workplace)["protect.4.columns"]
+    assert (fault.got, fault.rule) == ("'age'", "must not include a column whose records protect.3 releases too")
+
+
+@pytest.mark.parametrize(("key", "value"), [("columns", ["age"]), ("on_refusal", "leave_out")])
+def test_what_is_only_for_several_outputs_is_refused_for_one(workplace: Workplace, key: str, value: Any) -> None:
+    workplace.raw["protect"][0][key] = value
+    assert faults(workplace)[f"protect.0.{key}"].rule == "must not be given where there is one output"
+
+
+def test_one_output_may_have_a_name_gates_and_formats(workplace: Workplace) -> None:
+    workplace.raw["protect"][0] |= {"name": "people", "gates": workplace.raw.pop("gates"), "formats": ["parquet"]}
+    plan = draw_up_plan(load_spec(workplace.write_spec()))
+    assert (plan.output_name, plan.formats) == (None, ("parquet",))
+    assert [gate.measure for gate in plan.gates] == ["average_risk", "mean_change"]
+
+
+def test_outputs_without_gates_of_their_own_need_those_of_the_release(workplace: Workplace) -> None:
+    make_several(workplace)
+    gates = workplace.raw.pop("gates")
+    assert faults(workplace).keys() == {"gates"}
+    for place in range(3):
+        change(workplace, place, gates=gates)
+    assert [len(each.gates) for each in draw_up_plan(load_spec(workplace.write_spec())).outputs] == [1, 1, 1]
+
+
+def test_gates_of_an_output_are_named_as_its_own(workplace: Workplace) -> None:
+    make_several(workplace)
+    change(workplace, 1, gates=[{"measure": "smallest_frequency", "min": 2}])
+    rule = "must be public: whether a release appears would otherwise tell about the confidential data"
+    assert faults(workplace)["protect.1.gates.0.measure"].rule == rule
+
+
+def test_formats_of_an_output_are_named_as_its_own(workplace: Workplace) -> None:
+    make_several(workplace)
+    add_records(workplace, formats=["parquet", "sdmx"])
+    assert faults(workplace)["protect.3.formats"].got == "sdmx"
+
+
+def test_what_looks_at_the_data_beside_epsilon_must_be_left_out(workplace: Workplace) -> None:
+    make_several(workplace)
+    add_records(workplace)
+    change(workplace, 3, on_refusal=None)
+    assert "must be leave_out beside outputs that spend epsilon" in faults(workplace)["protect.3.on_refusal"].rule
+
+
+def test_adjacencies_that_do_not_add_up_are_refused(workplace: Workplace) -> None:
+    make_several(workplace)
+    change(workplace, 2, adjacency="add_remove")
+    fault = faults(workplace)["protect.2.adjacency"]
+    assert (fault.rule, fault.got) == (
+        "must be replace, as for the other outputs under dp: only then do they add up",
+        "add_remove",
+    )
+
+
+def test_what_nothing_covers_must_be_named(workplace: Workplace) -> None:
+    make_several(workplace)
+    add_records(workplace)
+    workplace.raw["budget"]["acknowledges"] = []
+    fault = faults(workplace)["budget.acknowledges"]
+    assert fault.rule == "must name outputs that no theorem covers together with the others: people (k_anon)"
+    assert "add: people." in fault.remedy
+
+
+def test_exact_tables_must_each_be_named(workplace: Workplace) -> None:
+    make_exact(workplace)
+    workplace.raw["budget"]["acknowledges"] = ["regions"]
+    assert "educations (k_anon)" in faults(workplace)["budget.acknowledges"].rule
+
+
+def test_what_the_sum_covers_must_not_be_named(workplace: Workplace) -> None:
+    make_several(workplace)
+    workplace.raw["budget"]["acknowledges"] = ["incomes"]
+    assert faults(workplace)["budget.acknowledges"].got == "'incomes'"
+
+
+def test_two_relaxations_are_named_and_dp_is_covered_by_each(workplace: Workplace) -> None:
+    make_several(workplace)
+    relaxed = {"gates": [{"measure": "privacy_loss", "max": 1}]}
+    change(workplace, 1, model="idp", adjacency="from_D", acknowledges=["idp"], **relaxed)
+    change(
+        workplace,
+        2,
+        model="bdp",
+        adjacency="bootstrap_replace",
+        acknowledges=["bdp"],
+        scale="one",
+        empty_cells="noise",
+        **relaxed,
+    )
+    rule = faults(workplace)["budget.acknowledges"].rule
+    assert rule.endswith(": by_education (idp), incomes (bdp)")
+
+
+def test_the_budget_covers_the_whole_release(workplace: Workplace) -> None:
+    make_several(workplace)
+    workplace.raw["budget"]["epsilon"] = "1/2"
+    fault = faults(workplace)["budget.epsilon"]
+    assert fault.rule.startswith("must be at least 1")
+
+
+def test_more_outputs_than_anybody_reads_are_refused(workplace: Workplace) -> None:
+    make_several(workplace)
+    workplace.raw["protect"] *= 50
+    assert faults(workplace)["protect"].rule == "must list at most 100"
