@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -13,7 +14,7 @@ from penstock.flows.spec import ReleaseSpec
 from penstock.measures.gates import GateRefused
 from penstock.measures.possible import faults_known_before, impossible
 from penstock.measures.public_facts import known_before
-from penstock.mechanisms.composition import uncovered
+from penstock.mechanisms.composition import uncovered, why_not_together
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from penstock.mechanisms.registry import mechanism_of
@@ -252,8 +253,24 @@ def _cost(plan: Plan) -> Iterator[str]:
         yield "Another release of the same records is refused unless its spec acknowledges this one by its id."
 
 
+def _shared(plan: Plan) -> Iterator[str]:
+    """Yield what reviewers must look at: outputs of which one could be subtracted from another, and no sum covers
+    both."""
+    claims = [each.claim("") for each in plan.outputs]
+    for first, second in combinations(claims, 2):
+        columns = second.shares_with(first)
+        reason = why_not_together(second.model, first.model, of_one_data_set=True)
+        if columns and reason is not None and (first.may_be_table or second.may_be_table):
+            yield f"{first.output} and {second.output} share {', '.join(columns)}, so a reviewer must look: {reason}."
+
+
 def _review(plan: Plan) -> Iterator[str]:
     rule = plan.rule
+    shared = list(_shared(plan))
+    yield from shared
+    if rule is None and shared:
+        yield "Nobody is asked, so it will be refused: name reviewers in approve."
+        return
     if rule is None:
         yield "Nobody is asked; it is published when every gate passes."
         return

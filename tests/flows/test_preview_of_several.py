@@ -9,6 +9,7 @@ import pytest
 
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.preview import examine, preview
+from penstock.flows.release import release
 from penstock.flows.spec import load_spec
 from penstock.measures.gates import GateRefused
 from penstock.mechanisms.guarantee import in_words, side_by_side
@@ -41,7 +42,7 @@ def several(workplace: Workplace) -> Workplace:
     workplace.raw["source"]["columns"]["savings"] = savings
     workplace.raw |= {
         "protect": json.loads(json.dumps(OUTPUTS)),
-        "budget": {"dataset": "survey", "epsilon": "2", "acknowledges": NAMES},
+        "budget": {"dataset": "survey", "epsilon": "2", "acknowledges": ["people"]},
         "publish": {"path": "published", "formats": ["parquet", "csv"]},
     }
     return workplace
@@ -75,7 +76,7 @@ def test_what_they_promise_together_is_what_the_manifest_will_state(several: Wor
     composed = side_by_side(list(guarantees.values()))
     assert together["guarantees"] == [each.model_dump(mode="json") for each in composed]
     assert together["guarantees"][0]["parameters"]["epsilon"] == "5/4"
-    assert together["uncovered"] == NAMES
+    assert together["uncovered"] == ["people"]
     assert together["in_words"] == list(in_words(guarantees))
 
 
@@ -108,6 +109,25 @@ def test_a_gate_that_cannot_be_kept_refuses_the_plan_unless_its_output_may_be_le
     left_out = planned(several)["outputs"][2]["expect"][-1]
     assert left_out.startswith("It will be left out: gates.expected_error refused")
     assert examine(load_spec(several.spec_file)).is_of_several
+
+
+def test_outputs_that_a_reviewer_must_look_at_are_named_and_a_run_refuses_them_where_nobody_reviews(
+    several: Workplace,
+) -> None:
+    last, seen = "Nobody is asked, so it will be refused: name reviewers in approve.", planned(several)["review"]
+    assert seen[-1] == last
+    pair = "share region, education, so a reviewer must look: one is under prob_k, the other under dp, and no theorem"
+    assert seen[0] == f"incomes and people {pair} covers both."
+    assert len(seen) == 4
+    open_dp_account(4, adjacency="add_remove")
+    with pytest.raises(GateRefused, match="needs the decision of a reviewer"):
+        release(load_spec(several.spec_file))
+    several.raw["approve"] = {"reviewers": 1, "allowed": ["anna", "ben"]}
+    assert planned(several)["review"][:3] == seen[:3]
+    several.raw["source"]["columns"]["savings"]["missing"] = "category"
+    del several.raw["approve"], several.raw["protect"][-1], several.raw["budget"]["acknowledges"]
+    assert planned(several)["review"] == ["Nobody is asked; it is published when every gate passes."]
+    assert release(load_spec(several.spec_file)).promise == "dp, epsilon = 5/4, adjacency add_remove"
 
 
 def test_a_column_that_is_made_is_told_once_for_all_outputs(several: Workplace) -> None:

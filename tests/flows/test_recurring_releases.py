@@ -11,13 +11,15 @@ from lxml import etree
 from rdflib import DCAT, DCTERMS, RDF, XSD, Graph, Literal, Namespace, URIRef
 
 from penstock.flows.preview import preview
+from penstock.flows.release import release as flow
 from penstock.flows.spec import load_spec
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.records.published_answers import place_of_answer
 from penstock.tasks.publish import Receipt
 from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.private_release import begun
-from tests.support.workplace import Workplace, make_table, predicate
+from tests.support.several import make_several
+from tests.support.workplace import Workplace, make_table, open_dp_account, predicate
 
 # The reader itself uses what it has deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
@@ -90,6 +92,20 @@ def test_only_what_was_published_in_the_same_series_is_named(series: Workplace) 
     publish(series, "2026-Q2")
     series.raw["publish"]["path"] = "published"
     assert "earlier_editions" not in release(publish(series, "2026-Q3"))
+
+
+def test_a_release_of_several_outputs_names_earlier_editions_once(workplace: Workplace) -> None:
+    make_several(workplace)
+    open_dp_account(2)
+    receipts = []
+    for edition in ("2026-Q3", "2026-Q4"):
+        ask_for(workplace, edition)
+        receipts.append(flow(load_spec(workplace.write_spec())))
+    first, second = receipts
+    assert [each["release"] for each in release(second)["earlier_editions"]] == [first.run]
+    page = (Path(second.path) / "report.html").read_text(encoding="utf-8")
+    assert page.count(first.run) == page.count("Earlier editions") == 1
+    verify_bundle(Path(second.path), workplace.home / "keys" / "signing.pub")
 
 
 def test_without_an_edition_a_bundle_lies_where_it_did_and_says_nothing_of_any(series: Workplace) -> None:
