@@ -1,5 +1,7 @@
 """Order: what happens in a release, a review and a nightly check, one page each. Begin with `release`.
 
+account_left           what the accounts of this home have left for a planned release, and for how many like it that
+                       is enough
 answer                 an answer: one question of an analyst in, one charged answer out, or one refusal on record
 forms/                 what people fill in in the browser
 interrupted            runs that died between their publication and its record are finished by the next release of

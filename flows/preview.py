@@ -3,27 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
+from penstock.flows.account_left import account_left, home_records
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import ReleaseSpec
 from penstock.measures.gates import GateRefused
 from penstock.measures.possible import faults_known_before, impossible
 from penstock.measures.public_facts import known_before
-from penstock.mechanisms.models import ADDS_UP
+from penstock.mechanisms.composition import uncovered, why_not_together
+from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.refusal import Fault, TableEmpty, TooFewRecords
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle.outside import require_outside
 from penstock.records.files.addresses import is_address
 from penstock.records.home import Home, login
+from penstock.tasks.editions import Edition, earlier_editions
 from penstock.tasks.run.plan import Plan
 from penstock.tasks.validation.expectations import described, whole_suite
 
-__all__ = ["Preview", "examine", "preview"]
+__all__ = ["OutputPreview", "Preview", "TogetherPreview", "examine", "preview"]
 
 # Here a record may be added or removed, so the promise hides how many there are.
 _SIZE_IS_SECRET = ("add_remove", "presence", "bootstrap_add_remove")
+
+
+class OutputPreview(TypedDict):
+    """One of several outputs; settled, expect and gates as below, of it alone.
+
+    promise: its guarantee on one line. may_be_left_out: whether the others are published if this one is refused.
+    """
+
+    name: str
+    mechanism: str
+    promise: str
+    guarantee: dict[str, Any]
+    settled: dict[str, Any] | None
+    expect: list[str]
+    gates: list[str]
+    may_be_left_out: bool
+
+
+class TogetherPreview(TypedDict):
+    """What several outputs promise together, as the manifest will state it; in_words: the same in sentences."""
+
+    guarantees: list[dict[str, Any]]
+    uncovered: list[str]
+    in_words: list[str]
 
 
 class Preview(TypedDict):
@@ -32,32 +61,33 @@ class Preview(TypedDict):
     guarantee: the promise, as the manifest will state it. records: how many there are, if they were counted.
     settled: what the mechanism chooses from public facts, as the manifest will state it; None if it leaves nothing open
     or the number of records is not known. publishes_to: the folder in which the bundle will appear.
+    Of a release with several outputs guarantee, settled and gates stand in `outputs`, and `together` says what they
+    promise together. earlier_editions: what was published of other states of the same data, as this home knows it.
     """
 
     name: str
     spec_digest: str
-    guarantee: dict[str, Any]
+    guarantee: NotRequired[dict[str, Any]]
+    together: NotRequired[TogetherPreview]
+    outputs: NotRequired[list[OutputPreview]]
     records: int | None
     records_are_public: bool
-    settled: dict[str, Any] | None
+    settled: NotRequired[dict[str, Any] | None]
     expect: list[str]
     validation: list[str]
-    gates: list[str]
+    gates: NotRequired[list[str]]
     cost: list[str]
     review: list[str]
     publishes_to: str
+    earlier_editions: NotRequired[list[Edition]]
 
 
 def examine(spec: ReleaseSpec) -> Plan:
     """Return the plan of a spec; refuse whatever a run would refuse before it starts because of what the spec says."""
     plan = draw_up_plan(spec)
-    require_outside(plan.publish / plan.name, Home.located())
+    require_outside(plan.series, Home.located())
     whole_suite(plan.declared, plan.fewest, plan.suite, used=plan.used_columns)  # refuses a suite that cannot run
-    GateRefused.raise_for(
-        fault.of_output(each.output_name)
-        for each in plan.outputs
-        for fault in _refused(each, None, _chosen(each, None))
-    )
+    GateRefused.raise_for(_whole_refused(plan, None))
     return plan
 
 
@@ -78,7 +108,7 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
         dataset = open_source(plan.source, plan.declared, unit=plan.unit)
         source = "The source has every declared column in the declared type."
         rows = count_rows(dataset) if count else None
-    public = "number of records" in plan.guarantee.public or plan.guarantee.adjacency not in _SIZE_IS_SECRET
+    public = all(_is_size_public(each.guarantee) for each in plan.outputs)
     if rows is not None and not public:
         source += f" Its {rows:,} records were counted; that number is confidential and no part of the release."
     if plan.where:
@@ -86,26 +116,73 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
     if rows == 0:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
     used = None if plan.where else rows
-    chosen = _chosen(plan, used)
-    GateRefused.raise_for(_refused(plan, used, chosen))
-    return {
+    GateRefused.raise_for(_whole_refused(plan, used))
+    home = home_records() if plan.spends or plan.edition is not None else None
+    earlier = [] if home is None else earlier_editions(home.log.events(), plan)
+    planned: Preview = {
         "name": plan.name,
         "spec_digest": plan.spec_digest,
-        "guarantee": plan.guarantee.model_dump(mode="json"),
         "records": rows,
         "records_are_public": public,
-        "settled": chosen,
-        "expect": [
-            *_made(plan),
-            *_used(plan, used),
-            *mechanism_of(plan.params).expect(plan.params, plan.declared, used),
-        ],
+        "expect": list(_made(plan)),
         "validation": list(described(expectations)),
-        "gates": list(_gates(plan, chosen)),
-        "cost": [*_cost(plan), source],
+        "cost": [*_cost(plan), *account_left(plan, home), source],
         "review": list(_review(plan)),
-        "publishes_to": str(plan.publish / plan.name),
+        "publishes_to": str(plan.folder),
     }
+    if earlier:
+        planned["earlier_editions"] = earlier
+    if plan.is_of_several:
+        planned["outputs"] = [_output(each, used) for each in plan.outputs]
+        planned["together"] = _together(plan)
+        return planned
+    chosen = _chosen(plan, used)
+    planned["guarantee"], planned["settled"] = plan.guarantee.model_dump(mode="json"), chosen
+    planned["expect"] += _expected(plan, used)
+    planned["gates"] = list(_gates(plan, chosen))
+    return planned
+
+
+def _output(plan: Plan, rows: int | None) -> OutputPreview:
+    """Return the preview of one of several outputs."""
+    chosen = _chosen(plan, rows)
+    left_out = _refused(plan, rows, chosen) if plan.may_be_left_out else ()
+    return {
+        "name": str(plan.output_name),
+        "mechanism": plan.params.mechanism,
+        "promise": plan.guarantee.in_short,
+        "guarantee": plan.guarantee.model_dump(mode="json"),
+        "settled": chosen,
+        "expect": [*_expected(plan, rows), *(f"It will be left out: {fault}" for fault in left_out)],
+        "gates": list(_gates(plan, chosen)),
+        "may_be_left_out": plan.may_be_left_out,
+    }
+
+
+def _together(plan: Plan) -> TogetherPreview:
+    return {
+        "guarantees": [each.model_dump(mode="json") for each in plan.promises],
+        "uncovered": list(uncovered({str(each.name): each.guarantee.model for each in plan.entries})),
+        "in_words": list(plan.together),
+    }
+
+
+def _is_size_public(guarantee: Guarantee) -> bool:
+    return "number of records" in guarantee.public or guarantee.adjacency not in _SIZE_IS_SECRET
+
+
+def _expected(plan: Plan, rows: int | None) -> list[str]:
+    """Return what to expect of one output."""
+    return [*_used(plan, rows), *mechanism_of(plan.params).expect(plan.params, plan.declared, rows)]
+
+
+def _whole_refused(plan: Plan, rows: int | None) -> Iterator[Fault]:
+    """Yield the faults of every output without which there is no release."""
+    for each in plan.outputs:
+        if each.may_be_left_out:
+            continue
+        for fault in _refused(each, rows, _chosen(each, rows)):
+            yield fault.of_output(each.output_name)
 
 
 def _chosen(plan: Plan, rows: int | None) -> dict[str, Any] | None:
@@ -144,6 +221,7 @@ def _gates(plan: Plan, chosen: Mapping[str, Any] | None) -> Iterator[str]:
     for gate in plan.gates:
         if gate.measure in known:
             what, value = known[gate.measure]
+            what = what if plan.output_name is None else what.replace("the whole release", "this output")
             yield f"{gate.rule}: it will be {value:.4g} ({what})"
         else:
             yield gate.rule
@@ -158,20 +236,41 @@ def _refused(plan: Plan, rows: int | None, chosen: Mapping[str, Any] | None) -> 
 
 
 def _cost(plan: Plan) -> Iterator[str]:
-    claim = plan.claim("")
-    epsilon = claim.epsilon
+    claims = {each.output_name: each.claim("") for each in plan.outputs}
     where = f"data set {plan.dataset}" if plan.dataset is not None else "the digest of its source"
-    if epsilon is None:
-        yield f"Epsilon: none, the promise is not differential privacy. The release is registered under {where}."
+    part = "" if plan.part is None else f", part {plan.part[1]} of {plan.part[0]}"
+    for model in dict.fromkeys(claim.model for claim in claims.values() if claim.epsilon is not None):
+        charged = {name: claim for name, claim in claims.items() if claim.model == model}
+        epsilon = sum((claim.epsilon or Fraction(0) for claim in charged.values()), Fraction(0))
+        delta = sum((claim.delta for claim in charged.values()), Fraction(0))
+        spent = f"Epsilon: {epsilon}" + (f", and delta: {delta}," if delta else "")
+        each = ", ".join(f"{name} {claim.epsilon}" for name, claim in charged.items()) if plan.is_of_several else ""
+        yield f"{spent} of the {model} account of {where}{part}, whatever becomes of the run{each and f': {each}'}."
+    others = [name for name, claim in claims.items() if claim.epsilon is None]
+    if others:
+        what = f" for {', '.join(map(str, others))}" if plan.is_of_several else ""
+        yield f"Epsilon: none{what}, the promise is not differential privacy. The release is registered under {where}."
         yield "Another release of the same records is refused unless its spec acknowledges this one by its id."
-    else:
-        part = "" if plan.part is None else f", part {plan.part[1]} of {plan.part[0]}"
-        spent = f"Epsilon: {epsilon}" + (f", and delta: {claim.delta}," if claim.delta else "")
-        yield f"{spent} of the {plan.guarantee.model} account of {where}{part}, whatever becomes of the run."
+
+
+def _shared(plan: Plan) -> Iterator[str]:
+    """Yield what reviewers must look at: outputs of which one could be subtracted from another, and no sum covers
+    both."""
+    claims = [each.claim("") for each in plan.outputs]
+    for first, second in combinations(claims, 2):
+        columns = second.shares_with(first)
+        reason = why_not_together(second.model, first.model, of_one_data_set=True)
+        if columns and reason is not None and (first.may_be_table or second.may_be_table):
+            yield f"{first.output} and {second.output} share {', '.join(columns)}, so a reviewer must look: {reason}."
 
 
 def _review(plan: Plan) -> Iterator[str]:
     rule = plan.rule
+    shared = list(_shared(plan))
+    yield from shared
+    if rule is None and shared:
+        yield "Nobody is asked, so it will be refused: name reviewers in approve."
+        return
     if rule is None:
         yield "Nobody is asked; it is published when every gate passes."
         return
@@ -181,5 +280,5 @@ def _review(plan: Plan) -> Iterator[str]:
     left = [name for name in rule.allowed if name.casefold() != login().casefold()]
     if len(left) < rule.reviewers:
         yield f"Started by {login()}, it will be refused: too few others may approve."
-    if plan.guarantee.model in ADDS_UP:
+    if plan.spends:
         yield "They must decide by what is public: a decision that the confidential data call for tells about them."

@@ -14,6 +14,7 @@ The templates are in templates/.
                   users
     pages         the pages: the validation page and the report for the house, the report for the public, and that of
                   an answer
+    period        the period that an edition is about, where its name begins with one
     question_picture  how far an answer may lie from the truth, drawn for each method that could give it
     sdmx          A released table for other platforms: its observations as SDMX-CSV 2.0, its structure as SDMX-ML 3.0
     table_sheet   A released table as it is drawn on a page: for every number its text and its place on an axis

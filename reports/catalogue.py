@@ -69,6 +69,12 @@ def catalogue_entry(release: Described) -> str:
         "dcat:distribution": list(_distributions(release)),
         "distribution": [{"@id": _link(release, file)} for file in release.files],
     }
+    if release.edition is not None:
+        entry |= {"dcat:version": release.edition, "version": release.edition}
+    if release.period is not None:
+        first, last = (_typed(day.isoformat(), "xsd:date") for day in (release.period.first, release.period.last))
+        about = {"@type": "dct:PeriodOfTime", "dcat:startDate": first, "dcat:endDate": last}
+        entry |= {"dct:temporal": about, "temporalCoverage": release.period.interval}
     if not release.reviewed:
         issued = release.created.date().isoformat()
         entry |= {"dct:issued": _typed(issued, "xsd:date"), "datePublished": issued}

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from penstock.mechanisms.guarantee import Guarantee
+from penstock.reports.period import Period, period_of
 
 __all__ = ["Described", "OutputWords", "Promises", "Sheet"]
 
@@ -68,7 +69,8 @@ class Described:
     columns: [name, role, type, domain, categories, treatment]; linked: tables beside the records [name, key, columns];
     usage: sentences; gates: [gate, rule, verdict]; files: [name, stem, bytes, sha256, media_type] of the data, with a
     stem only for those that hold the columns of a sheet.
-    folder: what the names of its files begin with. bundle: the way from its descriptions to the bundle.
+    edition: the public name of this state of data that change. folder: what the names of its files begin with. bundle:
+    the way from its descriptions to the bundle.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Described:
     gates: Sequence[Facts]
     files: Sequence[Facts]
     words: Facts
+    edition: str | None = None
     folder: str = ""
     bundle: str = "../"
 
@@ -96,6 +99,11 @@ class Described:
     @property
     def identifier(self) -> str:
         return f"{self.name}/{self.release}"
+
+    @property
+    def period(self) -> Period | None:
+        """Return the period that it is about, if its edition is one."""
+        return period_of(self.edition)
 
     @property
     def abstract(self) -> str:

@@ -69,6 +69,7 @@ class PublicReport:
     other columns with which epsilon is spent; order, k and noise_error of blocks only.
     linked: tables beside the records [name, key, columns]; labels: columns published in buckets [column, labels [label,
     records]], the records over all. where: which records it is about, if not about all.
+    edition: of data that change; earlier: its published editions before this one [release, edition, date].
     """
 
     name: str
@@ -87,6 +88,8 @@ class PublicReport:
     linked: Sequence[Facts] = ()
     labels: Sequence[Facts] = ()
     where: str | None = None
+    edition: str | None = None
+    earlier: Sequence[Facts] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,3 +159,5 @@ class SeveralPublic:
     log_head: str
     where: str | None = None
     shared: Sequence[SharedPublic] = ()
+    edition: str | None = None
+    earlier: Sequence[Facts] = ()

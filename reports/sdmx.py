@@ -46,7 +46,8 @@ _BLOCK = 1 << 15  # rows at a time
 
 # The columns to which the format gives a meaning, and ours.
 _COMPONENTS = ("FIGURE", "OBS_VALUE", "OBS_STATUS", "CONF_STATUS", "STD_ERR")
-_TAKEN = ("STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "SERIES_KEY", "OBS_KEY", "DATAFLOW", "TIME_PERIOD")
+_TIME = "TIME_PERIOD"
+_TAKEN = ("STRUCTURE", "STRUCTURE_ID", "STRUCTURE_NAME", "ACTION", "SERIES_KEY", "OBS_KEY", "DATAFLOW", _TIME)
 _MISREAD = frozenset(("TRUE", "FALSE", "NA", "NAN", "NULL", "NONE", "INF", "INFINITY"))
 # The same words as in the official code lists of ages and sizes.
 _SIGNS = (("<=", "LE"), (">=", "GE"), ("≤", "LE"), ("≥", "GE"), ("<", "LT"), (">", "GT"), ("+", "PLUS"), ("%", "PCT"))
@@ -112,19 +113,28 @@ def identifiers(names: Sequence[str], taken: Collection[str] = ()) -> tuple[str,
 
 
 def sdmx_csv(
-    layout: Layout, columns: Mapping[str, NDArray[Any]], *, version: str, exact: Collection[str] = ()
+    layout: Layout,
+    columns: Mapping[str, NDArray[Any]],
+    *,
+    version: str,
+    exact: Collection[str] = (),
+    period: str | None = None,
 ) -> Iterator[str]:
     """Return the lines (1) as pieces of text, rows in the order of the table and figures in turn.
 
-    columns: those of the layout, dimensions as codes. exact: the names of figures that carry no noise.
+    columns: those of the layout, dimensions as codes. exact: the names of figures that carry no noise. period: what all
+    of it is about, for its TIME_PERIOD; without one there is no such column.
     """
     _must_be_version(version)
     must_fit(layout, columns)
-    return _lines(layout, columns, version, frozenset(exact))
+    return _lines(layout, columns, version, frozenset(exact), period)
 
 
-def sdmx_structure(layout: Layout, *, version: str, prepared: datetime) -> str:
-    """Return the structure message: agency, code lists, concepts, data structure and dataflow of the table."""
+def sdmx_structure(layout: Layout, *, version: str, prepared: datetime, timed: bool = False) -> str:
+    """Return the structure message: agency, code lists, concepts, data structure and dataflow of the table.
+
+    timed: whether observations say which period they are about.
+    """
     _must_be_version(version)
     table = _Named(_table(layout), layout.name)
     own = _dimensions(layout)
@@ -150,6 +160,7 @@ def sdmx_structure(layout: Layout, *, version: str, prepared: datetime) -> str:
         ),
     )
     concepts = tuple(_Named(identifier, name) for name, identifier in own.items())
+    concepts += (_Named(_TIME, "Time period"),) if timed else ()
     return rendered(
         "structure.xml",
         agency=AGENCY,
@@ -159,6 +170,7 @@ def sdmx_structure(layout: Layout, *, version: str, prepared: datetime) -> str:
         lists=(*lists.values(), _OBS_STATUS, _CONF_STATUS),
         concepts=_Named(f"CS_{table.id}", layout.name, version=version, parts=(*concepts, *_CONCEPTS)),
         dimensions=list(lists.items()),
+        timed=timed,
         statuses=(("OBS_STATUS", _OBS_STATUS), ("CONF_STATUS", _CONF_STATUS)),
     )
 
@@ -196,8 +208,11 @@ def _figures(figures: Sequence[Figure]) -> tuple[str, ...]:
     return identifiers([figure.name for figure in figures])
 
 
-def _lines(layout: Layout, columns: Mapping[str, NDArray[Any]], version: str, exact: frozenset[str]) -> Iterator[str]:
-    yield ",".join(("STRUCTURE", "STRUCTURE_ID", "ACTION", *_dimensions(layout).values(), *_COMPONENTS)) + "\r\n"
+def _lines(
+    layout: Layout, columns: Mapping[str, NDArray[Any]], version: str, exact: frozenset[str], period: str | None
+) -> Iterator[str]:
+    components = _COMPONENTS if period is None else (_COMPONENTS[0], _TIME, *_COMPONENTS[1:])
+    yield ",".join(("STRUCTURE", "STRUCTURE_ID", "ACTION", *_dimensions(layout).values(), *components)) + "\r\n"
     fixed = f"dataflow,{AGENCY}:{_table(layout)}({version}),R"
     codes = {name: np.array(_codes(layout, name), object) for name in layout.dimensions}
     figures = list(zip(_figures(layout.figures), layout.figures, strict=True))
@@ -208,7 +223,14 @@ def _lines(layout: Layout, columns: Mapping[str, NDArray[Any]], version: str, ex
             zip(repeat(fixed, block.stop - start), *(codes[name][columns[name][block]] for name in codes), strict=True),
         )
         tails = [
-            _tails(identifier, columns, figure.name, block, layout.errors, figure.name in exact)
+            _tails(
+                identifier if period is None else f"{identifier},{period}",
+                columns,
+                figure.name,
+                block,
+                layout.errors,
+                figure.name in exact,
+            )
             for identifier, figure in figures
         ]
         yield "".join(key + tail for key, *ends in zip(keys, *tails, strict=True) for tail in ends)
@@ -217,7 +239,7 @@ def _lines(layout: Layout, columns: Mapping[str, NDArray[Any]], version: str, ex
 def _tails(
     identifier: str, columns: Mapping[str, NDArray[Any]], name: str, block: slice, errors: bool, exact: bool
 ) -> list[str]:
-    """Return the text after the dimensions, for one figure of every row."""
+    """Return the text after the dimensions, for one figure of every row. identifier: of the figure, and its period."""
     values = _decimals(columns[name][block])
     deviations = _decimals(columns[error_of(name)][block]) if errors else repeat("", len(values))
     status = "A" if exact else "E"

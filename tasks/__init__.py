@@ -10,6 +10,8 @@ In the order of the line: `ingest`, `validate`, `reserve`, `protect`, `assess`, 
     draft/          A first draft of a spec from a Parquet file
     earlier         published once: what a spec has made of a source is not drawn, charged and published again; its
                     receipt comes back
+    editions        earlier editions of a release: what was published under its name, in its folder, of other states of
+                    its data
     files/          the source, the working columns of a run, and released files
     formats/        output formats, one module each
     gate            whether the decision ends the run

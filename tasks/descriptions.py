@@ -155,6 +155,7 @@ def _about(job: Job, name: str | None, output: Output) -> dict[str, Any]:
             for file in files_of(output, bundle.subjects(job.bundle))
         ],
         "words": plan.spec.get("describe", {}),
+        "edition": plan.edition,
         "folder": f"{output.folder}/" if output.folder else "",
         "bundle": "../" * (1 if name is None else 2),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,7 @@ from penstock.records.bundle import bundle
 from penstock.reports.page_facts import PublicReport, SeveralPublic, SharedPublic
 from penstock.reports.pages import public_report
 from penstock.tasks.descriptions import DescribedFile, files_of
+from penstock.tasks.editions import Edition
 from penstock.tasks.outputs.output import Staged
 from penstock.tasks.run.job import Job
 
@@ -27,10 +29,12 @@ def public_page(
     described: Sequence[Facts],
     shared: Sequence[DescribedFile],
     gates: Sequence[Facts],
+    earlier: Sequence[Edition],
 ) -> str:
     """Return the page on the files that are already in the bundle. described: what the manifest states of each output.
 
-    shared: the files that several outputs share. gates: the public results of all.
+    shared: the files that several outputs share. gates: the public results of all. earlier: editions that were
+    published before.
     """
     log_head, subject = job.log.head().digest, bundle.subjects(job.bundle)
     files = [
@@ -46,7 +50,7 @@ def public_page(
         for (each, staged), facts in zip(outputs, described, strict=True)
     ]
     if not job.plan.is_of_several:
-        return public_report(pages[0])
+        return public_report(replace(pages[0], edition=job.plan.edition, earlier=earlier))
     return public_report(
         SeveralPublic(
             name=job.plan.name,
@@ -68,6 +72,8 @@ def public_page(
             files=files,
             log_head=log_head,
             where=job.plan.spec["source"].get("where"),
+            edition=job.plan.edition,
+            earlier=earlier,
         )
     )
 

@@ -24,6 +24,7 @@ from penstock.records.files.digest import keyed_file
 from penstock.records.log.log import Action
 from penstock.records.run import RunDamaged, RunRefused
 from penstock.tasks.descriptions import described_file, write_descriptions, write_file_descriptions
+from penstock.tasks.editions import earlier_editions
 from penstock.tasks.outputs.claims import SEVERAL, SINGLE
 from penstock.tasks.outputs.output import Staged
 from penstock.tasks.public_page import public_page
@@ -95,7 +96,9 @@ def stage(job: Job, staged: Sequence[Staged], decision: Decision) -> None:
     described_files = [described_file(file, list(zip(outputs, described, strict=True))) for file in plan.files]
     for file in described_files:
         write_file_descriptions(job, file, results)
-    page = public_page(job, outputs, described, described_files, results)
+    # Settled here: reviewers approve it, whatever else is published meanwhile.
+    earlier = earlier_editions(job.log.events(), plan)
+    page = public_page(job, outputs, described, described_files, results, earlier)
     (job.bundle / "report.html").write_text(page, encoding="utf-8")
     subject = bundle.subjects(job.bundle)
     release = {
@@ -103,6 +106,7 @@ def stage(job: Job, staged: Sequence[Staged], decision: Decision) -> None:
         "release": job.run.id,
         "created": job.started.isoformat(timespec="seconds"),
         **({} if plan.edition is None else {"edition": plan.edition}),
+        **({"earlier_editions": earlier} if earlier else {}),
         **_stated_outputs(outputs, described),
         **({"spreadsheet": "escape"} if plan.escape else {}),
         "gates": decision.public(),

@@ -10,6 +10,7 @@ _budget        `penstock budget`: the accounts of each data set, what each relea
                look in vain
 _demo          the demo: a synthetic survey, released end to end
 _options       what several commands share: their options, and the files that they write
+_planned       the plan of a release, as `penstock plan` shows it: of one output, or of several under what they share
 _refusals_page the page of all refusals, written from their classes
 _reproduce     `penstock reproduce`: the sources' printed tables, recomputed beside the print
 _review        `penstock approve`, `refuse`, `withdraw`, `sign` and `keys`: people and their decisions

@@ -80,22 +80,6 @@ class Screen:
                 logger.setLevel(before[0])
                 logger.propagate = before[1]
 
-    def show_plan(self, planned: Mapping[str, Any]) -> None:
-        if self._as_json:
-            self.show("", planned)
-            return
-        promise = planned["guarantee"]
-        self._out.print(f"[bold]{shown(planned['name'])}[/bold]\n")
-        self._paragraph("Promise", [promise["statement"]])
-        self._paragraph("Assumes", promise["assumptions"])
-        self._paragraph("Does not promise", promise["not_promised"])
-        self._paragraph("Stays secret", promise["secret"])
-        self._paragraph("To expect", planned["expect"])
-        self._paragraph("Validation", planned["validation"])
-        self._paragraph("Gates", planned["gates"])
-        self._paragraph("Cost", planned["cost"])
-        self._paragraph("Review", planned["review"])
-
     def show_receipt(self, receipt: Mapping[str, Any]) -> None:
         if self._as_json:
             self.show("", receipt)
@@ -281,12 +265,6 @@ class Screen:
             self._err.print(f"  [bold]{shown(fault['field'])}[/bold]: {shown(fault['rule'] + got)}.")
             self._err.print(f"    {shown(fault['remedy'])}")
         self._err.print(f"  See docs/refusals.md#{refusal['refused']}")
-
-    def _paragraph(self, title: str, lines: Sequence[str]) -> None:
-        self._out.print(f"[bold]{title}[/bold]")
-        for line in lines:
-            self._out.print(f"  {shown(line)}")
-        self._out.print()
 
 
 def _about(event: Mapping[str, Any], asked: Mapping[int, str]) -> str:

@@ -19,6 +19,7 @@ from penstock.cli._audit import audit
 from penstock.cli._backup import backup, restore
 from penstock.cli._budget import budget
 from penstock.cli._options import AsJson, OutputFile, new_file
+from penstock.cli._planned import show_planned
 from penstock.cli._reproduce import reproduce
 from penstock.cli._review import approve, keys, refuse, sign, withdraw
 from penstock.cli._screen import Screen
@@ -111,7 +112,7 @@ def plan(
     """Show promise, expected error and cost of a spec. Spends nothing, reads no row."""
     from penstock import _front as front
 
-    Screen(as_json).show_plan(front.plan(front.load_spec(spec, source=source, publish=publish), count=count))
+    show_planned(Screen(as_json), front.plan(front.load_spec(spec, source=source, publish=publish), count=count))
 
 
 @app.command()

@@ -8,28 +8,30 @@ protected, so nobody writes YAML for a table.
 # Annotations are not postponed here: Prefect reads those of a served flow apart from this module's names.
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 from prefect import flow
 from pydantic import Field
 
+from penstock.flows.forms._further_table import FurtherTable, Name, TableName, asked_of
 from penstock.flows.forms._table_limits import SECTION, limits_of
+from penstock.flows.forms._table_places import in_the_form
 from penstock.flows.forms._table_protections import Protection
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.release import release
 from penstock.flows.release_by_reference import LONGEST, kept_file, require_home
 from penstock.flows.run_ends import before_a_run, told_by_code
 from penstock.flows.spec import ReleaseSpec, read_keys, resolve_spec
+from penstock.mechanisms.numbers.exact import exact_number
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.tasks.approve import Waiting
 from penstock.tasks.formats import FormatName
 from penstock.tasks.publish import Receipt
 
-__all__ = ["release_table", "spec_of_table"]
+__all__ = ["release_table", "spec_of_tables"]
 
-Name = Annotated[str, Field(min_length=1)]
 # Set elsewhere; a data description that set it too would give a second answer to one question.
 _ELSEWHERE = {
     "protect": ("must not be given: the form asks for it", "Take it out of the data description."),
@@ -37,22 +39,6 @@ _ELSEWHERE = {
         f"must not be given: a table has those of data.{SECTION}",
         f"Write them there, under each model: data.{SECTION}.dp.gates.",
     ),
-}
-# The places in a spec, and the fields of the form that fill them.
-_PLACES = {
-    "protect.0.table": "table",
-    "protect.0.dimensions": "dimensions",
-    "protect.0.count": "count",
-    "protect.0.sums": "sums",
-    "protect.0.means": "means",
-    "protect.0.margins": "totals",
-    "protect.0.acknowledges": "protection.acknowledged",
-    "protect.0.k": f"data.{SECTION}.k_anon.k",
-    "protect.0": "protection",
-    "publish.formats": "formats",
-    "budget.acknowledges": "earlier_releases",
-    "approve.reviewers": "reviewers",
-    "approve.allowed": "reviewer_names",
 }
 
 
@@ -68,21 +54,24 @@ _PLACES = {
 def release_table(
     *,
     data: Name,
-    table: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,49}$")],
+    table: TableName,
     dimensions: Annotated[list[Name], Field(min_length=1)],
     count: bool = True,
     sums: list[Name] = [],  # noqa: B006  # Prefect shows it in the form; nobody changes it
     means: list[Name] = [],  # noqa: B006
     totals: bool = True,
     protection: Protection,
+    more_tables: list[FurtherTable] = [],  # noqa: B006
     formats: Annotated[list[FormatName], Field(min_length=1)] = ["parquet", "csv"],  # noqa: B006
     earlier_releases: list[Name] = [],  # noqa: B006
+    not_covered_together: list[Name] = [],  # noqa: B006
     reviewers: Annotated[int, Field(ge=0, le=2)] = 0,
     reviewer_names: list[Name] = [],  # noqa: B006
     again: bool = False,
     started_by: Name,
 ) -> Receipt | Waiting:
-    """Release one table of counts, totals and means. The run publishes it, waits for its reviewers, or is refused.
+    """Release a table of counts, totals and means, or several. The run publishes them, waits for its reviewers, or is
+    refused.
 
     Args:
         data: The data description: a file in the folder of specs, such as survey-data.yaml.
@@ -96,9 +85,14 @@ def release_table(
             set's account. ExactWithThreshold: no noise, refused where a cell has too few records. The other two
             relax differential privacy: they promise less, and the size of their noise is secret. Which of them can be
             chosen, and the gates of each, stands in the data description.
+        more_tables: Further tables of the same records in the same release: planned, charged, reviewed and published
+            together. An exact table beside one that spends epsilon is left out if it is refused, and the others are
+            published.
         formats: Formats of the files. sdmx stands beside parquet or csv.
         earlier_releases: Only where a run was refused as a second release and you accept that: the earlier releases
             of the same records, by the ids that the refusal names.
+        not_covered_together: Only where a run with several tables was refused because no theorem covers them together,
+            and you accept that each promise then holds by itself only: the tables, by name.
         reviewers: How many people must approve before anything is published, 0 to 2. Leave 0 where the data
             description says it.
         reviewer_names: Who may approve: names whose keys are trusted.
@@ -106,45 +100,61 @@ def release_table(
             of that comes back.
         started_by: Your own name. Whoever starts a run cannot approve it.
     """
-    asked: dict[str, Any] = {"dimensions": dimensions, "count": count, "sums": sums, "means": means}
-    asked |= {"table": table, "margins": "summed" if totals else "none"}
+    asked = asked_of(table, dimensions, count=count, sums=sums, means=means, totals=totals)
     approve = {"reviewers": reviewers, "allowed": reviewer_names} if reviewers or reviewer_names else None
     with before_a_run(table):
         require_home()
-        spec = spec_of_table(
-            kept_file(data, "data"), asked, protection, formats=list(formats), earlier=earlier_releases, approve=approve
+        spec = spec_of_tables(
+            kept_file(data, "data"),
+            [(asked, protection), *((each.asked, each.protection) for each in more_tables)],
+            formats=list(formats),
+            earlier=earlier_releases,
+            uncovered=not_covered_together,
+            approve=approve,
         )
     return release.fn(spec, started_by=started_by, again=again)
 
 
-def spec_of_table(
+def spec_of_tables(
     description: Path,
-    asked: Mapping[str, Any],
-    protection: Protection,
+    tables: Sequence[tuple[Mapping[str, Any], Protection]],
     *,
     formats: list[str],
-    earlier: list[str],
-    approve: dict[str, Any] | None,
+    earlier: Sequence[str] = (),
+    uncovered: Sequence[str] = (),
+    approve: dict[str, Any] | None = None,
 ) -> ReleaseSpec:
-    """Return the spec that the form and the data description make together; a fault names the field of the form."""
+    """Return the spec that the form and the data description make together; a fault names the field of the form.
+
+    tables: what each shows, and how it is protected.
+    """
     raw = read_keys(description)
     SpecRefused.raise_for(_settled_twice(raw, approve))
-    limits = limits_of(raw, protection.model, totals=bool(asked.get("sums") or asked.get("means")))
+    limits = [
+        limits_of(raw, protection.model, totals=bool(asked.get("sums") or asked.get("means")))
+        for asked, protection in tables
+    ]
     del raw[SECTION]
     raw.pop("questions", None)  # what may be asked of the data: flows/spec/data_description.py
-    budget, publish = _section(raw, "budget"), _section(raw, "publish")
-    if earlier:
-        budget["acknowledges"] = earlier
-    if "epsilon" in protection.settings():
-        budget = {"epsilon": protection.settings()["epsilon"], **budget}  # the description may allow less
+    names = [str(asked["table"]) for asked, _ in tables]
     if isinstance(raw.get("name"), str):
-        raw["name"] += f"-{asked['table'].replace('_', '-')}"
-    raw |= {
-        "budget": budget,
-        "protect": [{"mechanism": "table", **asked, **protection.settings(), **limits.settings}],
-        "gates": list(limits.gates),
-        "publish": {**publish, "formats": formats},
-    }
+        raw["name"] += f"-{names[0].replace('_', '-')}"
+    entries = [
+        {"mechanism": "table", **asked, **protection.settings(), **limit.settings}
+        for (asked, protection), limit in zip(tables, limits, strict=True)
+    ]
+    if len(entries) > 1:
+        spends = any("epsilon" in entry for entry in entries)
+        for entry, limit in zip(entries, limits, strict=True):
+            entry["gates"] = list(limit.gates)
+            # Whether the others appear must not depend on the data.
+            entry |= {"on_refusal": "leave_out"} if spends and "epsilon" not in entry else {}
+    else:
+        raw["gates"] = list(limits[0].gates)
+    budget = {**_spent(entries), **_section(raw, "budget")}  # the description may allow less
+    if earlier or uncovered:
+        budget["acknowledges"] = [*earlier, *uncovered]
+    raw |= {"budget": budget, "protect": entries, "publish": {**_section(raw, "publish"), "formats": formats}}
     if approve is not None:
         raw["approve"] = approve
     try:
@@ -152,7 +162,17 @@ def spec_of_table(
         draw_up_plan(spec)  # what a run would refuse is refused in the words of the form
         return spec
     except SpecRefused as refusal:
-        raise SpecRefused(*(_in_the_form(fault, limits.places) for fault in refusal.faults)) from None
+        places = [limit.places for limit in limits]
+        raise SpecRefused(*(in_the_form(fault, names, places) for fault in refusal.faults)) from None
+
+
+def _spent(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return what a release of these tables spends, for its budget; nothing where none spends."""
+    written = [str(entry["epsilon"]) for entry in entries if "epsilon" in entry]
+    if len(written) < 2:
+        return {"epsilon": text for text in written}  # noqa: B035
+    exact = [exact_number(text) for text in written]
+    return {"epsilon": str(sum((each for each in exact if each is not None), Fraction(0)))}
 
 
 def _settled_twice(raw: Mapping[str, Any], approve: object) -> list[Fault]:
@@ -169,15 +189,3 @@ def _settled_twice(raw: Mapping[str, Any], approve: object) -> list[Fault]:
 def _section(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
     part = raw.get(name)
     return dict(part) if isinstance(part, Mapping) else {}
-
-
-def _in_the_form(fault: Fault, gates: Sequence[str]) -> Fault:
-    """Return the same fault, at the field where it can be mended: one of the form, or one of the data description."""
-    room, _, rest = fault.field.partition(".")
-    if room == "gates" and rest:
-        number, _, key = rest.partition(".")
-        return replace(fault, field=f"{gates[int(number)]}.{key}".removesuffix("."))
-    for place, field in _PLACES.items():
-        if fault.field == place or fault.field.startswith(f"{place}."):
-            return replace(fault, field=field + fault.field.removeprefix(place))
-    return replace(fault, field=f"data.{fault.field}")

@@ -21,6 +21,8 @@ from penstock.tasks.formats import READABLE, FormatName
 
 __all__ = ["Approve", "Budget", "Describe", "Publish", "Run", "Section", "Source", "Validate", "verifiable"]
 
+_ANSWERS = "answers"  # as records/published_answers.py calls their folder
+
 
 class Section(BaseModel):
     model_config = ConfigDict(
@@ -50,7 +52,9 @@ class Source(Section):
         pattern=r"^[A-Za-z0-9]([A-Za-z0-9 ._-]{0,78}[A-Za-z0-9])?$",
         description='For data that change under one name: the public name of this state of them, such as "2026-10". A '
         "new edition is drawn and charged anew, whether or not a byte changed; without one, releases that spend assume "
-        "that the records never change. Letters, digits, spaces and . _ - inside, at most 80.",
+        "that the records never change. Where it is a period, or begins with one and a space (2026, 2026-Q3, 2026-11, "
+        '2026-11-09, "2026-Q3 final"), the release is about that period. Letters, digits, spaces and . _ - inside, at '
+        "most 80.",
     )
     # None if not given, so that such a spec keeps the digest that it always had.
     where: str | None = Field(
@@ -63,6 +67,14 @@ class Source(Section):
     columns: dict[str, Column] = Field(
         min_length=1, max_length=MOST_COLUMNS, description="Every column to read. Others are never read."
     )
+
+    @field_validator("edition")
+    @classmethod
+    def _has_a_folder_of_its_own(cls, edition: str | None) -> str | None:
+        if edition is not None and edition.casefold() == _ANSWERS:
+            rule = f"must not be {_ANSWERS}: published answers to questions lie in the folder of that name"
+            raise PydanticCustomError("taken", rule)
+        return edition
 
     @model_validator(mode="after")
     def _lies_somewhere(self) -> Self:
@@ -141,7 +153,7 @@ class Publish(Section):
 
     path: str = Field(
         description="Folder of published releases, a local path or s3://bucket/folder; the bundle is "
-        "<path>/<name>/<release-id>. ${VAR} expands."
+        "<path>/<name>/<release-id>, or <path>/<name>/<edition>/<release-id>. ${VAR} expands."
     )
     formats: tuple[FormatName, ...] = Field(
         default=("parquet",),

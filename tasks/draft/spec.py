@@ -35,6 +35,15 @@ class NamesRefused(Refusal):
 
 # Beside the spec, so that no editor asks another host for it.
 SCHEMA = "penstock.schema.json"
+# What needs another form than the file has it is made while it is read. The names are examples, none is of the data.
+_HINTS = (
+    "  # Optional, each as you need it (docs/concepts.md):",
+    "  # edition: 2026-11  # of data that change under one name: which state of them this is, if it is one",
+    "  # where: region is North or South and age from 18  # only these records; under dp with add_remove",
+    "  # Columns made of others, as columns of their own:",
+    "  #   age_band: {role: quasi_identifier, type: ordinal, recode: {of: age, bands: [0, 18, 65, 120]}}",
+    "  #   land: {role: quasi_identifier, type: nominal, recode: {of: region, groups: {up: [North], down: [South]}}}",
+)
 _UNTOLD = ImportedRoles(origin="", columns={}, whole_file=False)
 _MOST_NAMES = 10
 
@@ -98,6 +107,7 @@ def _draft(path: Path, imported: ImportedRoles, comments: list[str], lines: list
             "source:",
             f"  path: {quoted(os.path.realpath(path))}",
             _unit_line(imported.unit),
+            *_HINTS,
             "  columns:  # remove the columns that are not to be released",
             *lines,
             "validate:",

@@ -35,9 +35,10 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRows(Rows):
-    """The rows of a table."""
+    """The rows of a table. period: what all of it is about, if its edition is a period."""
 
     layout: Layout
+    period: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,10 +17,12 @@ def _write(rows: TableRows, stem: Path) -> None:
     from penstock.reports.sdmx import sdmx_csv, sdmx_structure
     from penstock.tasks.files.tables import read_table
 
-    lines = sdmx_csv(rows.layout, read_table(rows.data, rows.layout), version=_VERSION, exact=set(_exact(rows)))
+    columns = read_table(rows.data, rows.layout)
+    lines = sdmx_csv(rows.layout, columns, version=_VERSION, exact=set(_exact(rows)), period=rows.period)
     with stem.with_name(f"{stem.name}.sdmx.csv").open("w", encoding="utf-8", newline="") as file:
         file.writelines(lines)
-    structure = sdmx_structure(rows.layout, version=_VERSION, prepared=rows.prepared)
+    timed = rows.period is not None
+    structure = sdmx_structure(rows.layout, version=_VERSION, prepared=rows.prepared, timed=timed)
     stem.with_name(f"{stem.name}.structure.xml").write_text(structure, encoding="utf-8")
 
 

@@ -23,6 +23,7 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.ledger.answers import Answer
 from penstock.reports.described import OutputWords
+from penstock.reports.period import period_of
 from penstock.reports.table_sheet import TableSheet, sheet_of
 from penstock.tasks.files.columns import load_columns, save_columns
 from penstock.tasks.files.tables import arrow_cells, read_table, write_table
@@ -149,12 +150,14 @@ class Cells(Output):
     def write(self, job: Job, staged: Staged) -> None:
         plan, folder = job.plan, job.bundle / "tables"
         folder.mkdir(mode=0o700, exist_ok=True)
+        period = period_of(plan.edition)
         rows = TableRows(
             data=staged.data,
             guarantee=plan.guarantee,
             prepared=job.started,
             escape=plan.escape,
             layout=self.layout,
+            period=None if period is None else period.text,
         )
         for name in plan.formats:
             FORMATS[name].write(rows, folder / self.layout.name)

@@ -102,7 +102,7 @@ class Job:
 
     @property
     def destination(self) -> Place:
-        return self.plan.publish / self.plan.name / self.run.id
+        return self.plan.folder / self.run.id
 
 
 @contextmanager

@@ -56,7 +56,11 @@ def show_gates(job: Job, decision: Decision, *, refused: bool) -> None:
     """Show what the gates said, and where to read why. refused: whether the run ends here (tasks/gate.py)."""
     if FlowRunContext.get() is None:
         return
-    doubted = ", ".join(result.gate for result in decision.results if result.verdict is not Verdict.PASS)
+    doubted = ", ".join(
+        result.gate if result.output is None else f"{result.gate} of {result.output}"
+        for result in decision.results
+        if result.verdict is not Verdict.PASS
+    )
     heading = f"In doubt at {doubted}: reviewers decide" if doubted else "Passed every gate"
     if refused:
         heading = f"Refused by {doubted}: {GateRefused.code}"
@@ -106,8 +110,13 @@ def show_bundle(job: Job, run: str, place: str, manifest: str) -> None:
 
 def gate_table(decision: Mapping[str, Any]) -> str:
     """Return verdicts and rules as Markdown; rules are long, and the page cuts off on the right."""
-    gates = "\n".join(f"| {r['gate']} | {r['verdict']} | {r['rule']} |" for r in decision["results"])
-    return f"| gate | verdict | rule |\n|---|---|---|\n{gates}"
+    if not any("output" in r for r in decision["results"]):
+        gates = "\n".join(f"| {r['gate']} | {r['verdict']} | {r['rule']} |" for r in decision["results"])
+        return f"| gate | verdict | rule |\n|---|---|---|\n{gates}"
+    gates = "\n".join(
+        f"| {r.get('output', 'all')} | {r['gate']} | {r['verdict']} | {r['rule']} |" for r in decision["results"]
+    )
+    return f"| output | gate | verdict | rule |\n|---|---|---|---|\n{gates}"
 
 
 def confidential_report(job: Job) -> str:

@@ -113,6 +113,16 @@ class Plan:
         )
 
     @property
+    def series(self) -> Place:
+        """Return the folder of all releases of this name."""
+        return self.publish / self.name
+
+    @property
+    def folder(self) -> Place:
+        """Return the folder in which the bundle appears, one for each edition: editions lie beside each other."""
+        return self.series if self.edition is None else self.series / self.edition.replace(" ", "-")
+
+    @property
     def is_of_several(self) -> bool:
         """Return whether this is the plan of a whole release with several outputs."""
         return len(self.entries) > 1

@@ -24,6 +24,12 @@ class Form:
         own = "xpath=ancestor::div[contains(concat(' ', @class, ' '), ' schema-form-property ')][1]"
         return named.locator(own)
 
+    def add_form(self, label: str) -> Form:
+        """Add an item to a list whose items have fields of their own, and return the form that it is."""
+        self.field(label).get_by_role("button", name="Add item").last.click()
+        item = self.field(label).locator(".schema-form-property-array-item:has(.schema-form-property)")
+        return Form(self._page, item.last)
+
     def write(self, label: str, text: object) -> None:
         self.field(label).locator("textarea, input").first.fill(str(text))
 

@@ -15,7 +15,7 @@ from prefect.utilities.callables import parameter_schema
 
 from penstock.cli._demo import DATA_DESCRIPTION
 from penstock.flows.forms._table_protections import DifferentialPrivacy
-from penstock.flows.forms.table import release_table, spec_of_table
+from penstock.flows.forms.table import release_table, spec_of_tables
 from penstock.flows.run_ends import REFUSED
 from penstock.measures.gates import GateRefused
 from penstock.mechanisms.refusal import SpecRefused
@@ -90,10 +90,14 @@ def schema() -> dict[str, Any]:
     return parameter_schema(release_table).model_dump()
 
 
+def tabs_of(shown: dict[str, Any]) -> dict[str, Any]:
+    return {name: tab for name, tab in shown["definitions"].items() if name != "FurtherTable"}
+
+
 def test_the_form_explains_every_field_and_shows_them_in_the_order_of_the_work() -> None:
     shown = schema()
     fields = [shown["properties"], *(choice["properties"] for choice in shown["definitions"].values())]
-    assert len(fields) == 5
+    assert len(fields) == 6
     for properties in fields:
         assert all(field["description"] for field in properties.values())
         assert len({field["position"] for field in properties.values()}) == len(properties)
@@ -114,6 +118,7 @@ def test_the_protection_is_shown_as_tabs_that_each_allow_their_own_fields_only()
     assert "oneOf" not in protection
     assert "discriminator" not in protection
     assert all(tab["additionalProperties"] is False for tab in shown["definitions"].values())
+    assert shown["definitions"]["FurtherTable"]["properties"]["protection"]["anyOf"] == protection["anyOf"]
 
 
 def test_nothing_that_decides_about_privacy_is_filled_in() -> None:
@@ -124,8 +129,9 @@ def test_nothing_that_decides_about_privacy_is_filled_in() -> None:
         "DifferentialPrivacy": {"epsilon", "adjacency"},
         "BootstrapDifferentialPrivacy": set(BOOTSTRAP) - {"kind"},
         "IndividualDifferentialPrivacy": set(INDIVIDUAL) - {"kind"},
+        "FurtherTable": {"table", "dimensions", "protection"},
     }
-    assert all("default" in tab["properties"]["kind"] for tab in shown["definitions"].values())
+    assert all("default" in tab["properties"]["kind"] for tab in tabs_of(shown).values())
 
 
 def test_a_table_under_differential_privacy_is_published_and_charged(form: Form) -> None:
@@ -312,5 +318,5 @@ def test_the_data_descriptions_that_come_with_penstock_can_be_released(
     protection = DifferentialPrivacy(epsilon="1", adjacency="replace")
     for description, dimensions in ((tmp_path / "panel-data.yaml", ["region"]), (examples / "adult.yaml", ["sex"])):
         asked = {"table": "persons", "dimensions": dimensions}
-        spec = spec_of_table(description, asked, protection, formats=["csv"], earlier=[], approve=None)
+        spec = spec_of_tables(description, [(asked, protection)], formats=["csv"])
         assert spec.name.endswith("-persons")

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from penstock.flows.forms._table_protections import DifferentialPrivacy
-from penstock.flows.forms.table import spec_of_table
+from penstock.flows.forms.table import spec_of_tables
 from penstock.flows.spec.data_description import description_schema, load_description, resolve_keys
 from penstock.mechanisms.refusal import SpecRefused
 
@@ -116,7 +116,7 @@ def test_the_form_of_tables_does_not_look_into_questions(tmp_path: Path) -> None
     file.write_text(yaml.safe_dump(raw), encoding="utf-8")
     asked = {"table": "t", "dimensions": ["sex"], "count": True, "sums": [], "means": [], "margins": "none"}
     protection = DifferentialPrivacy(epsilon="1", adjacency="replace")
-    spec = spec_of_table(file, asked, protection, formats=["parquet"], earlier=[], approve=None)
+    spec = spec_of_tables(file, [(asked, protection)], formats=["parquet"])
     assert spec.name == "survey-t"
     assert load_description(file).name == "survey"
 

@@ -1,0 +1,86 @@
+"""The plan of a release, as `penstock plan` shows it: of one output, or of several under what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from penstock.cli._screen import Screen, console, shown
+
+__all__ = ["show_planned"]
+
+# The lists of a promise that are shown, each with its title.
+_OF_A_PROMISE = {"assumptions": "Assumes", "not_promised": "Does not promise", "secret": "Stays secret"}
+
+
+def show_planned(screen: Screen, planned: Mapping[str, Any]) -> None:
+    """Show the plan as paragraphs, or as one document."""
+    if screen.as_json:
+        screen.show("", planned)
+        return
+    out = console()
+    out.print(f"[bold]{shown(planned['name'])}[/bold]\n")
+    if "outputs" not in planned:
+        promise = planned["guarantee"]
+        _paragraph("Promise", [promise["statement"]])
+        for key, title in _OF_A_PROMISE.items():
+            _paragraph(title, promise[key])
+        _paragraph("To expect", planned["expect"])
+        _paragraph("Validation", planned["validation"])
+        _paragraph("Gates", planned["gates"])
+    else:
+        _show_outputs(planned)
+        _paragraph("Validation", planned["validation"])
+    _paragraph("Cost", planned["cost"])
+    _paragraph("Review", planned["review"])
+    earlier = planned.get("earlier_editions", ())
+    if earlier:
+        told = (f"{each['edition']}: published on {each['date']} as {each['release']}" for each in earlier)
+        _paragraph("Earlier editions", told)
+
+
+def _show_outputs(planned: Mapping[str, Any]) -> None:
+    """Show what the outputs are and promise together, then each by itself. What several say is shown once, under their
+    names."""
+    outputs = planned["outputs"]
+    _paragraph("Outputs", [_in_short(each) for each in outputs])
+    _paragraph("Promised together", planned["together"]["in_words"])
+    for key, title in _OF_A_PROMISE.items():
+        shared = [(said, names) for said, names in _said_by(outputs, key).items() if len(names) > 1]
+        every = [f"every output: {said}" for said, names in shared if len(names) == len(outputs)]
+        some = [f"{', '.join(names)}: {said}" for said, names in shared if len(names) < len(outputs)]
+        _paragraph(title, [*every, *some])
+    _paragraph("To expect", planned["expect"])
+    for place, each in enumerate(outputs, start=1):
+        console().print(f"[bold]Output {place} of {len(outputs)}: {shown(each['name'])}[/bold]\n")
+        _paragraph("Promise", [each["guarantee"]["statement"]])
+        for key, title in _OF_A_PROMISE.items():
+            said_by = _said_by(outputs, key)
+            _paragraph(title, [said for said in each["guarantee"][key] if len(said_by[said]) == 1])
+        _paragraph("To expect", each["expect"])
+        _paragraph("Gates", each["gates"])
+
+
+def _in_short(output: Mapping[str, Any]) -> str:
+    refused = "; left out if it is refused" if output["may_be_left_out"] else ""
+    return f"{output['name']}: {output['mechanism']}; {output['promise']}{refused}"
+
+
+def _said_by(outputs: Sequence[Mapping[str, Any]], key: str) -> dict[str, list[str]]:
+    """Return which outputs say a sentence of their promises, by that sentence."""
+    found: dict[str, list[str]] = {}
+    for each in outputs:
+        for said in dict.fromkeys(each["guarantee"][key]):
+            found.setdefault(said, []).append(each["name"])
+    return found
+
+
+def _paragraph(title: str, lines: Iterable[str]) -> None:
+    """Show sentences under a title; nothing where there are none."""
+    out, told = console(), list(lines)
+    if not told:
+        return
+    out.print(f"[bold]{title}[/bold]")
+    for line in told:
+        out.print(f"  {shown(line)}")
+    out.print()
