@@ -157,6 +157,7 @@ class TableParameters(TypedDict):
     empty_cells: NotRequired[Literal["noise", "zero"]]
     rows_per_unit: NotRequired[Whole]
     k: NotRequired[Whole]
+    exact_total: NotRequired[Literal[True]]
 
 
 @_CLOSED
@@ -198,6 +199,7 @@ class TableChosen(TypedDict):
     measured: list[LevelChosen]
     epsilon: NotRequired[Exact]
     figures: NotRequired[dict[str, ErrorChosen]]
+    exact_total: NotRequired[Literal[True]]
 
 
 @_CLOSED

@@ -72,6 +72,7 @@ class Promise:
     empty_cells: str
     margins: str
     noise: str
+    exact_total: bool
     entries: tuple[Entry, ...]
 
     @property
@@ -108,6 +109,7 @@ def read_promise(output: TableOutput) -> Promise:
             empty_cells=parameters["empty_cells"] if guarantee.model == "bdp" else "noise",
             margins=parameters["margins"],
             noise=output.chosen["noise"],
+            exact_total=bool(parameters.get("exact_total", False)),
             entries=() if exact else tuple(_entry(entry, output) for entry in output.chosen["measured"]),
         )
         understood = (
@@ -116,6 +118,7 @@ def read_promise(output: TableOutput) -> Promise:
             and tuple(parameters["dimensions"]) == tuple(layout.dimensions)
             and _levels_as_promised(promise, output)
             and _settings_fit(promise)
+            and bool(output.chosen.get("exact_total", False)) == promise.exact_total
             and parameters["noise"] == promise.noise
             and all(_made_from(figure) <= set(promise.measures) for figure in layout.figures)
         )
@@ -160,7 +163,14 @@ def _settings_fit(promise: Promise) -> bool:
         and (promise.model != "bdp" or promise.adjacency in _SCALES[promise.scale])
         and promise.empty_cells in ("noise", "zero")
         and (promise.model == "dp" or promise.rows_per_unit == 1)
+        and (not promise.exact_total or _total_is_public(promise))
     )
+
+
+def _total_is_public(promise: Promise) -> bool:
+    """Return whether neighbours have the same number of records, all of which are counted."""
+    public = (promise.model, promise.adjacency, promise.rows_per_unit) == ("dp", "replace", 1)
+    return public and COUNT in promise.measures
 
 
 def _entry(facts: Mapping[str, Any], output: TableOutput) -> Entry:

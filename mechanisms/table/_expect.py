@@ -19,6 +19,8 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.table._bounds import table_grid
 from penstock.mechanisms.table._chosen import Entry, limits_by_measure, settle, touched, variances_by_measure
+from penstock.mechanisms.table._exact_total import EXACT_TOTAL
+from penstock.mechanisms.table._known_total import variances_fitted_to
 from penstock.mechanisms.table._margins import reconciled_variances
 from penstock.mechanisms.table._mechanism import Params
 from penstock.mechanisms.table.draws import MOST_IN_A_BOX, Kind, Noise, noise_of
@@ -47,7 +49,9 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
                 "times; margins that are measured have less, and the cells more."
             )
         elif params.margins == "measured":
-            sentences.append(f"After least squares, standard errors at most: {_fitted(entries, drawn, declared)}.")
+            sentences.append(f"After least squares, standard errors at most: {_fitted(params, drawn, declared)}.")
+        if params.exact_total:
+            sentences.append(EXACT_TOTAL)
         sentences += _alternatives(params, declared)
     else:
         sentences += _at_most(params, declared)
@@ -73,14 +77,15 @@ def _expected(entry: Entry, level: tuple[str, ...], cells: int, declared: Declar
     return told
 
 
-def _fitted(entries: tuple[Entry, ...], drawn: Layout, declared: Declared) -> str:
+def _fitted(params: Params, drawn: Layout, declared: Declared) -> str:
     """Return the standard errors of all levels once the figures have been made to add up."""
     dimensions = list(drawn.dimensions)
     kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
     shape = drawn.shape(drawn.levels[0])
     told = []
-    for name, variances in variances_by_measure(entries).items():
-        each = reconciled_variances(variances, shape, kept)
+    for name, variances in variances_by_measure(settle(params, declared)).items():
+        to_total = params.exact_total and name == COUNT
+        each = (variances_fitted_to if to_total else reconciled_variances)(variances, shape, kept)
         errors = [_figure(sqrt(float(spread.max())) * _step(name, declared)) for spread in each]
         places = [f"by {', '.join(level)}" if level else "in total" for level in drawn.levels]
         told.append(f"{name} " + ", ".join(f"{error} {where}" for error, where in zip(errors, places, strict=True)))

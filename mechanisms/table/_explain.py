@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.table._exact_total import EXACT_TOTAL
 from penstock.mechanisms.table._mechanism import Params
 from penstock.mechanisms.table.settings import clamped, layout
 
@@ -60,8 +61,9 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     """Return how to use the table."""
     may_be = clamped(params, declared)
     # Least squares keep figures from falling below 0, which moves small ones; a mean is a quotient in any case.
-    straight = params.model == "dp" and params.margins != "measured" and not may_be
+    straight = params.model == "dp" and params.margins != "measured" and not may_be and not params.exact_total
     unbiased = ("Counts and totals are unbiased.",) if straight else ()
     pulled = clamping.advised(may_be, declared, "totals and means", errors=params.model == "dp")
     zero = ("Zeros of empty cells are exact.",) if params.empty_cells == "zero" else ()
-    return (*_ADVICE[params.model], *unbiased, *pulled, _MARGINS[params.margins], *zero)
+    exact = (EXACT_TOTAL,) if params.exact_total else ()
+    return (*_ADVICE[params.model], *unbiased, *exact, *pulled, _MARGINS[params.margins], *zero)

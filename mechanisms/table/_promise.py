@@ -119,6 +119,7 @@ def _public(params: Params) -> tuple[str, ...]:
         "kind of the noise",
         "shares of epsilon",
         *(("size of the noise",) if params.model == "dp" else ()),
+        *(("the grand total of counts: it is the number of records",) if params.exact_total else ()),
         *(("number of records",) if params.adjacency in ("replace", "bootstrap_replace", "from_D") else ()),
         *(("cell of every record",) if params.adjacency == "bootstrap_within_cell" else ()),
         *(("emptiness of cells",) if params.empty_cells == "zero" else ()),
@@ -141,7 +142,12 @@ def _assumptions(params: Params) -> tuple[str, ...]:
 
 
 def _not_promised(params: Params) -> tuple[str, ...]:
-    told = list(_LIMITS[params.model])
+    told = [
+        limit.replace("every figure is noisy", "every figure but the grand total of counts is noisy")
+        if params.exact_total
+        else limit
+        for limit in _LIMITS[params.model]
+    ]
     if params.adjacency in ("replace", "bootstrap_replace", "from_D"):
         told.append(phrases.NUMBER_OF_RECORDS)
     if params.empty_cells == "zero":

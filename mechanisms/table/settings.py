@@ -7,7 +7,7 @@ from itertools import combinations
 from math import prod
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from penstock.mechanisms.clamping import may_be_clamped
 from penstock.mechanisms.columns import Declared
@@ -16,6 +16,7 @@ from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults, table_grid
+from penstock.mechanisms.table._exact_total import exact_total_faults
 from penstock.mechanisms.table.cells import MOST_CELLS
 
 __all__ = [
@@ -138,6 +139,12 @@ class Params(BaseModel):
         description="dp only. Where a person or business has several records: the most that are used of each, chosen "
         "at random. Epsilon then protects all of them together.",
     )
+    exact_total: StrictBool = Field(
+        default=False,
+        exclude_if=lambda given: not given,  # so that specs from before there was any keep their digests
+        description="dp with adjacency replace only, where the number of all records is public: the grand total of "
+        "counts is that number, without noise; it spends nothing, and all other counts are fitted to it.",
+    )
     acknowledges: tuple[Literal["bdp", "idp"], ...] = Field(
         default=(), description="The relaxation of differential privacy that is used, by name, if one is."
     )
@@ -188,6 +195,7 @@ def _is_whole(declared: Declared, name: str) -> bool:
 def faults(params: Params, declared: Declared) -> list[Fault]:
     """Return every reason why these settings do not fit each other or these columns, found before any row is read."""
     found = [*_column_faults(params, declared), *_model_faults(params), *_share_faults(params), *_margin_faults(params)]
+    found += exact_total_faults(params)
     if not found:
         found += [*_size_faults(params, declared)]
     if not found:

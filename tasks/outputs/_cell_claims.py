@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
-from penstock.mechanisms.layout import Figure, Layout
+from penstock.mechanisms.layout import Figure, Layout, error_of
 from penstock.tasks.files.tables import table_schema
 from penstock.tasks.outputs._claims import Beside, Claims, Seen
 
@@ -78,6 +78,8 @@ class CellClaims(Claims):
 
     def broken(self, table: pa.Table) -> Iterator[str]:
         yield from table_faults(table, self.layout.layout, self.k)
+        if self.guarantee.parameters.get("exact_total"):
+            yield from exact_total_faults(table, self.layout.layout)
 
     @property
     def counted(self) -> str:
@@ -117,6 +119,16 @@ def table_faults(table: pa.Table, layout: Layout, k: int) -> Iterator[str]:
     counts = [figures[figure.name] for figure in layout.figures if figure.statistic == "count"]
     if k and counts and bool(((counts[0] > 0) & (counts[0] < k)).any()):
         yield f"must not have a cell of fewer than {k} records"
+
+
+def exact_total_faults(table: pa.Table, layout: Layout) -> Iterator[str]:
+    """Yield a rule if the grand total of counts is not stated as exact."""
+    for figure in layout.figures:
+        if figure.statistic == "count":
+            errors = table.column(error_of(figure.name)).cast(pa.float64()).to_numpy()
+            totals = [layout.starts[place] for place, level in enumerate(layout.levels) if not level]
+            if bool(errors[totals].any()):
+                yield f"must have the standard error 0 for the grand total of {figure.name}, which is exact"
 
 
 def _adds_up(values: np.ndarray[Any, Any], layout: Layout) -> bool:
