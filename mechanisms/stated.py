@@ -158,6 +158,7 @@ class TableParameters(TypedDict):
     rows_per_unit: NotRequired[Whole]
     k: NotRequired[Whole]
     exact_total: NotRequired[Literal[True]]
+    tables: NotRequired[dict[str, list[str]]]
 
 
 @_CLOSED

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.cells._linked import linked_add_up
 from penstock.measures.cells._promise import Promise
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import COUNT, Recounted, folded
@@ -106,6 +107,8 @@ def _adds_up(output: TableOutput, figure: Figure) -> bool:
     layout, values = output.layout, _stored(output, figure)
     if values is None:
         return False
+    if layout.tables:
+        return linked_add_up(layout, values, 0.0 if figure.whole else _TOLERANCE)
     cells = values[: layout.starts[1]]
     expected, sizes = _in_all_rows(layout, cells), _in_all_rows(layout, np.abs(cells.astype(np.float64)))
     if expected.dtype == values.dtype and figure.whole:
@@ -125,7 +128,7 @@ def traced(promise: Promise, table: Recounted) -> Iterator[str]:
         elif figure.statistic == "mean":
             if not _is_mean(promise, table, figure, values):
                 yield figure.name
-        elif promise.margins != "measured" and not _is_total(promise, table, figure, values):
+        elif not promise.is_fitted and not _is_total(promise, table, figure, values):
             yield figure.name
 
 
@@ -141,7 +144,7 @@ def _is_total(promise: Promise, table: Recounted, figure: Figure, values: NDArra
 
 def _is_mean(promise: Promise, table: Recounted, figure: Figure, means: NDArray[Any]) -> bool:
     output, column = table.output, figure.column or ""
-    if promise.margins == "measured":
+    if promise.is_fitted:
         published = {found.column or COUNT: found for found in output.layout.figures if found.statistic != "mean"}
         if not {column, COUNT} <= set(published):
             return True  # fitted totals that nobody publishes leave nothing to compare with

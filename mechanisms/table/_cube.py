@@ -17,8 +17,10 @@ that is public is as if the empty set had been measured without variance. Withou
 without the empty S where n is given: for one level of N cells, v (1 - 1/N).
 
 x >= 0 alone would lift the sum of a sparse table by far more than (3): all that falls below 0 is cut off. So it is
-asked only beside a sum that is given: n, or else what least squares without the bound make of it, which has (3). It is
-solved by alternating directions as in _margins (4), with three times the smallest h_S for r.
+asked only beside a sum that is given: n, or else what least squares without the bound make of it, which has (3). Other
+margins of a sparse table are still flattened by it where they were not measured themselves: in 2^24 cells with 100,000
+records at epsilon 1 the largest one-dimensional margins were off by three times (3). It is solved by alternating
+directions as in _margins (4), with three times the smallest h_S for r.
 
 Source: Hay et al. 2010, "Boosting the accuracy of differentially private histograms through consistency"; (2) and (3)
 are the analysis of variance of a factorial of which some interactions are not observed.

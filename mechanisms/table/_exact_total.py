@@ -43,6 +43,13 @@ def exact_total_faults(params: Params) -> Iterator[Fault]:
     if params.rows_per_unit is not None:
         rule = "must not be given with rows_per_unit: how many records are used is not public"
         yield Fault(field, rule, "Remove one of the two.", str(params.rows_per_unit))
-    if params.margins == "measured" and params.totals is not None and not any(params.totals):
+    if params.margins == "measured" and not _others(params):
         rule = "must not be given where the grand total is the only measured margin: it is not drawn"
         yield Fault(field, rule, "Name other totals, or choose margins: summed.")
+
+
+def _others(params: Params) -> bool:
+    """Return whether there are margins besides the grand total; their number may be too large to list them."""
+    if params.totals is not None:
+        return any(params.totals)
+    return any(len(level) > 1 for level in params.tables.values() or (params.dimensions,))

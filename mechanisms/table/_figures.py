@@ -25,6 +25,7 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout, error_of
 from penstock.mechanisms.table._bounds import table_grid
 from penstock.mechanisms.table._known_total import fitted_to
+from penstock.mechanisms.table._linked_fit import linked
 from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
 from penstock.mechanisms.table.cells import Integers
 from penstock.mechanisms.table.settings import COUNT
@@ -56,11 +57,13 @@ def fitted(
 ) -> Total:
     """(1) or (2): noisy has the totals of the first level, or of every level where margins were measured.
 
-    total: what the cells add up to, where that is public; then (5).
+    total: what the cells add up to, where that is public; then (5). Linked tables: _linked_fit.
     """
     dimensions = list(drawn.dimensions)
     kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
-    shape = drawn.shape(drawn.levels[0])
+    shape = drawn.shape(drawn.cube)
+    if drawn.tables and variances is not None:
+        return Total(*linked(total, noisy, variances, shape, kept, nonnegative=nonnegative))
     if total is not None and variances is not None:
         return Total(*fitted_to(total, noisy, variances, shape, kept, nonnegative=nonnegative))
     if len(noisy) == 1 or variances is None:

@@ -86,7 +86,7 @@ def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Gua
         parameters=_parameters(params, noise),
         adjacency=adjacency,
         unit="individual" if several else "row",
-        statement=statement + "The output is one table; every declared cell is in it.",
+        statement=statement + _output(params),
         public=_public(params),
         secret=(*_SECRET[model], *(("emptiness of cells",) if _hides_emptiness(params) else ())),
         assumptions=_assumptions(params),
@@ -94,6 +94,15 @@ def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Gua
         postprocessing="any" if model in ("dp", "k_anon") else "data_independent_only",
         composes_with="nothing: no theorem covers two releases" if model == "k_anon" else f"{model}: epsilons add up",
         audit=_EXACT_CHECKS if model == "k_anon" else _NOISY_CHECKS,
+    )
+
+
+def _output(params: Params) -> str:
+    if not params.tables:
+        return "The output is one table; every declared cell is in it."
+    return (
+        f"The output is {len(params.tables)} tables that agree ({', '.join(params.tables)}): all of them together have "
+        "this promise, and every declared cell is in them."
     )
 
 

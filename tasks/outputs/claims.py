@@ -58,7 +58,8 @@ def several_claims_of(release: Mapping[str, Any]) -> dict[str, Claims] | None:
     except (KeyError, TypeError, ValueError):
         return None
     claims = {name: claim for name, claim in outputs.items() if claim is not None}
-    if len(claims) < len(release["outputs"]) or len({claim.stem for claim in claims.values()}) < len(claims):
+    stems = [part.stem for claim in claims.values() for part in claim.parts]
+    if len(claims) < len(release["outputs"]) or len(set(stems)) < len(stems):
         return None
     guarantees = [claim.guarantee for claim in claims.values()]
     try:
