@@ -154,3 +154,13 @@ def test_linked_tables_beside_another_output_verify(workplace: Workplace) -> Non
     files = set(files_of(Path(receipt.path)))
     assert {f"tables/{name}.csv" for name in (*TABLES, "bands")} <= files
     assert budget_of()[0] == "1"
+
+
+def test_linked_tables_are_released_where_the_records_are_never_held_together(workplace: Workplace) -> None:
+    make_linked(workplace, exact_total=True)
+    workplace.raw["run"] = {"memory": "1 GB"}
+    open_dp_account(2)
+    receipt = release(load_spec(workplace.write_spec()))
+    verify_bundle(Path(receipt.path), Home.open().public_key_path)
+    stored = pq.read_table(Path(receipt.path) / "tables/by_band.parquet")
+    assert stored["count"].to_pylist()[-1] == pq.read_metadata(workplace.source).num_rows
