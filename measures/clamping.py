@@ -102,7 +102,7 @@ def clamped_by_cell(output: TableOutput, cells: Cells, column: str) -> tuple[Int
 def _limits(output: TableOutput, column: Column, name: str) -> tuple[Floats, Floats]:
     """Return the bounds of every cell, in the unit of the column."""
     low, high = column.bounds
-    lows, highs = np.full(output.layout.starts[1], low), np.full(output.layout.starts[1], high)
+    lows, highs = np.full(output.layout.cells, low), np.full(output.layout.cells, high)
     if name in output.guarantee.parameters.get("bounds", {}):
         tighter = cell_limits(output, name)
         lows, highs = np.maximum(lows, tighter[0]), np.minimum(highs, tighter[1])
@@ -115,7 +115,7 @@ def _may_be_clamped(output: TableOutput, name: str) -> bool:
 
 def _with_totals(counted: Clamped, output: TableOutput, true: Floats, bias: Floats) -> Clamped:
     layout = output.layout
-    dimensions = layout.levels[0]
+    dimensions = layout.cube
     worst = np.argsort(-np.abs(bias), kind="stable")[:_MOST_CELLS]
     places = zip(*np.unravel_index(worst, layout.shape(dimensions)), strict=True) if dimensions else [()]
     named = [dict(zip(dimensions, digits, strict=True)) for digits in places]

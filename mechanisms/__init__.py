@@ -14,6 +14,7 @@ then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a
     dp_microaggregation/         differentially private microdata by insensitive microaggregation
     guarantee                    the promise that travels with every protected output, and how promises add up
     layout                       what a released table looks like
+    linked_layout                what each of several linked tables looks like, and which figures they share
     mechanism                    what a mechanism is to the release line: one object, with its capabilities as data
     models                       the models of promises, each declared once
     microaggregation/            Groups of at least k similar records

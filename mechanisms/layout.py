@@ -12,7 +12,7 @@ standard error.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from math import prod
 
@@ -49,6 +49,8 @@ class Layout:
 
     dimensions: the categories of each, as text. levels: the dimensions of the cells, then of each margin.
     errors: whether standard errors are published.
+    tables: of linked tables the dimensions of each. They have their levels in common: first the cells of each table,
+    then the margins. No level has every dimension then (penstock.mechanisms.linked_layout).
     """
 
     name: str
@@ -56,6 +58,22 @@ class Layout:
     levels: tuple[tuple[str, ...], ...]
     figures: tuple[Figure, ...]
     errors: bool
+    tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def cube(self) -> tuple[str, ...]:
+        """Return the dimensions of which every level keeps some: those of the cells, or of the cells of all tables."""
+        return tuple(self.dimensions) if self.tables else self.levels[0]
+
+    @property
+    def cells(self) -> int:
+        """Return the number of cells of the cube."""
+        return prod(self.shape(self.cube))
+
+    @property
+    def cell_rows(self) -> int:
+        """Return how many rows are cells of a table; the rows after them are margins."""
+        return self.starts[len(self.tables) or 1]
 
     @property
     def columns(self) -> tuple[str, ...]:

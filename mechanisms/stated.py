@@ -157,6 +157,8 @@ class TableParameters(TypedDict):
     empty_cells: NotRequired[Literal["noise", "zero"]]
     rows_per_unit: NotRequired[Whole]
     k: NotRequired[Whole]
+    exact_total: NotRequired[Literal[True]]
+    tables: NotRequired[dict[str, list[str]]]
 
 
 @_CLOSED
@@ -198,6 +200,7 @@ class TableChosen(TypedDict):
     measured: list[LevelChosen]
     epsilon: NotRequired[Exact]
     figures: NotRequired[dict[str, ErrorChosen]]
+    exact_total: NotRequired[Literal[True]]
 
 
 @_CLOSED

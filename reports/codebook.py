@@ -34,7 +34,7 @@ def codebook(release: Described) -> str:
                 "files": described,
                 "ids": " ".join(file["id"] for file in described),
                 "key": sheet.key,
-                "rows": release.rows if _is_main(sheet) else None,
+                "rows": release.rows if _is_main(sheet) and len(release.output.sheets) < 2 else None,
                 "variables": [{"id": next(variables), **_variable(column)} for column in sheet.columns],
             }
         )

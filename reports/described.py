@@ -7,7 +7,7 @@ measured value, no fact that a mechanism chose from the data, and nothing about 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
 
@@ -33,12 +33,13 @@ class Sheet:
 class OutputWords:
     """The words for a kind of output. rows: what its rows are. stem: its files without their suffixes.
 
-    product: what a registry of deployments calls it.
+    product: what a registry of deployments calls it. sheets: where its files have other columns, those of each stem.
     """
 
     rows: str
     stem: str
     product: str
+    sheets: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,17 @@ class Described:
         beside = ((f"{self.folder}tables/{table['name']}", table["columns"], table["key"]) for table in self.linked)
         return tuple(
             Sheet(name, columns, key, [file for file in self.files if file["stem"] == name])
-            for name, columns, key in ((self.output.stem, self.columns, None), *beside)
+            for name, columns, key in (*self._own, *beside)
         )
+
+    @property
+    def _own(self) -> list[tuple[str, Sequence[Facts], str | None]]:
+        if not self.output.sheets:
+            return [(self.output.stem, self.columns, None)]
+        return [
+            (stem, [column for column in self.columns if column["name"] in names], None)
+            for stem, names in self.output.sheets.items()
+        ]
 
     @property
     def other_files(self) -> tuple[Facts, ...]:

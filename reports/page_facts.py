@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from penstock.mechanisms.guarantee import Guarantee
@@ -63,7 +63,7 @@ class PublicReport:
 
     columns: [name, type, domain, outside, categories, role, treatment]; gates: [gate, rule, verdict];
     files: [name, bytes, sha256]; usage: sentences on how to use the data.
-    records: the rows of the release; rows_are: what they are; table: the figures themselves, if the rows are cells.
+    records: the rows of the release; rows_are: what they are; tables: the figures themselves, if the rows are cells.
     noise: [column, epsilon, delta, moved, together, order, k, expected_error, unit_error, noise_error], if there is
     any; the last two in the column's own unit, None for categories; delta, moved: None where there is none; together:
     other columns with which epsilon is spent; order, k and noise_error of blocks only.
@@ -84,7 +84,7 @@ class PublicReport:
     usage: Sequence[str]
     log_head: str
     rows_are: RowsAre = "records"
-    table: TableSheet | None = None
+    tables: Mapping[str, TableSheet] = field(default_factory=dict)
     linked: Sequence[Facts] = ()
     labels: Sequence[Facts] = ()
     where: str | None = None

@@ -242,9 +242,10 @@ def _tails(
     """Return the text after the dimensions, for one figure of every row. identifier: of the figure, and its period."""
     values = _decimals(columns[name][block])
     deviations = _decimals(columns[error_of(name)][block]) if errors else repeat("", len(values))
-    status = "A" if exact else "E"
+    # A figure whose standard error is 0 is exact among noisy ones: the number of records, where that is public.
     return [
-        f",{identifier},{value},{'O' if value == 'NaN' else status},F,{'' if error == 'NaN' else error}\r\n"
+        f",{identifier},{value},{'O' if value == 'NaN' else 'A' if exact or error == '0' else 'E'},F,"
+        f"{'' if error == 'NaN' else error}\r\n"
         for value, error in zip(values, deviations, strict=True)
     ]
 

@@ -68,7 +68,8 @@ def files_of(output: Output, subject: Iterable[Mapping[str, Any]]) -> list[Mappi
         return [file for file in subject if file["name"].startswith(f"{output.folder}/")]
     if not output.is_table:
         return [file for file in subject if not file["name"].startswith(f"{FOLDER}/")]
-    return [file for file in subject if file["name"].startswith(f"{output.words.stem}.")]
+    stems = tuple(f"{stem}." for stem in output.words.sheets)
+    return [file for file in subject if file["name"].startswith(stems)]
 
 
 def write_descriptions(

@@ -97,7 +97,7 @@ def _page(
         usage=mechanism_of(plan.params).advice(plan.params, plan.declared),
         log_head=log_head,
         rows_are=plan.output.rows_are,
-        table=plan.output.sheet(staged),
+        tables=plan.output.sheets(staged),
         linked=facts.get("linked", []),
         labels=plan.output.labels(staged),
         where=plan.spec["source"].get("where"),

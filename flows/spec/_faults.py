@@ -110,7 +110,8 @@ def disagreements(
             faults += _gate_faults(settings_of(next(iter(parts.values()))), gates or {})
     if gates is not None and not gates and any(own(chosen, "gates") is None for chosen in params.values()):
         faults.append(_NO_GATES)
-    return list(dict.fromkeys([*faults, *_part_faults(part, columns), *_recode_faults(part, columns, params)]))
+    faults += [*_part_faults(part, columns), *_exact_total_faults(part, params)]
+    return list(dict.fromkeys([*faults, *_recode_faults(part, columns, params)]))
 
 
 def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:
@@ -217,6 +218,14 @@ def _part_faults(part: object, columns: Mapping[str, Column]) -> Iterator[Fault]
         rule = "must be refuse: a record that belongs to no part would be counted in each"
         yield Fault(f"source.columns.{part}.missing", rule, "Complete the data first.", columns[part].missing)
     yield from _single_category_faults(part, columns)
+
+
+def _exact_total_faults(part: object, params: Mapping[int, AnyParams]) -> Iterator[Fault]:
+    """Yield a fault for each table of a part that would publish how many records the part has."""
+    for place, chosen in params.items():
+        if part is not None and getattr(chosen, "exact_total", False):
+            rule = "must not be given for a part: a replaced record may enter another, so its number is not public"
+            yield Fault(f"protect.{place}.exact_total", rule, "Remove it, or release the whole data set.", "True")
 
 
 def _recode_faults(part: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:

@@ -57,21 +57,28 @@ def _column_faults(place: int, entry: AnyParams, columns: Mapping[str, Column]) 
 
 
 def _name_faults(params: Mapping[int, AnyParams]) -> Iterator[Fault]:
-    for key, named in (("name", name_of), ("table", _table_of)):
-        count = Counter(named(entry) for entry in params.values())
+    for key, named in (("name", _names_of), ("table", _tables_of)):
+        count = Counter(name for entry in params.values() for name in named(entry))
         for place, entry in params.items():
-            name = named(entry)
-            if name is None and key == "name":
+            if not named(entry) and key == "name":
                 rule = "must be given where there are several outputs"
                 yield Fault(f"protect.{place}.name", rule, "Name it, such as: people.")
-            elif name is not None and count[name] > 1:
-                rule = "must differ from that of every other output"
-                yield Fault(f"protect.{place}.{key}", rule, "Rename one of them.", repr(name))
+            for name in named(entry):
+                if count[name] > 1:
+                    rule = "must differ from that of every other output"
+                    where = "tables" if key == "table" and getattr(entry, "tables", None) else key
+                    yield Fault(f"protect.{place}.{where}", rule, "Rename one of them.", repr(name))
 
 
-def _table_of(entry: AnyParams) -> str | None:
+def _names_of(entry: AnyParams) -> tuple[str, ...]:
+    name = name_of(entry)
+    return () if name is None else (name,)
+
+
+def _tables_of(entry: AnyParams) -> tuple[str, ...]:
+    """Return the names of the files of an output that consists of tables."""
     table: str | None = getattr(entry, "table", None)
-    return table
+    return tuple(getattr(entry, "tables", ())) or (() if table is None else (table,))
 
 
 def _overlaps(params: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> Iterator[Fault]:

@@ -5,7 +5,8 @@
                           in the mixed radix s_1, .., s_m, the last digit fastest; a dimension that it lacks is a total
     margins_add_up        a count or sum of a margin = the sum of the published cells that it has
     traced                a count or sum of a cell = its noisy total times the step; mean = total / count, clamped to
-                          the declared domain, and none where the count is below 1
+                          the declared domain, and none where the count is below 1; where the grand total of counts
+                          is exact, the counts of the cells add up to the number of records instead
 
 Whole numbers must agree exactly, others within a billionth of the sizes that are added: sums of multiples of a power
 of two are exact until they get large.
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.cells._linked import linked_add_up
 from penstock.measures.cells._promise import Promise
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import COUNT, Recounted, folded
@@ -105,6 +107,8 @@ def _adds_up(output: TableOutput, figure: Figure) -> bool:
     layout, values = output.layout, _stored(output, figure)
     if values is None:
         return False
+    if layout.tables:
+        return linked_add_up(layout, values, 0.0 if figure.whole else _TOLERANCE)
     cells = values[: layout.starts[1]]
     expected, sizes = _in_all_rows(layout, cells), _in_all_rows(layout, np.abs(cells.astype(np.float64)))
     if expected.dtype == values.dtype and figure.whole:
@@ -118,10 +122,13 @@ def traced(promise: Promise, table: Recounted) -> Iterator[str]:
         values = _stored(table.output, figure)
         if values is None:
             yield figure.name
+        elif promise.exact_total and figure.statistic == "count":
+            if int(values[: table.output.layout.starts[1]].sum()) != table.cells.records:
+                yield figure.name
         elif figure.statistic == "mean":
             if not _is_mean(promise, table, figure, values):
                 yield figure.name
-        elif promise.margins != "measured" and not _is_total(promise, table, figure, values):
+        elif not promise.is_fitted and not _is_total(promise, table, figure, values):
             yield figure.name
 
 
@@ -137,7 +144,7 @@ def _is_total(promise: Promise, table: Recounted, figure: Figure, values: NDArra
 
 def _is_mean(promise: Promise, table: Recounted, figure: Figure, means: NDArray[Any]) -> bool:
     output, column = table.output, figure.column or ""
-    if promise.margins == "measured":
+    if promise.is_fitted:
         published = {found.column or COUNT: found for found in output.layout.figures if found.statistic != "mean"}
         if not {column, COUNT} <= set(published):
             return True  # fitted totals that nobody publishes leave nothing to compare with
@@ -147,11 +154,22 @@ def _is_mean(promise: Promise, table: Recounted, figure: Figure, means: NDArray[
     else:
         exponent = table.measured[column].exponent
         total = np.ldexp(_in_all_rows(output.layout, _noisy(promise, table, column)).astype(np.float64), exponent)
-        count = _in_all_rows(output.layout, _noisy(promise, table, COUNT))
+        count = _count(promise, table)
+        if count is None:
+            return True  # fitted counts that nobody publishes leave nothing to compare with
     low, high = output.declared[column].bounds
     expected = np.clip(total / np.maximum(count, 1), low, high)
     near = np.abs(means - expected) <= _TOLERANCE * np.maximum(np.abs(expected), max(abs(low), abs(high)))
     return bool(np.where(count >= 1, near, np.isnan(means)).all())
+
+
+def _count(promise: Promise, table: Recounted) -> NDArray[Any] | None:
+    """Return the counts by which means were divided: the noisy ones, or, where these were fitted to the number of
+    records, the published ones, if there are any."""
+    if not promise.exact_total:
+        return _in_all_rows(table.output.layout, _noisy(promise, table, COUNT))
+    published = [figure for figure in table.output.layout.figures if figure.statistic == "count"]
+    return _stored(table.output, published[0]) if published else None
 
 
 def _noisy(promise: Promise, table: Recounted, measure: str) -> NDArray[np.int64]:

@@ -71,7 +71,7 @@ def _is_drawn_once(promise: Promise, measure: str) -> bool:
     levels = {entry.level for entry in entries}
     free = measure == COUNT and promise.counts_are_public
     return (
-        (free or 0 in levels)
+        (free or {*promise.cell_levels} <= levels)
         and len(levels) == len(entries)
         and all(entry.epsilon > 0 and (len(entry.measures) == 1 or promise.noise == "box") for entry in entries)
     )

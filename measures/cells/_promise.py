@@ -14,6 +14,7 @@ from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import COUNT
 from penstock.measures.checks import RecheckImpossible
 from penstock.mechanisms.layout import Figure
+from penstock.mechanisms.linked_layout import levels_are_linked
 from penstock.mechanisms.models import Model
 from penstock.mechanisms.stated import TableChosen, TableParameters, is_stated
 
@@ -60,7 +61,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The promise of a table. Without noise, epsilon is 0 and there are no entries; k is 0 unless it is promised."""
+    """The promise of a table. Without noise, epsilon is 0 and there are no entries; k is 0 unless it is promised.
+
+    linked: how many tables it consists of that have their levels in common; 0 for one table.
+    """
 
     model: Model
     adjacency: str
@@ -72,12 +76,24 @@ class Promise:
     empty_cells: str
     margins: str
     noise: str
+    exact_total: bool
+    linked: int
     entries: tuple[Entry, ...]
 
     @property
     def touched(self) -> int:
         """Return how many cells one change touches under dp."""
         return 2 if self.adjacency == "replace" else 1
+
+    @property
+    def cell_levels(self) -> range:
+        """Return the levels that are cells, of which every measure must be drawn."""
+        return range(self.linked or 1)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Return whether figures were made to add up by least squares, so that none is what was drawn."""
+        return self.margins == "measured" or self.linked > 0
 
     @property
     def counts_are_public(self) -> bool:
@@ -108,14 +124,18 @@ def read_promise(output: TableOutput) -> Promise:
             empty_cells=parameters["empty_cells"] if guarantee.model == "bdp" else "noise",
             margins=parameters["margins"],
             noise=output.chosen["noise"],
+            exact_total=bool(parameters.get("exact_total", False)),
+            linked=len(parameters.get("tables", {})),
             entries=() if exact else tuple(_entry(entry, output) for entry in output.chosen["measured"]),
         )
         understood = (
             is_stated(TableParameters, parameters)
             and is_stated(TableChosen, output.chosen)
             and tuple(parameters["dimensions"]) == tuple(layout.dimensions)
+            and {name: tuple(own) for name, own in parameters.get("tables", {}).items()} == dict(layout.tables)
             and _levels_as_promised(promise, output)
             and _settings_fit(promise)
+            and bool(output.chosen.get("exact_total", False)) == promise.exact_total
             and parameters["noise"] == promise.noise
             and all(_made_from(figure) <= set(promise.measures) for figure in layout.figures)
         )
@@ -141,6 +161,10 @@ def _made_from(figure: Figure) -> set[str | None]:
 def _levels_as_promised(promise: Promise, output: TableOutput) -> bool:
     layout = output.layout
     measured = {entry.level for entry in promise.entries}
+    if promise.linked:
+        return levels_are_linked(layout, with_margins=promise.margins != "none") and measured <= (
+            set(range(len(layout.levels))) if promise.margins == "measured" else {*promise.cell_levels}
+        )
     return (
         set(layout.levels[0]) == set(layout.dimensions)
         and (len(layout.levels) == 1 or promise.margins != "none")
@@ -160,7 +184,15 @@ def _settings_fit(promise: Promise) -> bool:
         and (promise.model != "bdp" or promise.adjacency in _SCALES[promise.scale])
         and promise.empty_cells in ("noise", "zero")
         and (promise.model == "dp" or promise.rows_per_unit == 1)
+        and (not promise.exact_total or _total_is_public(promise))
+        and (not promise.linked or (promise.model == "dp" and promise.linked > 1))
     )
+
+
+def _total_is_public(promise: Promise) -> bool:
+    """Return whether neighbours have the same number of records, all of which are counted."""
+    public = (promise.model, promise.adjacency, promise.rows_per_unit) == ("dp", "replace", 1)
+    return public and COUNT in promise.measures
 
 
 def _entry(facts: Mapping[str, Any], output: TableOutput) -> Entry:

@@ -34,7 +34,7 @@ def cell_error(output: TableOutput) -> Measurement:
     Source: the average absolute distance per cell of Shlomo & Young 2006, Privacy in Statistical Databases (LNCS 4302),
     over the mean size, so that figures compare. Limits: large cells weigh most, so it says little about small ones.
     """
-    cells = slice(0, output.layout.starts[1])
+    cells = slice(0, output.layout.cell_rows)
     return _judged(output, "cell_error", cells, lambda errors: float(errors.mean()))
 
 
@@ -45,7 +45,7 @@ def largest_cell_error(output: TableOutput) -> Measurement:
 
     Source: as cell_error. Limits: a maximum over many cells is large by chance alone.
     """
-    cells = slice(0, output.layout.starts[1])
+    cells = slice(0, output.layout.cell_rows)
     return _judged(output, "largest_cell_error", cells, lambda errors: float(errors.max()))
 
 
@@ -56,8 +56,8 @@ def margin_error(output: TableOutput) -> Measurement:
 
     Source: as cell_error. Limits: margins that are sums of noisy cells have the noise of all of them.
     """
-    margins = slice(output.layout.starts[1], None)
-    if len(output.layout.levels) == 1:
+    margins = slice(output.layout.cell_rows, None)
+    if output.layout.cell_rows == output.layout.rows:
         raise MeasureUndefined.at("margin_error", rule="needs a table with margins", remedy="Remove the gate.")
     return _judged(output, "margin_error", margins, lambda errors: float(errors.mean()))
 

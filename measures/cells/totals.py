@@ -93,7 +93,7 @@ def find_cells(output: TableOutput) -> Cells:
     """(1)."""
     layout, original = output.layout, output.original
     if output.counted is not None:
-        if original or len(output.counted.counts) != layout.starts[1] or output.counted.records < 1:
+        if original or len(output.counted.counts) != layout.cells or output.counted.records < 1:
             raise _impossible("original", "must be here or counted in parts, with at least one record")
         return Cells(layout, output.counted.records, np.zeros(0, np.int64), output.counted.counts)
     records = {len(values) for values in original.values()}
@@ -101,7 +101,7 @@ def find_cells(output: TableOutput) -> Cells:
         raise _impossible("original", "must have at least one record, and as many values in every column")
     number = records.pop()
     places = np.zeros(number, np.int64)
-    for name in layout.levels[0]:
+    for name in layout.cube:
         column, categories = output.declared.get(name), layout.dimensions[name]
         if column is None or tuple(map(str, column.categories or ())) != categories or name not in original:
             raise _impossible(
@@ -112,7 +112,7 @@ def find_cells(output: TableOutput) -> Cells:
             raise _impossible(name, "must have a declared category in every record")
         places *= len(categories)
         places += codes
-    cells = layout.starts[1]
+    cells = layout.cells
     return Cells(layout, number, places, np.bincount(places, minlength=cells).astype(np.int64, copy=False))
 
 
@@ -161,7 +161,7 @@ def _counted(output: TableOutput, measure: str) -> Measured:
 
 def folded(layout: Layout, level: tuple[str, ...], by_cell: NDArray[Any], fold: np.ufunc = np.add) -> NDArray[Any]:
     """Fold the cells of the table into the cells of a level; by sums where no other fold is given."""
-    cells = layout.levels[0]
+    cells = layout.cube
     gone = tuple(axis for axis, name in enumerate(cells) if name not in level)
     kept = [name for name in cells if name in level]
     cube = (
@@ -196,7 +196,7 @@ def _steps(stored: NDArray[Any], column: Column, exponent: int, name: str) -> In
 def _bounds(output: TableOutput, measure: str, column: Column, exponent: int) -> tuple[Integers, Integers]:
     """(3); the first entry that a cell fits counts, else the declared domain."""
     layout = output.layout
-    dimensions = layout.levels[0]
+    dimensions = layout.cube
     eta = Fraction(2) ** exponent
     declared = [Fraction(bound) for bound in column.domain or ()]
     try:

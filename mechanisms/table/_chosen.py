@@ -4,8 +4,11 @@
     epsilon of the cells = (1 - margin_share) (1),   of each measured margin = margin_share (1) / their number   (2)
     epsilon of a measure = its share of (2), or all of (2) for all measures together in box noise                (3)
 
-One record counts in one cell of each level and in each measure, so (3) adds up to (1), and (1), for all the records of
-one unit, to epsilon (group privacy: Dwork & Roth 2014, Theorem 2.2). Everything here is public.
+Linked tables have the cells of several tables (_linked), which share what one table's cells have, equally; a level that
+several tables show is one level. A grand total that is exact (_exact_total) is none of the measured margins of counts;
+in box noise the other measures of its level are drawn without it. One record counts in one cell of each level and in
+each measure, so (3) adds up to (1), and (1), for all the records of one unit, to epsilon (group privacy: Dwork & Roth
+2014, Theorem 2.2). Everything here is public.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from numpy.typing import NDArray
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.table._bounds import Limits, limits_of, table_grid
+from penstock.mechanisms.table._exact_total import is_drawn
+from penstock.mechanisms.table._linked import cell_levels
 from penstock.mechanisms.table.cells import Integers
 from penstock.mechanisms.table.draws import Kind, Noise, best_kind, noise_of, standard_error
 from penstock.mechanisms.table.settings import COUNT, Params, layout, levels, measures, spenders
@@ -87,7 +92,8 @@ def noise_kind(params: Params, declared: Declared) -> Kind | None:
         return params.noise
     limits = limits_by_measure(params, declared)
     names = measures(params)
-    loss = params.epsilon / (params.rows_per_unit or 1) * (1 - (params.margin_share or 0)) / touched(params)
+    loss = params.epsilon / (params.rows_per_unit or 1) * (1 - (params.margin_share or 0))
+    loss /= len(cell_levels(params)) * touched(params)
     widest = tuple(int(limits[name].largest.max()) for name in names)
     shares = tuple(_share(params, name) for name in names)
     # Shares say how exact each measure should be relative to the others; box noise ignores them.
@@ -124,13 +130,18 @@ def _spent(params: Params, epsilon: Fraction, kind: Kind) -> list[Entry]:
     """(1) to (3)."""
     loss = epsilon / (params.rows_per_unit or 1)
     together = [measures(params)] if kind == "box" else [(name,) for name in spenders(params)]
-    every, margin_share = levels(params), params.margin_share or Fraction(0)
-    drawn = every if params.margins == "measured" else every[:1]
+    margin_share = params.margin_share or Fraction(0)
+    own = len(cell_levels(params))
+    drawn = levels(params) if params.margins == "measured" else levels(params)[:own]
     entries = []
-    for place in range(len(drawn)):
-        share = margin_share / (len(drawn) - 1) if place else 1 - margin_share
-        for names in together:
-            part = sum((_share(params, name) for name in names), Fraction(0))
+    for place, level in enumerate(drawn):
+        for every in together:
+            names = tuple(name for name in every if is_drawn(name, level, params))
+            if not names:
+                continue
+            margins = sum(any(is_drawn(name, each, params) for name in every) for each in drawn[own:])
+            share = margin_share / margins if place >= own else (1 - margin_share) / own
+            part = sum((_share(params, name) for name in every), Fraction(0))
             entries.append(Entry(place, names, loss * share * part))
     return entries
 
@@ -140,11 +151,13 @@ def chosen_facts(params: Params, declared: Declared, records: int | None = None)
     drawn, entries = layout(params, declared), settle(params, declared)
     told: dict[str, Any] = {
         "table": params.table,
-        "cells": drawn.starts[1],
+        "cells": drawn.cell_rows,
         "noise": noise_kind(params, declared) or "none",
         "steps": {name: str(table_grid(declared[name], name).eta) for name in measures(params) if name != COUNT},
         "measured": [entry.facts(drawn.levels[entry.level]) for entry in entries],
     }
+    if params.exact_total:
+        told["exact_total"] = True
     if params.epsilon is not None:
         told["epsilon"] = str(params.epsilon)
     if params.model == "dp":

@@ -17,8 +17,12 @@ from math import sqrt
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.linked_layout import tables_of
 from penstock.mechanisms.table._bounds import table_grid
 from penstock.mechanisms.table._chosen import Entry, limits_by_measure, settle, touched, variances_by_measure
+from penstock.mechanisms.table._exact_total import EXACT_TOTAL
+from penstock.mechanisms.table._known_total import variances_fitted_to
+from penstock.mechanisms.table._linked_fit import linked_variances
 from penstock.mechanisms.table._margins import reconciled_variances
 from penstock.mechanisms.table._mechanism import Params
 from penstock.mechanisms.table.draws import MOST_IN_A_BOX, Kind, Noise, noise_of
@@ -33,21 +37,25 @@ _GAMMA = 0.05
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
     """Return sentences for the person who chooses the settings; none of them depends on the data."""
     drawn = layout(params, declared)
-    cells, margins = drawn.starts[1], drawn.rows - drawn.starts[1]
+    cells, margins = drawn.cell_rows, drawn.rows - drawn.cell_rows
     sentences = [f"{cells:,} cells and {margins:,} totals and sub-totals; each is published, empty or not."]
     if params.model == "k_anon":
         sentences.append("There is no noise. The release is refused if a cell has records, but fewer than k.")
     elif params.model == "dp":
         entries = settle(params, declared)
+        if params.tables:
+            sentences.append(_of_tables(params, entries, drawn))
         for entry in entries:
             sentences += _expected(entry, drawn.levels[entry.level], cells, declared)
-        if params.margins == "summed" and margins:
+        if params.tables or params.margins == "measured":
+            sentences.append(f"After least squares, standard errors at most: {_fitted(params, drawn, declared)}.")
+        elif margins:
             sentences.append(
                 f"A total of j cells has sqrt(j) times the standard error of one, the grand total {sqrt(cells):.3g} "
                 "times; margins that are measured have less, and the cells more."
             )
-        elif params.margins == "measured":
-            sentences.append(f"After least squares, standard errors at most: {_fitted(entries, drawn, declared)}.")
+        if params.exact_total:
+            sentences.append(EXACT_TOTAL)
         sentences += _alternatives(params, declared)
     else:
         sentences += _at_most(params, declared)
@@ -73,15 +81,32 @@ def _expected(entry: Entry, level: tuple[str, ...], cells: int, declared: Declar
     return told
 
 
-def _fitted(entries: tuple[Entry, ...], drawn: Layout, declared: Declared) -> str:
+def _of_tables(params: Params, entries: tuple[Entry, ...], drawn: Layout) -> str:
+    """Return which tables there are, and that what they share is drawn once."""
+    tables = "; ".join(f"{name} by {', '.join(own)}" for name, own in params.tables.items())
+    measured = len({entry.level for entry in entries})
+    shown = sum(len(table.levels) for table in tables_of(drawn))
+    return (
+        f"{len(params.tables)} tables, which agree: {tables}. They show {shown:,} levels, {len(drawn.levels):,} "
+        f"of them different; {measured:,} are drawn, each once, whichever tables show it. Rounding moves a figure by "
+        "less than 2 as a rule; how much it was is in the stated errors."
+    )
+
+
+def _fitted(params: Params, drawn: Layout, declared: Declared) -> str:
     """Return the standard errors of all levels once the figures have been made to add up."""
     dimensions = list(drawn.dimensions)
     kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
-    shape = drawn.shape(drawn.levels[0])
+    shape = drawn.shape(drawn.cube)
     told = []
-    for name, variances in variances_by_measure(entries).items():
-        each = reconciled_variances(variances, shape, kept)
-        errors = [_figure(sqrt(float(spread.max())) * _step(name, declared)) for spread in each]
+    for name, variances in variances_by_measure(settle(params, declared)).items():
+        to_total = params.exact_total and name == COUNT
+        if drawn.tables:
+            most = linked_variances(variances, shape, kept, exact_total=to_total)
+        else:
+            each = (variances_fitted_to if to_total else reconciled_variances)(variances, shape, kept)
+            most = [float(spread.max()) for spread in each]
+        errors = [_figure(sqrt(variance) * _step(name, declared)) for variance in most]
         places = [f"by {', '.join(level)}" if level else "in total" for level in drawn.levels]
         told.append(f"{name} " + ", ".join(f"{error} {where}" for error, where in zip(errors, places, strict=True)))
     return "; ".join(told)

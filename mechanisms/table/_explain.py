@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.table._exact_total import EXACT_TOTAL
 from penstock.mechanisms.table._mechanism import Params
 from penstock.mechanisms.table.settings import clamped, layout
 
@@ -40,6 +41,11 @@ _MARGINS = {
     "summed": "Totals are sums of the published cells; their errors add up.",
     "measured": "Totals were measured themselves, and all figures made to add up; a total is more exact than its sum.",
 }
+_LINKED = (
+    "All tables were fitted together: a figure that several of them show is the same number in each, and their totals "
+    "add up. Figures are not unbiased, because none may fall below 0: where most cells are smaller than their noise, "
+    "the margins of large categories are too small by more than their standard errors tell."
+)
 
 
 def treatments(params: Params, declared: Declared) -> dict[str, str]:
@@ -61,7 +67,10 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     may_be = clamped(params, declared)
     # Least squares keep figures from falling below 0, which moves small ones; a mean is a quotient in any case.
     straight = params.model == "dp" and params.margins != "measured" and not may_be
+    straight = straight and not params.exact_total and not params.tables
     unbiased = ("Counts and totals are unbiased.",) if straight else ()
     pulled = clamping.advised(may_be, declared, "totals and means", errors=params.model == "dp")
     zero = ("Zeros of empty cells are exact.",) if params.empty_cells == "zero" else ()
-    return (*_ADVICE[params.model], *unbiased, *pulled, _MARGINS[params.margins], *zero)
+    exact = (EXACT_TOTAL,) if params.exact_total else ()
+    together = (_LINKED,) if params.tables else (_MARGINS[params.margins],)
+    return (*_ADVICE[params.model], *unbiased, *exact, *pulled, *together, *zero)

@@ -3,11 +3,13 @@
     total of a margin = sum of its cells' totals,   variance likewise                                          (1)
     where margins were measured too: cells by weighted least squares, not below 0 where no value is negative,
     rounded where whole; margins by (1)                                                                        (2)
+    counts whose grand total is public: fitted to it, rounded; margins by (1)                                  (5)
     mean = total / count, clamped to the domain; none where the count is below 1                               (3)
     Var(mean) ~ (Var(total) + mean^2 Var(count)) / count^2, at most the squared width of the domain        (4)
 
-Source: _margins.py for (2); (4) is the delta method for a quotient of independent noises. Box noise is not
-independent but uncorrelated, which is all that (4) uses. Variances are None where the size of the noise is secret.
+Source: _margins.py for (2), _known_total.py for (5); (4) is the delta method for a quotient of independent noises. Box
+noise is not independent but uncorrelated, which is all that (4) uses. Variances are None where the size of the noise is
+secret.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from numpy.typing import NDArray
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout, error_of
 from penstock.mechanisms.table._bounds import table_grid
+from penstock.mechanisms.table._known_total import fitted_to
+from penstock.mechanisms.table._linked_fit import linked
 from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
 from penstock.mechanisms.table.cells import Integers
 from penstock.mechanisms.table.settings import COUNT
@@ -43,12 +47,25 @@ class Total:
 
 
 def fitted(
-    noisy: Sequence[Integers], variances: Sequence[Floats] | None, drawn: Layout, *, nonnegative: bool, is_whole: bool
+    noisy: Sequence[Integers],
+    variances: Sequence[Floats] | None,
+    drawn: Layout,
+    *,
+    nonnegative: bool,
+    is_whole: bool,
+    total: int | None = None,
 ) -> Total:
-    """(1) or (2): noisy has the totals of the first level, or of every level where margins were measured."""
+    """(1) or (2): noisy has the totals of the first level, or of every level where margins were measured.
+
+    total: what the cells add up to, where that is public; then (5). Linked tables: _linked_fit.
+    """
     dimensions = list(drawn.dimensions)
     kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
-    shape = drawn.shape(drawn.levels[0])
+    shape = drawn.shape(drawn.cube)
+    if drawn.tables and variances is not None:
+        return Total(*linked(total, noisy, variances, shape, kept, nonnegative=nonnegative))
+    if total is not None and variances is not None:
+        return Total(*fitted_to(total, noisy, variances, shape, kept, nonnegative=nonnegative))
     if len(noisy) == 1 or variances is None:
         added = None if variances is None else np.concatenate(summed(variances[0], shape, kept))
         return Total(_margins(noisy[0], shape, kept), added)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit, types
 
-__all__ = ["COLUMNS", "LIMIT", "collect", "locate", "tally"]
+__all__ = ["COLUMNS", "LIMIT", "collect", "locate", "spread", "tally"]
 
 COLUMNS = 6
 # Sums, and twice any value, stay below 2^63.
@@ -74,3 +75,43 @@ def collect(table: Any, places: Any, values: Any) -> Any:
         elif size > table[cell, 5]:
             table[cell, 5] = size
     return True
+
+
+@njit(
+    types.int64(types.float64[::1], _PLACES, _PLACES, _PLACES, _PLACES, types.int64[:, ::1], types.float64[::1]),
+    cache=True,
+    nogil=True,
+)
+def spread(added: Any, whole: Any, least: Any, shape: Any, starts: Any, strides: Any, debts: Any) -> Any:
+    """Add to each cell the whole number that the mean of the debts of its figures is next to, not below `least`.
+
+    added: what each cell owes before; 0 in all but the first pass. debts: of each figure of each level, level l from
+    starts[l] on, what its cells should have less what they have. Return how many cells were changed.
+    """
+    levels, axes = strides.shape
+    digits = np.zeros(axes, np.int64)
+    places = starts.copy()
+    changed = 0
+    for cell in range(len(whole)):
+        owed = 0.0
+        for level in range(levels):
+            debts[places[level]] += added[cell]
+            owed += debts[places[level]]
+        step = max(types.int64(np.floor(owed / levels + 0.5)), least[cell] - whole[cell])
+        if step != 0:
+            changed += 1
+            whole[cell] += step
+            for level in range(levels):
+                debts[places[level]] -= step
+        axis = axes - 1
+        while axis >= 0:
+            digits[axis] += 1
+            for level in range(levels):
+                places[level] += strides[level, axis]
+            if digits[axis] < shape[axis]:
+                break
+            for level in range(levels):
+                places[level] -= strides[level, axis] * shape[axis]
+            digits[axis] = 0
+            axis -= 1
+    return changed

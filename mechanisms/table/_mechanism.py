@@ -147,6 +147,7 @@ def protect_cells(cells: Cells, declared: Declared, params: Params, randomness: 
             drawn,
             nonnegative=bool((limits[name].low >= 0).all()),
             is_whole=name == COUNT or declared[name].type == "integer",
+            total=int(cells.counts.sum()) if name == COUNT and params.exact_total else None,
         )
         for name in measures(params)
     }

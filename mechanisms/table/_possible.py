@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.possible import ANY, Possible, Undefined
+from penstock.mechanisms.table._linked import cell_levels
 from penstock.mechanisms.table.settings import Params, levels
 
 __all__ = ["possible"]
@@ -18,7 +19,7 @@ def possible(name: str, params: Params, declared: Declared, records: int | None)
     """Return what this measure can come to; None where it is not bounded here."""
     if name in ("largest_share", "two_largest_share", "p_percent") and not (params.sums or params.means):
         return Undefined("a table of sums or means")
-    if name == "margin_error" and len(levels(params)) == 1:
+    if name == "margin_error" and len(levels(params)) == len(cell_levels(params)):
         return Undefined("a table with margins")
     if name == "noise_chance" and params.model == "k_anon":
         return Undefined("a table with noise")

@@ -86,7 +86,7 @@ def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Gua
         parameters=_parameters(params, noise),
         adjacency=adjacency,
         unit="individual" if several else "row",
-        statement=statement + "The output is one table; every declared cell is in it.",
+        statement=statement + _output(params),
         public=_public(params),
         secret=(*_SECRET[model], *(("emptiness of cells",) if _hides_emptiness(params) else ())),
         assumptions=_assumptions(params),
@@ -94,6 +94,15 @@ def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Gua
         postprocessing="any" if model in ("dp", "k_anon") else "data_independent_only",
         composes_with="nothing: no theorem covers two releases" if model == "k_anon" else f"{model}: epsilons add up",
         audit=_EXACT_CHECKS if model == "k_anon" else _NOISY_CHECKS,
+    )
+
+
+def _output(params: Params) -> str:
+    if not params.tables:
+        return "The output is one table; every declared cell is in it."
+    return (
+        f"The output is {len(params.tables)} tables that agree ({', '.join(params.tables)}): all of them together have "
+        "this promise, and every declared cell is in them."
     )
 
 
@@ -119,6 +128,7 @@ def _public(params: Params) -> tuple[str, ...]:
         "kind of the noise",
         "shares of epsilon",
         *(("size of the noise",) if params.model == "dp" else ()),
+        *(("the grand total of counts: it is the number of records",) if params.exact_total else ()),
         *(("number of records",) if params.adjacency in ("replace", "bootstrap_replace", "from_D") else ()),
         *(("cell of every record",) if params.adjacency == "bootstrap_within_cell" else ()),
         *(("emptiness of cells",) if params.empty_cells == "zero" else ()),
@@ -141,7 +151,12 @@ def _assumptions(params: Params) -> tuple[str, ...]:
 
 
 def _not_promised(params: Params) -> tuple[str, ...]:
-    told = list(_LIMITS[params.model])
+    told = [
+        limit.replace("every figure is noisy", "every figure but the grand total of counts is noisy")
+        if params.exact_total
+        else limit
+        for limit in _LIMITS[params.model]
+    ]
     if params.adjacency in ("replace", "bootstrap_replace", "from_D"):
         told.append(phrases.NUMBER_OF_RECORDS)
     if params.empty_cells == "zero":

@@ -7,7 +7,7 @@ from itertools import combinations
 from math import prod
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from penstock.mechanisms.clamping import may_be_clamped
 from penstock.mechanisms.columns import Declared
@@ -16,6 +16,8 @@ from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults, table_grid
+from penstock.mechanisms.table._exact_total import exact_total_faults
+from penstock.mechanisms.table._linked import LinkedSettings, linked_faults, linked_levels, size_faults
 from penstock.mechanisms.table.cells import MOST_CELLS
 
 __all__ = [
@@ -50,7 +52,7 @@ WEAKER = {
 }
 
 
-class Params(BaseModel):
+class Params(LinkedSettings):
     """What the table counts and adds up, and how it is protected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -60,7 +62,9 @@ class Params(BaseModel):
         default="table", pattern=r"^[a-z][a-z0-9_]{0,49}$", description="Name of the table and of its files."
     )
     dimensions: tuple[StrictStr, ...] = Field(
-        min_length=1, description="The columns of categories whose combinations are the cells. Empty cells exist too."
+        default=(),
+        min_length=1,
+        description="The columns of categories whose combinations are the cells. Empty cells exist too.",
     )
     count: bool = Field(default=True, description="Publish the number of records of every cell.")
     sums: tuple[StrictStr, ...] = Field(default=(), description="Numeric columns whose totals are published.")
@@ -138,6 +142,12 @@ class Params(BaseModel):
         description="dp only. Where a person or business has several records: the most that are used of each, chosen "
         "at random. Epsilon then protects all of them together.",
     )
+    exact_total: StrictBool = Field(
+        default=False,
+        exclude_if=lambda given: not given,  # so that specs from before there was any keep their digests
+        description="dp with adjacency replace only, where the number of all records is public: the grand total of "
+        "counts is that number, without noise; it spends nothing, and all other counts are fitted to it.",
+    )
     acknowledges: tuple[Literal["bdp", "idp"], ...] = Field(
         default=(), description="The relaxation of differential privacy that is used, by name, if one is."
     )
@@ -156,6 +166,8 @@ def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
 
 def levels(params: Params) -> tuple[tuple[str, ...], ...]:
     """Return the dimensions of the cells, then of each margin in the order of the dimensions, large margins first."""
+    if params.tables:
+        return linked_levels(params)
     places = range(len(params.dimensions))
     if params.margins == "none":
         kept: list[tuple[int, ...]] = []
@@ -178,6 +190,7 @@ def layout(params: Params, declared: Declared) -> Layout:
         levels=levels(params),
         figures=tuple(figures),
         errors=params.model == "dp",
+        tables=params.tables,
     )
 
 
@@ -188,6 +201,7 @@ def _is_whole(declared: Declared, name: str) -> bool:
 def faults(params: Params, declared: Declared) -> list[Fault]:
     """Return every reason why these settings do not fit each other or these columns, found before any row is read."""
     found = [*_column_faults(params, declared), *_model_faults(params), *_share_faults(params), *_margin_faults(params)]
+    found += [*linked_faults(params), *exact_total_faults(params)]
     if not found:
         found += [*_size_faults(params, declared)]
     if not found:
@@ -327,6 +341,9 @@ def _margin_faults(params: Params) -> Iterator[Fault]:
 def _size_faults(params: Params, declared: Declared) -> Iterator[Fault]:
     """Yield faults of size, found before any margin is listed, of which there may be billions."""
     sizes = {name: len(declared[name].categories or ()) for name in params.dimensions}
+    if params.tables:
+        yield from size_faults(params, sizes)
+        return
     cells = rows = prod(sizes.values())
     if params.margins != "none" and params.totals is None:
         rows = prod(size + 1 for size in sizes.values())

@@ -13,6 +13,7 @@ Begin with `output`, what every kind must do; then read one kind.
     claims           the claims of a manifest, read as those of its kind; `penstock verify` needs nothing else of here
     _claims          what every manifest states about its files, and what each kind adds to it
     _record_claims   what the manifest of records claims and its file can show
+    _linked_claims   what the files of linked tables show of each other
     _cell_claims     what the manifest of a table claims and its files can show
     _group_claims    what the manifest of grouped records claims and its files can show
 """

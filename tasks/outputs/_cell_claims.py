@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
-from penstock.mechanisms.layout import Figure, Layout
+from penstock.mechanisms.layout import Figure, Layout, error_of
+from penstock.mechanisms.linked_layout import levels_are_linked, tables_of
 from penstock.tasks.files.tables import table_schema
 from penstock.tasks.outputs._claims import Beside, Claims, Seen
+from penstock.tasks.outputs._linked_claims import figures_apart
 
 __all__ = ["CellClaims", "LayoutClaim", "table_faults"]
 
@@ -36,14 +38,23 @@ class _DimensionClaim(BaseModel):
     categories: list[str]
 
 
+class _TableClaim(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: Annotated[str, Field(pattern=_NAME)]
+    dimensions: list[str]
+    levels: list[list[str]]
+
+
 class LayoutClaim(BaseModel):
-    """The layout as the manifest states it."""
+    """The layout as the manifest states it; tables: those of linked tables."""
 
     table: Annotated[str, Field(pattern=_NAME)]
     dimensions: list[_DimensionClaim]
     levels: list[list[str]] = Field(min_length=1)
     figures: list[_FigureClaim] = Field(min_length=1)
     errors: bool
+    tables: list[_TableClaim] = Field(default_factory=list)
 
     @property
     def layout(self) -> Layout:
@@ -53,12 +64,21 @@ class LayoutClaim(BaseModel):
             levels=tuple(tuple(level) for level in self.levels),
             figures=tuple(Figure(f.name, f.statistic, f.column, f.whole) for f in self.figures),
             errors=self.errors,
+            tables={table.name: tuple(table.dimensions) for table in self.tables},
         )
 
     @property
     def is_sound(self) -> bool:
-        """Return whether the levels are made of the dimensions, the cells first."""
+        """Return whether the levels are made of the dimensions, the cells first; of linked tables those of each."""
         known = [dimension.name for dimension in self.dimensions]
+        if self.tables:
+            margins = len(self.levels) > len(self.tables)
+            told = [(table.name, [tuple(level) for level in table.levels]) for table in self.tables]
+            return (
+                len(self.tables) == len({name for name, _ in told}) > 1
+                and levels_are_linked(self.layout, with_margins=margins)
+                and told == [(table.name, list(table.levels)) for table in tables_of(self.layout)]
+            )
         return self.levels[0] == known and all(set(level) <= set(known) for level in self.levels)
 
 
@@ -76,11 +96,40 @@ class CellClaims(Claims):
     def is_sound(self) -> bool:
         return self.layout.is_sound and list(self.layout.layout.columns) == list(self.roles)
 
+    @property
+    def parts(self) -> tuple[Claims, ...]:
+        """Return what is claimed of each linked table, whose columns are some of those of all."""
+        if not self.layout.tables:
+            return (self,)
+        return tuple(self._part(table) for table in tables_of(self.layout.layout))
+
+    def _part(self, table: Layout) -> CellClaims:
+        layout = LayoutClaim(
+            table=table.name,
+            dimensions=[each for name in table.dimensions for each in self.layout.dimensions if each.name == name],
+            levels=[list(level) for level in table.levels],
+            figures=self.layout.figures,
+            errors=table.errors,
+        )
+        columns = [each for name in table.columns for each in self.columns if each.name == name]
+        return self.model_copy(update={"layout": layout, "columns": columns, "records": table.rows})
+
+    def disagreeing(self, tables: Mapping[str, Mapping[str, pa.Table]]) -> Iterator[str]:
+        yield from figures_apart(self.layout.layout, tables)
+
     def broken(self, table: pa.Table) -> Iterator[str]:
         yield from table_faults(table, self.layout.layout, self.k)
+        if self.guarantee.parameters.get("exact_total"):
+            yield from exact_total_faults(table, self.layout.layout)
 
     @property
     def counted(self) -> str:
+        if self.layout.tables:
+            return (
+                f"The files of {len(self.layout.tables)} tables have all cells and totals that were declared, "
+                f"{self.records:,} different ones, and the stated promise; every total is the sum of its cells, and "
+                "what several tables show is the same in all of them."
+            )
         return (
             f"Every file has {self.records:,} cells and totals, all that were declared, and the stated promise; every "
             "total is the sum of its cells."
@@ -117,6 +166,16 @@ def table_faults(table: pa.Table, layout: Layout, k: int) -> Iterator[str]:
     counts = [figures[figure.name] for figure in layout.figures if figure.statistic == "count"]
     if k and counts and bool(((counts[0] > 0) & (counts[0] < k)).any()):
         yield f"must not have a cell of fewer than {k} records"
+
+
+def exact_total_faults(table: pa.Table, layout: Layout) -> Iterator[str]:
+    """Yield a rule if the grand total of counts is not stated as exact."""
+    for figure in layout.figures:
+        if figure.statistic == "count":
+            errors = table.column(error_of(figure.name)).cast(pa.float64()).to_numpy()
+            totals = [layout.starts[place] for place, level in enumerate(layout.levels) if not level]
+            if bool(errors[totals].any()):
+                yield f"must have the standard error 0 for the grand total of {figure.name}, which is exact"
 
 
 def _adds_up(values: np.ndarray[Any, Any], layout: Layout) -> bool:

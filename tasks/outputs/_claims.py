@@ -101,6 +101,17 @@ class Claims(BaseModel, ABC):
         """Yield what contradicts the promise in one file, whose columns are as listed; in CSV everything is text."""
 
     @property
+    def parts(self) -> tuple[Claims, ...]:
+        """Return what is claimed of each table that has files of its own: of the data alone, unless there are
+        several."""
+        return (self,)
+
+    def disagreeing(self, tables: Mapping[str, Mapping[str, pa.Table]]) -> Iterator[str]:
+        """Yield the rules that several tables break beside each other; tables: by stem and suffix, each sound by
+        itself."""
+        yield from ()
+
+    @property
     def within(self) -> str:
         """Return what the names of its files begin with."""
         return f"{self.folder}/" if self.folder else ""

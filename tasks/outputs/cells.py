@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from penstock.measures.recheck import recheck
 from penstock.measures.registry import judge
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.linked_layout import columns_of_table, tables_of
 from penstock.mechanisms.mechanism import ByCell
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from penstock.tasks.run.job import Job
 
 __all__ = ["Cells"]
+
+
+_ROWS = "cells and totals of a protected table"
 
 
 class Cells(Output):
@@ -70,8 +75,9 @@ class Cells(Output):
 
     @property
     def words(self) -> OutputWords:
-        stem = f"tables/{self.layout.name}"
-        return OutputWords("cells and totals of a protected table", stem, "Summary statistics")
+        sheets = {f"tables/{table.name}": table.columns for table in tables_of(self.layout)}
+        rows = "cells and totals of linked protected tables" if self.layout.tables else _ROWS
+        return OutputWords(rows, next(iter(sheets)), "Summary statistics", sheets)
 
     @property
     def stated(self) -> dict[str, Any]:
@@ -86,6 +92,15 @@ class Cells(Output):
             "figures": [asdict(figure) for figure in layout.figures],
             "errors": layout.errors,
         }
+        if layout.tables:
+            told["tables"] = [
+                {
+                    "name": table.name,
+                    "dimensions": list(table.dimensions),
+                    "levels": [list(level) for level in table.levels],
+                }
+                for table in tables_of(layout)
+            ]
         return {"layout": told}
 
     def as_arrow(self, protected: Protected, randomness: Randomness) -> pa.Table:
@@ -151,16 +166,27 @@ class Cells(Output):
         plan, folder = job.plan, job.bundle / "tables"
         folder.mkdir(mode=0o700, exist_ok=True)
         period = period_of(plan.edition)
-        rows = TableRows(
-            data=staged.data,
-            guarantee=plan.guarantee,
-            prepared=job.started,
-            escape=plan.escape,
-            layout=self.layout,
-            period=None if period is None else period.text,
-        )
-        for name in plan.formats:
-            FORMATS[name].write(rows, folder / self.layout.name)
+        for table in tables_of(self.layout):
+            rows = TableRows(
+                data=self._data_of(job, staged, table),
+                guarantee=plan.guarantee,
+                prepared=job.started,
+                escape=plan.escape,
+                layout=table,
+                period=None if period is None else period.text,
+            )
+            for name in plan.formats:
+                FORMATS[name].write(rows, folder / table.name)
+
+    def _data_of(self, job: Job, staged: Staged, table: Layout) -> Path:
+        """Return the staged file of a table; that of one of several linked tables is made of what all have in
+        common."""
+        if not self.layout.tables:
+            return staged.data
+        path = job.run.path(f"table-{table.name}.parquet")
+        columns = columns_of_table(self.layout, table, read_table(staged.data, self.layout))
+        write_table(path, columns, table, job.plan.guarantee)
+        return path
 
     def describe(self, staged: Staged) -> list[dict[str, Any]]:
         layout, treated = self.layout, self.treatments
@@ -181,5 +207,9 @@ class Cells(Output):
             )
         return described
 
-    def sheet(self, staged: Staged) -> TableSheet | None:
-        return sheet_of(self.layout, read_table(staged.data, self.layout))
+    def sheets(self, staged: Staged) -> dict[str, TableSheet]:
+        columns = read_table(staged.data, self.layout)
+        if not self.layout.tables:
+            return {self.layout.name: sheet_of(self.layout, columns)}
+        tables = tables_of(self.layout)
+        return {table.name: sheet_of(table, columns_of_table(self.layout, table, columns)) for table in tables}

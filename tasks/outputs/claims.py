@@ -81,7 +81,8 @@ def _are_in_files(claims: Mapping[str, Claims], files: list[FileClaim]) -> bool:
             return False
         for _, claim in parts:
             claim.put_into(InFile(tuple(file.columns), {name: each.guarantee for name, each in parts}))
-    alone = [claim.stem for claim in claims.values() if claim.stem not in {f"{file.name}/data" for file in files}]
+    shared = {f"{file.name}/data" for file in files}
+    alone = [part.stem for claim in claims.values() for part in claim.parts if part.stem not in shared]
     return len({file.name for file in files}) == len(files) and len(set(alone)) == len(alone)
 
 

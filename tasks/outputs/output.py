@@ -168,9 +168,9 @@ class Output(ABC):
         """Describe every table beside it: the column by which it belongs to the records, and all of its columns."""
         return []
 
-    def sheet(self, staged: Staged) -> TableSheet | None:
-        """Return the figures themselves, for the public report, where it shows them."""
-        return None
+    def sheets(self, staged: Staged) -> dict[str, TableSheet]:
+        """Return the figures themselves, by table, for the public report, where it shows them."""
+        return {}
 
     def labels(self, staged: Staged) -> list[dict[str, Any]]:
         """Return how many records each bucket has, where there are any; public, because the files show it."""

@@ -116,11 +116,17 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
 
 def _checked(folder: Path, names: Sequence[str], claims: Claims) -> tuple[list[Fault], Beside]:
     """Return what in the files of one output contradicts its claims, and what the tables beside it show."""
-    tables, faults = read_published(folder, names, claims.stem, claims.file_columns, escape=claims.escape)
-    for suffix, table in tables.items():
-        faults += [fault(f"{claims.stem}{suffix}", rule) for rule in _broken(suffix, table, claims)]
+    tables: dict[str, dict[str, pa.Table]] = {}
+    faults: list[Fault] = []
+    for part in claims.parts:
+        tables[part.stem], found = read_published(folder, names, part.stem, part.file_columns, escape=claims.escape)
+        for suffix, table in tables[part.stem].items():
+            found += [fault(f"{part.stem}{suffix}", rule) for rule in _broken(suffix, table, part)]
+        faults += found
+    if not faults:
+        faults += [fault("bundle", rule) for rule in claims.disagreeing(tables)]
     mine = [name.removeprefix(claims.within) for name in names if name.startswith(claims.within)]
-    beside = claims.beside(folder / claims.folder, mine, tables)
+    beside = claims.beside(folder / claims.folder, mine, next(iter(tables.values())))
     return [*faults, *beside.faults], beside
 
 

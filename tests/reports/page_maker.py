@@ -46,7 +46,7 @@ def text_of(page: str) -> str:
 
 def table_page(guarantee: Guarantee, *, errors: bool = True, most_rows: int = 200) -> str:
     sheet = facts.sheet(errors=errors, most_rows=most_rows)
-    return public_report(facts.public(guarantee=guarantee, records=9, rows_are="cells", table=sheet))
+    return public_report(facts.public(guarantee=guarantee, records=9, rows_are="cells", tables={"table": sheet}))
 
 
 def linked_page(**other: Any) -> str:

@@ -68,7 +68,7 @@ def test_names_and_categories_of_a_table_are_escaped() -> None:
     evil = "<script>alert(1)</script>"
     figure = Figure(evil, "count", evil, True)
     layout = Layout(evil, {evil: (evil, "b")}, ((evil,), ()), (figure,), False)
-    page = public_report(facts.public(table=sheet_of(layout, {**layout.codes(), evil: np.arange(3)})))
+    page = public_report(facts.public(tables={"t": sheet_of(layout, {**layout.codes(), evil: np.arange(3)})}))
     assert "<script" not in page
     outline(page)
 

@@ -30,6 +30,7 @@ VOCABULARY = (
     "composition",
     "guarantee",
     "layout",
+    "linked_layout",
     "mechanism",
     "models",
     "numbers",

@@ -1,0 +1,55 @@
+"""The exact grand total: where the number of all records is public, a table need not draw noise for it.
+
+Under `replace` neighbouring data sets have the same number n of records, so n may be published as it is and the other
+counts be fitted to it. Nowhere else: whoever comes or goes changes n; of the records that a condition chooses, or that
+are used of each unit, another number may remain after a replacement; and a replaced record may leave one part of a data
+set and enter another, so the number of a part is no more public than any count. The last is not known here: a spec that
+asks for both is refused (flows/spec).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from penstock.mechanisms.refusal import Fault
+
+if TYPE_CHECKING:
+    from penstock.mechanisms.table.settings import Params
+
+__all__ = ["EXACT_TOTAL", "exact_total_faults", "is_drawn"]
+
+EXACT_TOTAL = (
+    "The grand total of counts is exact, because the number of records is public; the other counts are fitted to it "
+    "and rounded so that they add up to it."
+)
+
+
+def is_drawn(measure: str, level: tuple[str, ...], params: Params) -> bool:
+    """Return whether a measured level draws this measure: all but a grand total that is exact."""
+    return not (params.exact_total and measure == "count" and not level)
+
+
+def exact_total_faults(params: Params) -> Iterator[Fault]:
+    """Yield every reason why the grand total of counts cannot be exact."""
+    if not params.exact_total:
+        return
+    field = "exact_total"
+    if (params.model, params.adjacency) != ("dp", "replace"):
+        rule = "must not be given unless the number of records is public: under dp with adjacency replace"
+        yield Fault(field, rule, "Remove it, or choose adjacency: replace.", params.adjacency or params.model)
+    if not (params.count or params.means):
+        yield Fault(field, "must not be given where records are not counted", "Remove it, or set count: true.")
+    if params.rows_per_unit is not None:
+        rule = "must not be given with rows_per_unit: how many records are used is not public"
+        yield Fault(field, rule, "Remove one of the two.", str(params.rows_per_unit))
+    if params.margins == "measured" and not _others(params):
+        rule = "must not be given where the grand total is the only measured margin: it is not drawn"
+        yield Fault(field, rule, "Name other totals, or choose margins: summed.")
+
+
+def _others(params: Params) -> bool:
+    """Return whether there are margins besides the grand total; their number may be too large to list them."""
+    if params.totals is not None:
+        return any(params.totals)
+    return any(len(level) > 1 for level in params.tables.values() or (params.dimensions,))
