@@ -134,10 +134,13 @@ def protect(
 
     chance = system() if randomness is None else randomness
     promise = mechanism.promise(settings, columns)
-    if individual is not None:
+    whose = {}
+    if individual is not None and mechanism.counts_units(settings):
+        whose["units"] = arrays.pop(individual)
+    elif individual is not None:
         kept = bounded(arrays.pop(individual), promise.parameters["rows_per_unit"], chance)
         arrays = {name: values[kept] for name, values in arrays.items()}
-    protected = mechanism.protect(arrays, used, settings, chance)
+    protected = mechanism.protect(arrays, used, settings, chance, **whose)
     notice = _notice(is_seeded=not chance.from_system)
     return Trial(
         data=_like(table, output.as_arrow(protected, chance), notice),

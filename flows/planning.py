@@ -75,7 +75,7 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
 
 def _entry(spec: ReleaseSpec, asked: AnyParams, acknowledges: Sequence[str]) -> Entry:
     """Return what one output will be, with its own promise."""
-    params, declared = settings_of(asked), columns_of(asked, spec.columns)
+    params, declared = settings_of(asked, spec.source.unit), columns_of(asked, spec.columns)
     promise = of_chosen(mechanism_of(params).promise(params, declared), spec.source.where)
     promise = of_unit(of_edition(promise, spec.source.edition), spec.unit)
     name, file = name_of(asked) if len(spec.protect) > 1 else None, own(asked, "file")

@@ -76,7 +76,7 @@ def clamped_totals(output: TableOutput) -> list[Clamped]:
     figures = [figure for figure in output.layout.figures if figure.column is not None]
     added = {figure.column for figure in figures if figure.statistic in ("sum", "mean")}
     found = []
-    for name in dict.fromkeys(str(figure.column) for figure in figures):
+    for name in dict.fromkeys([*(str(figure.column) for figure in figures), *output.layout.weights]):
         if not _may_be_clamped(output, name):
             continue
         number, bias = clamped_by_cell(output, cells, name)

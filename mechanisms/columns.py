@@ -84,7 +84,8 @@ class Column(BaseModel):
 
     role: Role = Field(
         description="identifier: dropped when read, never written. quasi_identifier: an outsider may "
-        "know it. confidential: what must not be learnt. weight: sampling weight."
+        "know it. confidential: what must not be learnt. weight: sampling weight; its domain, if it is declared, goes "
+        "from 0 or more to the largest weight."
     )
     type: ColumnType | None = Field(
         default=None,
@@ -169,17 +170,16 @@ class Column(BaseModel):
 
         described = self.role in ("quasi_identifier", "confidential")
         if not described:
+            bounded = ("domain", "outside") if self.role == "weight" else ()
             for field in ("domain", "taxonomy", "categories", "recode"):
-                if field in self.model_fields_set and getattr(self, field) is not None:
+                if field not in bounded and field in self.model_fields_set and getattr(self, field) is not None:
                     refuse(field, f"must not be given for role {self.role}", "Remove it.")
             if self.role == "identifier" and self.type is not None:
                 refuse("type", "must not be given for role identifier", "Remove it.")
-            if self.role == "weight" and self.type not in (None, "continuous"):
-                refuse("type", "must be continuous for a weight, as its group mean is", "Remove it.", self.type)
             for field in ("outside", "missing"):
-                if getattr(self, field) != "refuse":
+                if field not in bounded and getattr(self, field) != "refuse":
                     refuse(field, f"must be refuse for role {self.role}", "Remove it.", getattr(self, field))
-            return faults
+            return [*faults, *(self._weight_faults() if self.role == "weight" else ())]
         if self.recode is not None:
             unfit = list(self._recode_faults(self.recode))
             if unfit:
@@ -230,6 +230,19 @@ class Column(BaseModel):
             elif self.taxonomy is not None and not unsound and not set(self.categories) <= set(self.taxonomy):
                 refuse("categories", "must list concepts of the taxonomy only", "Correct one of them.")
         return faults
+
+    def _weight_faults(self) -> Iterator[Fault]:
+        if self.type not in (None, "continuous"):
+            rule = "must be continuous for a weight, as its group mean is"
+            yield Fault("type", rule, "Remove it.", repr(self.type))
+        if self.domain is not None and not 0 <= self.domain[0] < self.domain[1]:
+            rule = "must go from 0 or more to a higher value for a weight"
+            yield Fault("domain", rule, "Declare [0, the largest weight].", repr(self.domain))
+        elif self.domain is not None:
+            yield from reach_faults("domain", self.domain)
+        elif self.outside != "refuse":
+            rule = "must be refuse for a weight without a domain"
+            yield Fault("outside", rule, "Declare its domain, or remove it.", repr(self.outside))
 
     def _recode_faults(self, recode: Recode) -> Iterator[Fault]:
         yield from recode.faults(self.type)

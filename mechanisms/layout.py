@@ -42,13 +42,23 @@ class Figure:
     column: str | None
     whole: bool
 
+    @property
+    def kind(self) -> str:
+        """Return the statistic, whether records are weighted or not."""
+        return self.statistic.removeprefix("weighted_")
+
+    @property
+    def adds_up(self) -> bool:
+        """Return whether its total is the sum of its cells."""
+        return self.kind in ("count", "sum")
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The rows and columns of one table.
 
     dimensions: the categories of each, as text. levels: the dimensions of the cells, then of each margin.
-    errors: whether standard errors are published.
+    errors: whether standard errors are published. weights: columns of weights that the figures are made with.
     tables: of linked tables the dimensions of each. They have their levels in common: first the cells of each table,
     then the margins. No level has every dimension then (penstock.mechanisms.linked_layout).
     """
@@ -58,6 +68,7 @@ class Layout:
     levels: tuple[tuple[str, ...], ...]
     figures: tuple[Figure, ...]
     errors: bool
+    weights: tuple[str, ...] = ()
     tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property

@@ -32,6 +32,7 @@ __all__ = [
     "nothing_chosen",
     "nothing_released",
     "unbounded",
+    "unchanged",
 ]
 
 # The parts that an output consists of, and so which files hold it, and which checks and measures fit it.
@@ -51,6 +52,11 @@ def never(params: Any) -> bool:
 
 def unbounded(name: str, params: Any, declared: Declared, records: int | None) -> None:
     """Return None: the settings bound no measure."""
+
+
+def unchanged(params: Any, unit: str) -> Any:
+    """Return the settings as they are: they do not depend on whose records there are."""
+    return params
 
 
 def nothing_chosen(params: Any, declared: Declared, records: int) -> dict[str, Any]:
@@ -83,6 +89,7 @@ class ByCell:
     memory: how many bytes the cells of such a table take.
     count: the cells of a part. as_columns, from_columns: cells as they are kept beside a part.
     merged: the cells of two parts together. protect_cells: what is released of the cells of all records.
+    needs_all: why these settings need all records together; None where they do not.
     together: for tables of one release by name, the settings of a table whose cells serve several of them, for those
     that have one. taken: the cells of one of them from the cells of that table and its settings.
     """
@@ -93,6 +100,7 @@ class ByCell:
     from_columns: Callable[[Columns, Declared, Any], Any]
     merged: Callable[[Any, Any], Any]
     protect_cells: Callable[[Any, Declared, Any, Randomness], Protected]
+    needs_all: Callable[[Any], str | None]
     together: Callable[[Mapping[str, Any], Declared], Mapping[str, Any]]
     taken: Callable[[Any, Any, Any], Any]
 
@@ -109,6 +117,8 @@ class Mechanism:
     possible: what a measure can come to; None where the mechanism does not bound it.
     spends: whether a release with these settings spends epsilon.
     takes_units: whether a unit may have several records under these settings (rows_per_unit).
+    counts_units: whether these settings count units, so that all records of each are used; `protect` then takes the
+    unit of each. of_units: such settings, told by which column.
     stated, chosen_form: the form of its promise's parameters and of what it chose (penstock.mechanisms.stated).
     in_parts: how it treats records that are never held together; None where it cannot.
     shares_file: whether its promise holds of its columns where others stand beside them, record by record.
@@ -119,7 +129,7 @@ class Mechanism:
     kind: Kind
     faults: Callable[[Any, Declared], list[Fault]]
     promise: Callable[[Any, Declared], Guarantee]
-    protect: Callable[[Columns, Declared, Any, Randomness], Protected]
+    protect: Callable[..., Protected]
     expect: Callable[[Any, Declared, int | None], tuple[str, ...]]
     treatments: Callable[[Any, Declared], dict[str, str]]
     advice: Callable[[Any, Declared], tuple[str, ...]]
@@ -133,3 +143,5 @@ class Mechanism:
     chosen_form: Any = NothingChosen
     in_parts: ByColumn | ByCell | None = None
     shares_file: bool = False
+    counts_units: Callable[[Any], bool] = never
+    of_units: Callable[[Any, str], Any] = unchanged

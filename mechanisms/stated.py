@@ -137,6 +137,15 @@ class ClosenessChosen(TypedDict):
 
 
 @_CLOSED
+class WeightParameters(TypedDict):
+    """The columns of sampling weights, and the factor of replicates."""
+
+    column: str
+    replicates: NotRequired[list[str]]
+    scale: NotRequired[Exact]
+
+
+@_CLOSED
 class TableParameters(TypedDict):
     """A table of counts, totals and means: its settings that matter for the promise, where they are not empty."""
 
@@ -159,6 +168,8 @@ class TableParameters(TypedDict):
     k: NotRequired[Whole]
     exact_total: NotRequired[Literal[True]]
     tables: NotRequired[dict[str, list[str]]]
+    contributors: NotRequired[str]
+    weight: NotRequired[WeightParameters]
 
 
 @_CLOSED

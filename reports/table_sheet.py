@@ -90,7 +90,8 @@ class TableSheet:
 def described(figure: Figure) -> str:
     """Return what a figure is, in words."""
     if figure.column is None:
-        return "number of records" if figure.statistic == "count" else figure.statistic.replace("_", " ")
+        named = {"count": "number of records", "contributors": "number of different contributors"}
+        return named.get(figure.statistic, figure.statistic.replace("_", " "))
     return f"{figure.statistic.replace('_', ' ')} of {figure.column}"
 
 
@@ -157,7 +158,7 @@ def _drawn(values: Sequence[float], errors: Sequence[float], figure: Figure) -> 
     half_widths = [_HALF_WIDTH * error for error in errors]
     intervals = [(value - half, value + half) for value, half in zip(values, half_widths, strict=True)]
     ends = [end for end in (*values, *(end for ends in intervals for end in ends)) if _drawable(end)]
-    if figure.statistic in ("count", "sum") or not ends:
+    if figure.adds_up or figure.statistic == "contributors" or not ends:
         ends.append(0.0)
     low, high, step = _round_ends(min(ends), max(ends))
     places = _places(values, errors)

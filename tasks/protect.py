@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from penstock.mechanisms.contributions import bounded
 from penstock.mechanisms.randomness import Randomness, require_system, system
 from penstock.mechanisms.refusal import Fault
+from penstock.mechanisms.registry import mechanism_of
 from penstock.records.files.digest import plain_file
 from penstock.records.ledger.accounts import Claim
 from penstock.records.ledger.answers import Answer, content_of
@@ -202,7 +203,7 @@ def _commit(job: Job, staged: Staged) -> Staged:
 
 def _rows_kept(job: Job, source: Ingested, randomness: Randomness) -> NDArray[np.int64] | None:
     """Return the rows that are used: at most as many of each unit as the promise says; None where all are used."""
-    if job.plan.unit is None:
+    if job.plan.unit is None or mechanism_of(job.plan.params).counts_units(job.plan.params):
         return None
     if source.units is None:
         raise ValueError("a release about units needs the unit of every row")

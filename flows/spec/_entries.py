@@ -82,12 +82,13 @@ def own(entry: AnyParams, key: str) -> Any:
     return getattr(entry, key, None)
 
 
-def settings_of(entry: AnyParams) -> AnyParams:
-    """Return the settings of the mechanism alone."""
+def settings_of(entry: AnyParams, unit: object = "row") -> AnyParams:
+    """Return the settings of the mechanism alone, told by which column units are counted, where they are."""
     plain = mechanism_of(entry).params
     values = {name: getattr(entry, name) for name in plain.model_fields}
     given = entry.model_fields_set & plain.model_fields.keys()
-    return cast(AnyParams, plain.model_construct(given, **values))  # it was checked as part of the entry
+    settings = cast(AnyParams, plain.model_construct(given, **values))  # it was checked as part of the entry
+    return settings if unit == "row" else cast(AnyParams, mechanism_of(entry).of_units(settings, str(unit)))
 
 
 def name_of(entry: AnyParams) -> str | None:

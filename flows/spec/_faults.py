@@ -92,7 +92,7 @@ def disagreements(
     if spreadsheet != "escape" and any(each.runs_formulas for each in every_format):
         faults += _formula_faults(columns)
     for place, chosen in params.items():
-        settings, declared = settings_of(chosen), columns_of(chosen, columns)
+        settings, declared = settings_of(chosen, unit), columns_of(chosen, columns)
         found = mechanism_of(chosen).faults(settings, declared)
         for fault in found:
             room = "source" if fault.field.startswith("columns.") else f"protect.{place}"
@@ -120,6 +120,9 @@ def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[in
     for place, chosen in params.items():
         field = f"protect.{place}.rows_per_unit"
         most = getattr(chosen, "rows_per_unit", None)
+        if mechanism_of(chosen).counts_units(chosen):
+            yield from _contributor_faults(unit, chosen, place)
+            continue
         if not mechanism_of(chosen).takes_units(chosen):
             if unit != "row":
                 named = f"{chosen.mechanism} under {chosen.model}" if hasattr(chosen, "model") else chosen.mechanism
@@ -135,6 +138,14 @@ def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[in
     if unit != "row" and (unit not in columns or columns[unit].role != "identifier"):
         rule = "must be row, or a declared column with role identifier"
         yield Fault("source.unit", rule, "Declare the column that tells whose record it is.", repr(unit))
+
+
+def _contributor_faults(unit: str, chosen: AnyParams, place: int) -> Iterator[Fault]:
+    """Yield a fault where an entry says of contributors what source.unit does not; rows_per_unit is its mechanism's."""
+    given = getattr(chosen, "contributors", None)
+    if given is not None and given != unit:
+        remedy = "Remove it, and name the column that tells whose record it is in source.unit."
+        yield Fault(f"protect.{place}.contributors", "must be source.unit, from which it is taken", remedy, repr(given))
 
 
 def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault]:

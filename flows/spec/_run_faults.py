@@ -33,13 +33,11 @@ def run_faults(
             rule = f"cannot be used with protect.{place}.file: linkage is measured over all records of a file"
             faults.append(Fault(field, rule, "Remove it, or the file."))
         in_parts = mechanism_of(chosen).in_parts
-        if isinstance(in_parts, ByCell):
-            if memory is not None and in_parts.memory(chosen, columns) > memory:
-                rule = "must be enough for the cells of the table"
-                faults.append(Fault("run.memory", rule, "Allow more, or take fewer dimensions.", str(memory)))
-            continue
         reason: str | None = f"{chosen.mechanism} looks at all records together, not at parts or single columns"
-        if isinstance(in_parts, ByColumn):
+        if isinstance(in_parts, ByCell) and memory is not None and in_parts.memory(chosen, columns) > memory:
+            rule = "must be enough for the cells of the table"
+            faults.append(Fault("run.memory", rule, "Allow more, or take fewer dimensions.", str(memory)))
+        if isinstance(in_parts, ByColumn | ByCell):
             reason = in_parts.needs_all(chosen)
         if reason is not None:
             faults.append(Fault(field, f"cannot be used with protect.{place}: {reason}", local))

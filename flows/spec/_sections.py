@@ -44,7 +44,7 @@ class Source(Section):
     )
     unit: str = Field(
         description="What is protected: row, or the column of role identifier that tells whose record it is; then "
-        "protect says how many records of each are used (rows_per_unit)."
+        "protect says how many records of each are used (rows_per_unit), or counts each once (tables under k_anon)."
     )
     # None if not given, so that such a spec keeps the digest that it always had.
     edition: str | None = Field(

@@ -50,7 +50,7 @@ def parse_protection(declared: Mapping[str, Any], params: object, *, unit: str) 
     declared, params: as in a spec, or objects of their classes.
     """
     asked = _parsed(_Asked, {"source": {"unit": unit, "columns": _columns(declared)}, "protect": [params]})
-    return asked.source.columns, asked.protect[0]
+    return asked.source.columns, settings_of(asked.protect[0], asked.source.unit)
 
 
 def parse_columns(declared: Mapping[str, Any]) -> dict[str, Column]:

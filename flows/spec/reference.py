@@ -24,6 +24,7 @@ _SECTIONS = {
         kind.capitalize(): f"protect.priors.NAME: {kind}" for kind in ("masses", "uniform", "histogram", "distribution")
     },
     "CellBounds": "protect.bounds.NAME",
+    "Weight": "protect.weight",
     "Statistic": "protect.figures",
     "Gate": "gates",
     "Approve": "approve",

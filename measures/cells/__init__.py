@@ -3,8 +3,11 @@
 Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
 
     checks             the checks of a released table, all counted again from its records
+    contributors       who stands behind a cell: its records, or where units are counted its different units
     counted            the records of a table counted again part by part, and the parts put together
     errors             how far the published figures of a table are from the true ones
+    exact              the exact figures of a table that are not its totals, made again: contributors, weighted
+                       figures, sampling errors
     measures           measures of a whole table: of public facts, and of the size of its noise
     output             what is judged of a released table: the records behind it, the file as it was read back, and
                        the account of it

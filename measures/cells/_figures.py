@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from penstock.measures.cells._linked import linked_add_up
 from penstock.measures.cells._promise import Promise
+from penstock.measures.cells.exact import exact_rows
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import COUNT, Recounted, folded
 from penstock.measures.checks import Check, verdict
@@ -43,7 +44,7 @@ def columns_as_declared(promise: Promise, table: Recounted) -> Check:
     broken += [name for name in layout.dimensions if not _is_stored(output, name, "i")]
     for figure in layout.figures:
         values = _stored(output, figure)
-        if values is None or bool((np.isinf(values) if figure.statistic == "mean" else ~np.isfinite(values)).any()):
+        if values is None or bool((np.isinf(values) if _may_be_left_out(figure) else ~np.isfinite(values)).any()):
             broken.append(figure.name)
         error = error_of(figure.name)
         if layout.errors and (
@@ -60,6 +61,11 @@ def columns_as_declared(promise: Promise, table: Recounted) -> Check:
         "a column is missing, is too many, or holds something else",
         dict.fromkeys(broken),
     )
+
+
+def _may_be_left_out(figure: Figure) -> bool:
+    """Return whether a figure may have no value: a mean of nobody, and an error that its replicates do not give."""
+    return figure.kind == "mean" or figure.statistic.endswith("_sampling_error")
 
 
 def rows_as_declared(promise: Promise, table: Recounted) -> Check:
@@ -93,7 +99,7 @@ def _digits(layout: Layout, name: str) -> NDArray[np.int64]:
 
 def margins_add_up(promise: Promise, table: Recounted) -> Check:
     output = table.output
-    added = [figure for figure in output.layout.figures if figure.statistic != "mean"]
+    added = [figure for figure in output.layout.figures if figure.adds_up]
     return verdict(
         "margins_add_up",
         "every count and every sum of a margin is the sum of the published cells",
@@ -118,14 +124,18 @@ def _adds_up(output: TableOutput, figure: Figure) -> bool:
 
 def traced(promise: Promise, table: Recounted) -> Iterator[str]:
     """Yield the figures that are not made from the noisy totals, or from the exact ones where there is no noise."""
+    exact = exact_rows(table.output, table.cells)
     for figure in table.output.layout.figures:
         values = _stored(table.output, figure)
         if values is None:
             yield figure.name
+        elif figure.name in exact:
+            if not exact[figure.name].fits(values):
+                yield figure.name
         elif promise.exact_total and figure.statistic == "count":
             if int(values[: table.output.layout.starts[1]].sum()) != table.cells.records:
                 yield figure.name
-        elif figure.statistic == "mean":
+        elif figure.kind == "mean":
             if not _is_mean(promise, table, figure, values):
                 yield figure.name
         elif not promise.is_fitted and not _is_total(promise, table, figure, values):
@@ -145,7 +155,7 @@ def _is_total(promise: Promise, table: Recounted, figure: Figure, values: NDArra
 def _is_mean(promise: Promise, table: Recounted, figure: Figure, means: NDArray[Any]) -> bool:
     output, column = table.output, figure.column or ""
     if promise.is_fitted:
-        published = {found.column or COUNT: found for found in output.layout.figures if found.statistic != "mean"}
+        published = {found.column or COUNT: found for found in output.layout.figures if found.adds_up}
         if not {column, COUNT} <= set(published):
             return True  # fitted totals that nobody publishes leave nothing to compare with
         total, count = (_stored(output, published[name]) for name in (column, COUNT))
@@ -157,10 +167,13 @@ def _is_mean(promise: Promise, table: Recounted, figure: Figure, means: NDArray[
         count = _count(promise, table)
         if count is None:
             return True  # fitted counts that nobody publishes leave nothing to compare with
+        count = np.ldexp(count.astype(np.float64), table.measured[COUNT].exponent)
     low, high = output.declared[column].bounds
-    expected = np.clip(total / np.maximum(count, 1), low, high)
+    # As much as one record may add: 1, or its largest weight.
+    least = float(np.ldexp(float(table.measured[COUNT].bounds.max()), table.measured[COUNT].exponent))
+    expected = np.clip(total / np.maximum(count, least), low, high)
     near = np.abs(means - expected) <= _TOLERANCE * np.maximum(np.abs(expected), max(abs(low), abs(high)))
-    return bool(np.where(count >= 1, near, np.isnan(means)).all())
+    return bool(np.where(count >= least, near, np.isnan(means)).all())
 
 
 def _count(promise: Promise, table: Recounted) -> NDArray[Any] | None:

@@ -118,7 +118,7 @@ def read_promise(output: TableOutput) -> Promise:
             adjacency=guarantee.adjacency,
             measures=tuple(parameters["measures"]),
             epsilon=Fraction(0) if exact else _exact(parameters["epsilon"]),
-            rows_per_unit=1 if guarantee.unit == "row" else _whole(parameters["rows_per_unit"], 1),
+            rows_per_unit=1 if guarantee.unit == "row" or exact else _whole(parameters["rows_per_unit"], 1),
             k=_whole(parameters["k"], 2) if exact else 0,
             scale=parameters["scale"] if guarantee.model == "bdp" else "",
             empty_cells=parameters["empty_cells"] if guarantee.model == "bdp" else "noise",
@@ -137,6 +137,10 @@ def read_promise(output: TableOutput) -> Promise:
             and _settings_fit(promise)
             and bool(output.chosen.get("exact_total", False)) == promise.exact_total
             and parameters["noise"] == promise.noise
+            and (guarantee.unit == "individual") == ({"contributors", "rows_per_unit"} & set(parameters) != set())
+            and (parameters.get("contributors") is None) == (output.units is None)
+            and ("contributors" not in parameters or exact)
+            and ("weight" not in parameters or promise.model in ("dp", "k_anon"))
             and all(_made_from(figure) <= set(promise.measures) for figure in layout.figures)
         )
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
@@ -155,7 +159,8 @@ def read_promise(output: TableOutput) -> Promise:
 def _made_from(figure: Figure) -> set[str | None]:
     """Return the measures that a figure needs."""
     needs: dict[str, set[str | None]] = {"count": {COUNT}, "sum": {figure.column}, "mean": {figure.column, COUNT}}
-    return needs[figure.statistic]
+    needs["contributors"] = {COUNT}
+    return needs[figure.kind.removesuffix("_sampling_error")]
 
 
 def _levels_as_promised(promise: Promise, output: TableOutput) -> bool:

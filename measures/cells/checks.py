@@ -2,7 +2,7 @@
 
     all             columns_as_declared, rows_as_declared, margins_add_up       _figures.py
     dp, bdp, idp    epsilon_spent, scales_suffice, figures_as_noised    _noise.py
-    k_anon          cell_sizes     every cell that is not empty has at least k records
+    k_anon          cell_sizes     every cell that is not empty has at least k records, or contributors
                     values_exact   every figure is the one that is counted again
 
 Verdicts name figures and columns, never cells, values or counts.
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from penstock.measures.cells._figures import columns_as_declared, margins_add_up, rows_as_declared, traced
 from penstock.measures.cells._noise import epsilon_spent, figures_as_noised, scales_suffice
 from penstock.measures.cells._promise import Promise, read_promise
+from penstock.measures.cells.contributors import different
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import Recounted, recounted
 from penstock.measures.checks import Check, verdict
@@ -31,12 +32,13 @@ def table_checks(output: TableOutput) -> tuple[Check, ...]:
 
 
 def _cell_sizes(promise: Promise, table: Recounted) -> Check:
-    counts = table.cells.counts
+    counts = different(table.output, table.cells)
     passed = bool(((counts == 0) | (counts >= promise.k)).all())
+    counted = "records" if table.output.units is None else "contributors"
     return Check(
         "cell_sizes",
         passed,
-        f"every cell that is not empty has at least k = {promise.k} records",
+        f"every cell that is not empty has at least k = {promise.k} {counted}",
         "every cell is large enough" if passed else "a cell is too small",
     )
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.cells.exact import weighted_rows
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.rules import NO_MISSING
 from penstock.measures.cells.totals import Cells, find_cells, folded
@@ -92,8 +93,11 @@ def _judged(output: TableOutput, name: str, rows: slice, size: Callable[[Floats]
 def _true_figures(output: TableOutput, cells: Cells) -> Iterator[tuple[Figure, Floats]]:
     """Yield every figure whose true value is known here, in all rows; NaN where there is none."""
     counts = _in_all_rows(cells, cells.counts)
+    exact = weighted_rows(output, cells)
     for figure in output.layout.figures:
-        if figure.statistic == "count":
+        if figure.name in exact:
+            yield figure, exact[figure.name].values
+        elif figure.statistic == "count":
             yield figure, counts
         elif figure.statistic in ("sum", "mean") and figure.column is not None:
             sums = _in_all_rows(cells, true_sums(output, cells, figure.column))

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from penstock.measures.cells.counted import Counted
 from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.guarantee import Guarantee
@@ -23,7 +26,7 @@ class TableOutput:
     released: read back from the file; dimensions as codes into the labels of the layout.
     chosen, hidden: the mechanism's own account, public and secret; see penstock.mechanisms.protected.
     counted: the records counted again part by part, where they are too many to be held together; then `original` has
-    none.
+    none. units: whose each record is, where contributors are counted.
     """
 
     kind: ClassVar[Kind] = "cells"
@@ -37,3 +40,4 @@ class TableOutput:
     chosen: Mapping[str, Any]
     hidden: Columns
     counted: Counted | None = None
+    units: NDArray[np.int64] | None = None

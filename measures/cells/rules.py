@@ -2,7 +2,9 @@
 
 x_1 >= x_2 >= ... are the sizes |v| of the contributions to a cell, as they enter the table, in whole steps of the
 column's grid; X is their sum. Sizes, so that a large loss counts like a large gain and a total that cancels hides
-nobody. Every record is its own contributor. All cells of the first level, that is without margins.
+nobody. Every record is its own contributor; where units are counted, all records of a unit in a cell are one, whose v
+is their sum: a gain and a loss of the same unit cancel, because what can be learnt of it is its total. Contributions
+are unweighted, also where figures are weighted. All cells of the first level, that is without margins.
 
 Quotients are exact and then rounded to the unsafe side (rounding.py): a gate on such a number lets nothing pass that
 the rule forbids, and nothing fail that is just on its limit.
@@ -20,8 +22,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.cells.contributors import different, together
 from penstock.measures.cells.output import TableOutput
-from penstock.measures.cells.totals import Cells, add_up, find_cells
+from penstock.measures.cells.totals import Cells, find_cells, unweighted
 from penstock.measures.measurement import Direction, Measurement, MeasureUndefined
 from penstock.mechanisms.numbers.rounding import not_above, not_below
 
@@ -40,7 +43,7 @@ NO_MISSING = "there are none: no value of a table may be missing"
 
 
 def smallest_frequency(output: TableOutput) -> Measurement:
-    """Return the fewest records of a cell that is not empty.
+    """Return the fewest records, or contributors where units are counted, of a cell that is not empty.
 
         min over cells i with n_i > 0 of n_i
 
@@ -48,7 +51,8 @@ def smallest_frequency(output: TableOutput) -> Measurement:
     in it. Limits: an empty cell says something about everybody and is left out; a cell whose records are all alike in
     another respect shows it however many they are.
     """
-    counts = find_cells(output).counts
+    cells = find_cells(output)
+    counts = different(output, cells)
     if not counts.any():
         raise MeasureUndefined.at(
             "smallest_frequency", rule="needs a cell that is not empty", remedy="Choose other records."
@@ -57,7 +61,7 @@ def smallest_frequency(output: TableOutput) -> Measurement:
         name="smallest_frequency",
         value=float(counts[counts > 0].min()),
         direction="higher_is_safer",
-        n=int(counts.sum()),
+        n=int(cells.counts.sum()),
         columns=tuple(output.layout.dimensions),
         attacker="recognises somebody in a cell",
         missing=NO_MISSING,
@@ -132,15 +136,16 @@ def contributions(output: TableOutput, cells: Cells, column: str) -> tuple[Integ
     if output.counted is not None:
         counted = output.counted.measures[column]
         return counted.sizes, counted.first, counted.second
-    each = np.abs(add_up(output, cells, column).values)
+    places, values = together(output, cells, unweighted(output, cells, column).values)
+    each = np.abs(values)
     sizes, first, second = (np.zeros_like(cells.counts) for _ in range(3))
-    np.add.at(sizes, cells.places, each)
-    np.maximum.at(first, cells.places, each)
-    holder = np.zeros_like(cells.counts)  # for each cell, any one record that has x_1
-    largest = np.flatnonzero(each == first[cells.places])
-    holder[cells.places[largest]] = largest
+    np.add.at(sizes, places, each)
+    np.maximum.at(first, places, each)
+    holder = np.zeros_like(cells.counts)  # for each cell, any one contributor that has x_1
+    largest = np.flatnonzero(each == first[places])
+    holder[places[largest]] = largest
     each[holder[cells.counts > 0]] = 0
-    np.maximum.at(second, cells.places, each)
+    np.maximum.at(second, places, each)
     return sizes, first, second
 
 
@@ -160,7 +165,7 @@ def _judged(
 ) -> Measurement:
     """Judge each column that is added up by its worst cell, and return the worst of these."""
     summed = dict.fromkeys(
-        figure.column for figure in output.layout.figures if figure.statistic in ("sum", "mean") and figure.column
+        figure.column for figure in output.layout.figures if figure.kind in ("sum", "mean") and figure.column
     )
     if not summed or output.guarantee.parameters.get("mechanism") != "table":
         raise MeasureUndefined.at(name, rule="needs a table of sums or means", remedy="Gate on smallest_frequency.")

@@ -25,7 +25,19 @@ from penstock.measures.checks import RecheckImpossible
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import Layout
 
-__all__ = ["COUNT", "Cells", "Measured", "Recounted", "add_up", "cell_limits", "find_cells", "folded", "recounted"]
+__all__ = [
+    "COUNT",
+    "Cells",
+    "Measured",
+    "Recounted",
+    "add_up",
+    "cell_limits",
+    "find_cells",
+    "folded",
+    "is_weighted_in_steps",
+    "recounted",
+    "unweighted",
+]
 
 Integers = NDArray[np.int64]
 
@@ -117,7 +129,36 @@ def find_cells(output: TableOutput) -> Cells:
 
 
 def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
-    """Return one measure of every record, and its sums and extremes by cell."""
+    """Return one measure of every record, and its sums and extremes by cell; under noise weighted, where it is."""
+    alone = unweighted(output, cells, measure)
+    if not is_weighted_in_steps(output):
+        return alone
+    column = str(output.guarantee.parameters["weight"]["column"])
+    declared, stored = output.declared.get(column), output.original.get(column)
+    if declared is None or declared.role != "weight" or declared.domain is None or stored is None:
+        raise _impossible(column, "must be a column of weights with a declared domain")
+    exponent = _exponent(output, COUNT, declared)
+    least, most = (
+        step(Fraction(bound) / Fraction(2) ** exponent)
+        for step, bound in zip((floor, ceil), declared.domain, strict=True)
+    )
+    weights = _steps(stored, declared, exponent, column)
+    if measure == COUNT:
+        bounds = np.full_like(alone.low, least), np.full_like(alone.high, most)
+    else:
+        low, high = alone.low, alone.high
+        bounds = np.minimum(low * least, low * most), np.maximum(high * least, high * most)
+    both = exponent if measure == COUNT else exponent + alone.exponent
+    return _by_cell(both, alone.values * weights, *bounds, cells, measure)
+
+
+def is_weighted_in_steps(output: TableOutput) -> bool:
+    """Return whether counts and totals are of whole weights, to which noise is added."""
+    return output.guarantee.model == "dp" and "weight" in output.guarantee.parameters
+
+
+def unweighted(output: TableOutput, cells: Cells, measure: str) -> Measured:
+    """Return one measure of every record as if each had the weight 1."""
     if measure == COUNT:
         ones, filled = np.ones_like(cells.places), (cells.counts > 0).astype(np.int64)
         return Measured(0, ones, np.zeros_like(filled), np.ones_like(filled), cells.counts, filled, filled)
@@ -129,6 +170,11 @@ def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
     exponent = _exponent(output, measure, column)
     low, high = _bounds(output, measure, column, exponent)
     values = np.clip(_steps(stored, column, exponent, measure), low[cells.places], high[cells.places])
+    return _by_cell(exponent, values, low, high, cells, measure)
+
+
+def _by_cell(exponent: int, values: Integers, low: Integers, high: Integers, cells: Cells, measure: str) -> Measured:
+    """Return the sums and extremes of these values by cell."""
     if np.bincount(cells.places, np.abs(values).astype(np.float64)).max(initial=0) >= _LARGEST_SUM:
         raise _impossible(measure, "must add up to less than 2^62 steps in every cell")
     sums, smallest, largest = np.zeros_like(low), high.copy(), low.copy()
@@ -172,9 +218,11 @@ def folded(layout: Layout, level: tuple[str, ...], by_cell: NDArray[Any], fold: 
 
 
 def _exponent(output: TableOutput, measure: str, column: Column) -> int:
-    """Return the binary logarithm of eta."""
+    """Return the binary logarithm of eta; what is stated of a weighted total is a step of it times one of weights."""
     try:
         eta = Fraction(output.chosen["steps"][measure])
+        if measure != COUNT and is_weighted_in_steps(output):
+            eta /= Fraction(output.chosen["steps"][COUNT])
         exponent = eta.numerator.bit_length() - eta.denominator.bit_length()
         understood = eta == Fraction(2) ** exponent
     except (KeyError, TypeError, ValueError, ZeroDivisionError):

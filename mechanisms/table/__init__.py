@@ -18,6 +18,8 @@
     _cube         least squares where some levels of a cube were measured;  _rounding: whole numbers near it
     _promise      what is promised under each model, and what is not
     _expect       what to expect before any row is read;  _explain: what data users need to know
+    _weights      sampling weights: their figures, and values times weights as whole numbers;  _weighted_words: in words
+    _exact        exact figures that are not sums of whole numbers: contributors, weighted figures, sampling errors
     _possible     what measures can come to
     _kernels      the compiled loops
 
@@ -36,9 +38,12 @@ from penstock.mechanisms.table._mechanism import (
     cells_from_columns,
     chosen_facts,
     count_cells,
+    counts_units,
     faults,
     layout,
     memory_of_cells,
+    needs_all,
+    of_units,
     promise,
     protect,
     protect_cells,
@@ -85,7 +90,10 @@ MECHANISM = Mechanism(
         from_columns=cells_from_columns,
         merged=merged,
         protect_cells=protect_cells,
+        needs_all=needs_all,
         together=counted_together,
         taken=taken,
     ),
+    counts_units=counts_units,
+    of_units=of_units,
 )

@@ -58,21 +58,25 @@ class Limits:
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
 
-def table_grid(column: Column, name: str) -> Grid:
-    """Return the grid on which a column is added up."""
+def table_grid(column: Column, name: str, finest: int = TABLE_STEPS) -> Grid:
+    """Return the grid on which a column is added up, of about `finest` steps or fewer."""
     low, high = column.domain or column.bounds
     # With 0 inside the domain, no point's number exceeds the number of steps, however far from 0 the values are.
-    around = grid_of(column.model_copy(update={"domain": (min(low, 0), max(high, 0))}), name, finest=TABLE_STEPS)
+    around = grid_of(column.model_copy(update={"domain": (min(low, 0), max(high, 0))}), name, finest=finest)
     first = floor(Fraction(low) / around.eta)
     steps = ceil(Fraction(high) / around.eta) - first
     return replace(around, first=first, steps=steps, low=float(low), high=float(high))
 
 
 def limits_of(
-    column: Column, name: str, entries: Sequence[CellBounds], dimensions: Mapping[str, Sequence[object]]
+    column: Column,
+    name: str,
+    entries: Sequence[CellBounds],
+    dimensions: Mapping[str, Sequence[object]],
+    finest: int = TABLE_STEPS,
 ) -> Limits:
     """Return the bounds of one measure; the first entry that a cell fits counts, else the domain of the column."""
-    grid = table_grid(column, name)
+    grid = table_grid(column, name, finest)
     shape = tuple(len(categories) for categories in dimensions.values())
     low, high = np.full(shape, grid.first), np.full(shape, grid.first + grid.steps)
     for entry in reversed(entries):

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
-from penstock.mechanisms.table._bounds import Limits, limits_of, table_grid
+from penstock.mechanisms.table._bounds import Limits, limits_of
 from penstock.mechanisms.table._exact_total import is_drawn
 from penstock.mechanisms.table._linked import cell_levels
+from penstock.mechanisms.table._weights import in_steps, step_of, value_steps, weighted_limits
 from penstock.mechanisms.table.cells import Integers
 from penstock.mechanisms.table.draws import Kind, Noise, best_kind, noise_of, standard_error
 from penstock.mechanisms.table.settings import COUNT, Params, layout, levels, measures, spenders
@@ -39,6 +40,7 @@ __all__ = [
     "noise_kind",
     "settle",
     "touched",
+    "value_limits",
     "variances_by_measure",
 ]
 
@@ -72,13 +74,18 @@ class Entry:
 
 
 def limits_by_measure(params: Params, declared: Declared) -> dict[str, Limits]:
-    """Return the bounds of every measure in every cell; a record counts 0 or 1."""
-    dimensions = {name: declared[name].categories or () for name in params.dimensions}
+    """Return the bounds of every measure in every cell: of what one record may add, times its weight if it has one."""
+    return weighted_limits(value_limits(params, declared), params, declared)
+
+
+def value_limits(params: Params, declared: Declared) -> dict[str, Limits]:
+    """Return the bounds of the values in every cell; a record counts 0 or 1."""
+    dimensions, finest = {name: declared[name].categories or () for name in params.dimensions}, value_steps(params)
     cells = prod(map(len, dimensions.values()))
     found = {COUNT: Limits(np.zeros(cells, np.int64), np.ones(cells, np.int64))}
     for name in measures(params):
         if name != COUNT:
-            found[name] = limits_of(declared[name], name, params.bounds.get(name, ()), dimensions)
+            found[name] = limits_of(declared[name], name, params.bounds.get(name, ()), dimensions, finest)
     return found
 
 
@@ -153,7 +160,12 @@ def chosen_facts(params: Params, declared: Declared, records: int | None = None)
         "table": params.table,
         "cells": drawn.cell_rows,
         "noise": noise_kind(params, declared) or "none",
-        "steps": {name: str(table_grid(declared[name], name).eta) for name in measures(params) if name != COUNT},
+        # The step of a count is that of the weights, and part of every other.
+        "steps": {
+            name: str(step_of(params, declared, name))
+            for name in dict.fromkeys((*([COUNT] if in_steps(params) else []), *measures(params)))
+            if name != COUNT or in_steps(params)
+        },
         "measured": [entry.facts(drawn.levels[entry.level]) for entry in entries],
     }
     if params.exact_total:
@@ -162,9 +174,9 @@ def chosen_facts(params: Params, declared: Declared, records: int | None = None)
         told["epsilon"] = str(params.epsilon)
     if params.model == "dp":
         told["figures"] = {
-            figure.name: _stated_error(figure.column or COUNT, entries, declared)
+            figure.name: _stated_error(figure.column or COUNT, entries, params, declared)
             for figure in drawn.figures
-            if figure.statistic != "mean"
+            if figure.adds_up
         }
     return told
 
@@ -180,12 +192,12 @@ def variances_by_measure(entries: Sequence[Entry]) -> dict[str, list[NDArray[np.
     return found
 
 
-def _stated_error(measure: str, entries: tuple[Entry, ...], declared: Declared) -> dict[str, float]:
+def _stated_error(measure: str, entries: tuple[Entry, ...], params: Params, declared: Declared) -> dict[str, float]:
     """Return the largest standard error of a cell as drawn, and as a share of the most that one record can add."""
     entry = next(entry for entry in entries if measure in entry.measures)
     place = entry.measures.index(measure)
     worst = max(entry.classes, key=lambda noise: noise.variances[place])
-    step = Fraction(1) if measure == COUNT else table_grid(declared[measure], measure).eta
+    step = step_of(params, declared, measure)
     error = standard_error(worst.variances[place], step)
     return {"standard_error": error, "expected_error": error / float(worst.half_widths[place] * step)}
 

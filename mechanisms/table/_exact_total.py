@@ -40,6 +40,9 @@ def exact_total_faults(params: Params) -> Iterator[Fault]:
         yield Fault(field, rule, "Remove it, or choose adjacency: replace.", params.adjacency or params.model)
     if not (params.count or params.means):
         yield Fault(field, "must not be given where records are not counted", "Remove it, or set count: true.")
+    if params.weight is not None:
+        rule = "must not be given with weights: the number of records is public, the sum of their weights is not"
+        yield Fault(field, rule, "Remove one of the two.", repr(params.weight.column))
     if params.rows_per_unit is not None:
         rule = "must not be given with rows_per_unit: how many records are used is not public"
         yield Fault(field, rule, "Remove one of the two.", str(params.rows_per_unit))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.table import _weighted_words as weighted_words
 from penstock.mechanisms.table._exact_total import EXACT_TOTAL
 from penstock.mechanisms.table._mechanism import Params
 from penstock.mechanisms.table.settings import clamped, layout
@@ -54,7 +55,7 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     told = dict.fromkeys(drawn.dimensions, "category of the cell; _T stands for all")
     may_be = clamped(params, declared)
     for figure in drawn.figures:
-        told[figure.name] = _FIGURE[figure.statistic].format(
+        told[figure.name] = weighted_words.treatment(figure, params, may_be) or _FIGURE[figure.statistic].format(
             column=figure.column,
             clamped=", values clamped to their bounds" if figure.column in may_be else "",
             noise=_NOISE[params.model],
@@ -70,7 +71,8 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     straight = straight and not params.exact_total and not params.tables
     unbiased = ("Counts and totals are unbiased.",) if straight else ()
     pulled = clamping.advised(may_be, declared, "totals and means", errors=params.model == "dp")
+    weighted = weighted_words.advised(params)
     zero = ("Zeros of empty cells are exact.",) if params.empty_cells == "zero" else ()
     exact = (EXACT_TOTAL,) if params.exact_total else ()
     together = (_LINKED,) if params.tables else (_MARGINS[params.margins],)
-    return (*_ADVICE[params.model], *unbiased, *exact, *pulled, *together, *zero)
+    return (*_ADVICE[params.model], *unbiased, *exact, *pulled, *weighted, *together, *zero)

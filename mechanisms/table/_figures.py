@@ -4,7 +4,7 @@
     where margins were measured too: cells by weighted least squares, not below 0 where no value is negative,
     rounded where whole; margins by (1)                                                                        (2)
     counts whose grand total is public: fitted to it, rounded; margins by (1)                                  (5)
-    mean = total / count, clamped to the domain; none where the count is below 1                               (3)
+    mean = total / count, clamped to the domain; none where the count is below 1, or, weighted, the largest weight  (3)
     Var(mean) ~ (Var(total) + mean^2 Var(count)) / count^2, at most the squared width of the domain        (4)
 
 Source: _margins.py for (2), _known_total.py for (5); (4) is the delta method for a quotient of independent noises. Box
@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout, error_of
-from penstock.mechanisms.table._bounds import table_grid
 from penstock.mechanisms.table._known_total import fitted_to
 from penstock.mechanisms.table._linked_fit import linked
 from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
+from penstock.mechanisms.table._weights import COUNT, least_count, step_of
 from penstock.mechanisms.table.cells import Integers
-from penstock.mechanisms.table.settings import COUNT
+from penstock.mechanisms.table.settings import Params
 
 __all__ = ["Total", "figures", "fitted"]
 
@@ -83,15 +83,23 @@ def _margins(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequenc
     return np.concatenate(summed(cells, shape, kept))
 
 
-def figures(totals: Mapping[str, Total], drawn: Layout, declared: Declared) -> dict[str, NDArray[Any]]:
-    """Return the columns of all figures and, where the layout has them, of their standard errors."""
-    released: dict[str, NDArray[Any]] = {}
+def figures(
+    totals: Mapping[str, Total], drawn: Layout, params: Params, declared: Declared, exact: Mapping[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    """Return the columns of all figures and, where the layout has them, of their standard errors.
+
+    exact: figures that are not made from totals.
+    """
+    released = dict(exact)
     for figure in drawn.figures:
+        if figure.name in exact:
+            continue
         name = figure.column or COUNT
-        step = 1.0 if name == COUNT else float(table_grid(declared[name], name).eta)
-        total = totals[name]
-        if figure.statistic == "mean":
-            values, variances = _means(total, totals[COUNT], step, declared[name].bounds)
+        step, total = float(step_of(params, declared, name)), totals[name]
+        if figure.kind == "mean":
+            of_count = float(step_of(params, declared, COUNT))
+            least = least_count(params, declared)
+            values, variances = _means(total, totals[COUNT], step / of_count, least, declared[name].bounds)
         else:
             values = total.values if figure.whole else total.values * step
             variances = None if total.variances is None else total.variances * step**2
@@ -101,9 +109,11 @@ def figures(totals: Mapping[str, Total], drawn: Layout, declared: Declared) -> d
     return released
 
 
-def _means(total: Total, count: Total, step: float, bounds: tuple[float, float]) -> tuple[Floats, Floats | None]:
-    """(3) and (4), NaN where there is no mean."""
-    records = np.where(count.values >= 1, count.values, np.nan)
+def _means(
+    total: Total, count: Total, step: float, least: int, bounds: tuple[float, float]
+) -> tuple[Floats, Floats | None]:
+    """(3) and (4), NaN where there is no mean. step: of a total over a count. least: the least count, in steps."""
+    records = np.where(count.values >= least, count.values, np.nan)
     means = np.clip(total.values * step / records, *bounds)
     if total.variances is None or count.variances is None:
         return means, None

@@ -18,8 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.guarantee import Guarantee
@@ -30,7 +33,7 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import Fault, SettingRefused, TooFewRecords
 from penstock.mechanisms.sound import require_sound
 from penstock.mechanisms.table import settings
-from penstock.mechanisms.table._bounds import Limits, table_grid
+from penstock.mechanisms.table._bounds import Limits
 from penstock.mechanisms.table._chosen import (
     Entry,
     chosen_facts,
@@ -39,12 +42,15 @@ from penstock.mechanisms.table._chosen import (
     noise_kind,
     settle,
     touched,
+    value_limits,
     variances_by_measure,
 )
+from penstock.mechanisms.table._exact import contributors_of_cells, exact_figures
 from penstock.mechanisms.table._figures import figures, fitted
 from penstock.mechanisms.table._margins import summed
 from penstock.mechanisms.table._promise import promise_of
 from penstock.mechanisms.table._relaxed import bootstrap_steps, individual_steps
+from penstock.mechanisms.table._weights import in_steps, value_grid, weighted_values
 from penstock.mechanisms.table.cells import Cells, Integers, build_cells
 from penstock.mechanisms.table.merging import from_columns
 from penstock.mechanisms.table.noise import cell_noise
@@ -56,9 +62,12 @@ __all__ = [
     "cells_from_columns",
     "chosen_facts",
     "count_cells",
+    "counts_units",
     "faults",
     "layout",
     "memory_of_cells",
+    "needs_all",
+    "of_units",
     "promise",
     "protect",
     "protect_cells",
@@ -90,8 +99,25 @@ def spends(params: Params) -> bool:
 
 
 def takes_units(params: Params) -> bool:
-    """Return whether a unit may have several records: proven for differential privacy only."""
+    """Return whether a unit may have several records, of which a number is used: for differential privacy."""
     return params.model == "dp"
+
+
+def counts_units(params: Params) -> bool:
+    """Return whether it is units that are counted, so that all records of each are used."""
+    return params.model == "k_anon"
+
+
+def of_units(params: Params, unit: str) -> Params:
+    """Return these settings for records of units, by the column that says whose record it is."""
+    return params.model_copy(update={"contributors": unit}) if counts_units(params) else params
+
+
+def needs_all(params: Params) -> str | None:
+    """Return why the table cannot be made of parts of the records; None where it can."""
+    if params.weight is not None:
+        return "weighted figures are not added up in parts"
+    return None
 
 
 def promise(params: Params, declared: Declared) -> Guarantee:
@@ -100,10 +126,22 @@ def promise(params: Params, declared: Declared) -> Guarantee:
     return promise_of(params, noise_kind(params, declared) or "none", clamped(params, declared))
 
 
-def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
-    """Return the table under `promise(params, declared)`; dimensions as codes of `layout(params, declared)`."""
+def protect(
+    columns: Columns, declared: Declared, params: Params, randomness: Randomness, units: Integers | None = None
+) -> Protected:
+    """Return the table under `promise(params, declared)`; dimensions as codes of `layout(params, declared)`.
+
+    units: a number for each record that says whose it is, where contributors are counted.
+    """
     promise(params, declared)  # settings are refused before the data are looked at
-    return protect_cells(count_cells(columns, declared, params), declared, params, randomness)
+    if (units is None) != (params.contributors is None):
+        raise ValueError("the unit of every record is given where contributors are counted, and only there")
+    cells = count_cells(columns, declared, params)
+    if params.model != "k_anon":
+        return protect_cells(cells, declared, params, randomness)
+    if units is not None:
+        _require_contributors(contributors_of_cells(columns, declared, params, units), params)
+    return protect_cells(cells, declared, params, randomness, exact_figures(columns, declared, params, units))
 
 
 def count_cells(columns: Columns, declared: Declared, params: Params) -> Cells:
@@ -111,7 +149,7 @@ def count_cells(columns: Columns, declared: Declared, params: Params) -> Cells:
     require_sound(
         columns, declared, clamped=True, may_be_empty=(params.model, params.adjacency) == ("dp", "add_remove")
     )
-    return _build(columns, declared, params, limits_by_measure(params, declared))
+    return _build(columns, declared, params, value_limits(params, declared))
 
 
 def cells_from_columns(stored: Columns, declared: Declared, params: Params) -> Cells:
@@ -126,17 +164,21 @@ def memory_of_cells(params: Params, declared: Declared) -> int:
     return cells * _BYTES_A_CELL * (1 + len({*params.sums, *params.means}))
 
 
-def protect_cells(cells: Cells, declared: Declared, params: Params, randomness: Randomness) -> Protected:
-    """Return the table of all the records that were counted: the only place where noise is drawn."""
+def protect_cells(
+    cells: Cells,
+    declared: Declared,
+    params: Params,
+    randomness: Randomness,
+    exact: Mapping[str, NDArray[Any]] = MappingProxyType({}),
+) -> Protected:
+    """Return the table of all the records that were counted: the only place where noise is drawn.
+
+    exact: figures that are not made from cells.
+    """
     guarantee = promise(params, declared)
     limits = limits_by_measure(params, declared)
-    if params.k is not None and bool(((cells.counts > 0) & (cells.counts < params.k)).any()):
-        raise TooFewRecords.at(
-            "k",
-            rule="must not exceed the number of records in any cell that is not empty",
-            got=params.k,
-            remedy="Merge categories.",
-        )
+    if params.contributors is None:
+        _require_contributors(cells.counts, params)
     drawn, entries = layout(params, declared), settle(params, declared)
     noisy, hidden = _measured(cells, drawn, entries, params, limits, randomness)
     variances = variances_by_measure(entries)
@@ -151,9 +193,21 @@ def protect_cells(cells: Cells, declared: Declared, params: Params, randomness: 
         )
         for name in measures(params)
     }
-    released = {**drawn.codes(), **figures(totals, drawn, declared)}
+    released = {**drawn.codes(), **figures(totals, drawn, params, declared, exact)}
     facts = chosen_facts(params, declared)
     return Protected({name: released[name] for name in drawn.columns}, guarantee, chosen=facts, hidden=hidden)
+
+
+def _require_contributors(numbers: Integers, params: Params) -> None:
+    """Refuse a cell of fewer than k records or contributors, unless it has none."""
+    if params.k is not None and bool(((numbers > 0) & (numbers < params.k)).any()):
+        counted = "records" if params.contributors is None else f"different {params.contributors}"
+        raise TooFewRecords.at(
+            "k",
+            rule=f"must not exceed the number of {counted} in any cell that is not empty",
+            got=params.k,
+            remedy="Merge categories.",
+        )
 
 
 def _build(columns: Columns, declared: Declared, params: Params, limits: Mapping[str, Limits]) -> Cells:
@@ -167,12 +221,14 @@ def _build(columns: Columns, declared: Declared, params: Params, limits: Mapping
     for name in measures(params):
         if name == COUNT:
             continue
-        grid = table_grid(declared[name], name)
+        grid = value_grid(params, declared, name)
         values[name] = grid.index(columns[name])
         values[name] += grid.first
         if name in params.bounds:
             places = np.ravel_multi_index(tuple(codes[axis] for axis in params.dimensions), shape)
             np.clip(values[name], limits[name].low[places], limits[name].high[places], out=values[name])
+    if in_steps(params):
+        values = weighted_values(values, columns, params, declared)
     return build_cells(codes, shape, values)
 
 

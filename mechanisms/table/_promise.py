@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.table import _weighted_words as weighted_words
 from penstock.mechanisms.table.settings import Params, measures
 
 __all__ = ["promise_of"]
@@ -16,7 +17,8 @@ _STATEMENT = {
     "records of the actual one, if one record is {change}, {factor}. ",
     "idp": "{epsilon}-individual differential privacy, given the size of the noise: if one record of the actual data "
     "set is {change}, {factor}. ",
-    "k_anon": "{k}-anonymity: every cell that is not empty has at least {k} records. The figures are exact{clamped}. ",
+    "k_anon": "{k}-anonymity: every cell that is not empty has at least {k} {counted}. "
+    "The figures are exact{clamped}. ",
 }
 _RELAXED = (
     "any bound on what the size of the noise reveals: it follows the data, so it is secret, and the promise holds only "
@@ -71,12 +73,13 @@ def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Gua
 
     noise: the kind that was settled on. clamped: the columns whose values may count as a bound.
     """
-    model, adjacency = params.model, params.adjacency or "none"
-    several = params.rows_per_unit is not None
+    model, adjacency, of = params.model, params.adjacency or "none", params.contributors
+    several = params.rows_per_unit is not None or of is not None
     statement = _STATEMENT[model].format(
         epsilon=None if params.epsilon is None else phrases.exponent(params.epsilon),
         factor=None if params.epsilon is None else phrases.factor(params.epsilon),
         k=params.k,
+        counted="records" if of is None else f"contributors, where a contributor is all records of one {of}",
         unit=phrases.unit_in_words(adjacency, params.rows_per_unit),
         change=phrases.what_changes(adjacency),
         clamped=f"; those of {', '.join(clamped)} are of values clamped to their bounds" if clamped else "",
@@ -138,7 +141,8 @@ def _public(params: Params) -> tuple[str, ...]:
 def _assumptions(params: Params) -> tuple[str, ...]:
     always = [
         phrases.BY_DECLARATION.format("domains, categories and bounds"),
-        phrases.one_individual(params.rows_per_unit),
+        *([] if params.contributors is not None else [phrases.one_individual(params.rows_per_unit)]),
+        *weighted_words.assumptions(params),
     ]
     if params.model == "k_anon":
         return tuple(always)
@@ -165,4 +169,4 @@ def _not_promised(params: Params) -> tuple[str, ...]:
         told.append("hiding who is in which cell, or how many: that is taken as public")
     if params.rows_per_unit is not None and params.adjacency == "replace":
         told.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
-    return tuple(told)
+    return (*told, *weighted_words.not_promised(params))

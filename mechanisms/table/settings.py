@@ -11,13 +11,14 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from penstock.mechanisms.clamping import may_be_clamped
 from penstock.mechanisms.columns import Declared
-from penstock.mechanisms.layout import TOTAL, Figure, Layout, error_of
+from penstock.mechanisms.layout import TOTAL, Layout, error_of
 from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.refusal import Fault
-from penstock.mechanisms.table._bounds import CellBounds, bound_faults, table_grid
+from penstock.mechanisms.table._bounds import CellBounds, bound_faults
 from penstock.mechanisms.table._exact_total import exact_total_faults
 from penstock.mechanisms.table._linked import LinkedSettings, linked_faults, linked_levels, size_faults
+from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, weight_faults, weights_of
 from penstock.mechanisms.table.cells import MOST_CELLS
 
 __all__ = [
@@ -34,7 +35,6 @@ __all__ = [
 ]
 
 TableModel = Literal["dp", "bdp", "idp", "k_anon"]
-COUNT = "count"
 MOST_MARGINS = 2**15
 # Variances of measured margins are made of those of every set of dimensions in every margin: seconds of work.
 MOST_RECONCILED = 2**20
@@ -148,6 +148,18 @@ class Params(LinkedSettings):
         description="dp with adjacency replace only, where the number of all records is public: the grand total of "
         "counts is that number, without noise; it spends nothing, and all other counts are fitted to it.",
     )
+    contributors: StrictStr | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,
+        description="k_anon only, and taken from source.unit: the column that says whose record it is. k and the rules "
+        "then count contributors, however many records each has.",
+    )
+    weight: Weight | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,
+        description="dp and k_anon: sampling weights. Counts, totals and means are then weighted; k and the rules are "
+        "about records as they are.",
+    )
     acknowledges: tuple[Literal["bdp", "idp"], ...] = Field(
         default=(), description="The relaxation of differential privacy that is used, by name, if one is."
     )
@@ -161,7 +173,7 @@ def measures(params: Params) -> tuple[str, ...]:
 
 def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
     """Return the columns whose values may count as a bound."""
-    return may_be_clamped(declared, (*params.sums, *params.means), params.bounds)
+    return may_be_clamped(declared, (*params.sums, *params.means, *weights_of(params)), params.bounds)
 
 
 def levels(params: Params) -> tuple[tuple[str, ...], ...]:
@@ -181,21 +193,15 @@ def levels(params: Params) -> tuple[tuple[str, ...], ...]:
 
 def layout(params: Params, declared: Declared) -> Layout:
     """Return the rows and columns of the table; settings must be without fault."""
-    figures = [Figure(COUNT, "count", None, True)] if params.count else []
-    figures += [Figure(f"{name}_sum", "sum", name, _is_whole(declared, name)) for name in params.sums]
-    figures += [Figure(f"{name}_mean", "mean", name, False) for name in params.means]
     return Layout(
         name=params.table,
         dimensions={name: tuple(map(str, declared[name].categories or ())) for name in params.dimensions},
         levels=levels(params),
-        figures=tuple(figures),
+        figures=tuple(figures_of(params, declared)),
         errors=params.model == "dp",
+        weights=weights_of(params),
         tables=params.tables,
     )
-
-
-def _is_whole(declared: Declared, name: str) -> bool:
-    return declared[name].type == "integer" and table_grid(declared[name], name).eta == 1
 
 
 def faults(params: Params, declared: Declared) -> list[Fault]:
@@ -238,10 +244,7 @@ def _column_faults(params: Params, declared: Declared) -> Iterator[Fault]:
             elif column.missing != "refuse":
                 rule = "must be refuse: a missing value belongs to no cell and adds nothing"
                 yield Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing)
-    for name, column in declared.items():
-        if column.role == "weight":
-            rule = "must not be weight: it has no declared bounds, so nothing can be promised about a weighted table"
-            yield Fault(f"columns.{name}.role", rule, "Multiply values by weights first, with a domain.", "weight")
+    yield from weight_faults(params, declared)
 
 
 def _model_faults(params: Params) -> Iterator[Fault]:
@@ -279,7 +282,8 @@ def _model_faults(params: Params) -> Iterator[Fault]:
             yield Fault("noise", f"must not be given under {model}, where it is not proven", "Remove it.", params.noise)
         if params.rows_per_unit is not None:
             rule = f"must not be given under {model}, where it is not proven"
-            yield Fault("rows_per_unit", rule, "Prepare one row per unit.", str(params.rows_per_unit))
+            remedy = "Remove it: all records of a unit are used." if exact else "Prepare one row per unit."
+            yield Fault("rows_per_unit", rule, remedy, str(params.rows_per_unit))
     elif params.noise == "box" and params.shares:
         yield Fault("shares", "must not be given for box noise, which draws all measures together", "Remove them.")
     if model == "k_anon" and params.bounds:

@@ -34,9 +34,9 @@ _LIMIT = 2**62
 
 def counted_together(tables: Mapping[str, Params], declared: Declared) -> dict[str, Params]:
     """Return for each table, by name, the settings of the table whose cells are counted for it: equal ones are counted
-    once. Tables with bounds of their own are left out, because a value counts as another number there."""
+    once. Left out are tables with bounds of their own, where a value counts as another number, and weighted ones."""
     groups: list[tuple[tuple[str, ...], list[str]]] = []
-    shareable = {name: params for name, params in tables.items() if not params.bounds}
+    shareable = {name: params for name, params in tables.items() if not params.bounds and params.weight is None}
     for name, params in sorted(shareable.items(), key=lambda each: -_size(each[1].dimensions, declared)):
         for place, (dimensions, members) in enumerate(groups):
             union = tuple(dict.fromkeys((*dimensions, *params.dimensions)))

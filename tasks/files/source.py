@@ -277,7 +277,7 @@ def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
     if has_missing:
         numbers = np.where(finite, numbers, np.nan)
     known = numbers[finite] if has_missing else numbers
-    if column.role == "weight":
+    if column.role == "weight" and column.domain is None:
         return _Read(numbers, has_missing, bool((known <= 0).any()))
     low, high = column.bounds
     outside = column.outside == "refuse" and bool(known.size and (known.min() < low or known.max() > high))
@@ -342,7 +342,7 @@ def _completeness(column: Column) -> tuple[str, str]:
 
 
 def _domain_rule(column: Column) -> str:
-    if column.role == "weight":
+    if column.role == "weight" and column.domain is None:
         return "must be above 0 in every record, as a weight"
     if column.numeric:
         whole = "whole numbers" if column.type == "integer" else "values"

@@ -17,6 +17,7 @@ from penstock.tasks.outputs._linked_claims import figures_apart
 
 __all__ = ["CellClaims", "LayoutClaim", "table_faults"]
 
+CONTRIBUTORS = "contributors"
 _NAME = r"^[a-z][a-z0-9_]{0,49}$"
 # For sums of figures that are not whole numbers, which a reader adds up in another order.
 _ROUNDING = 1e-9
@@ -118,9 +119,14 @@ class CellClaims(Claims):
         yield from figures_apart(self.layout.layout, tables)
 
     def broken(self, table: pa.Table) -> Iterator[str]:
-        yield from table_faults(table, self.layout.layout, self.k)
+        yield from table_faults(table, self.layout.layout, self.k, of_contributors=self.of_contributors)
         if self.guarantee.parameters.get("exact_total"):
             yield from exact_total_faults(table, self.layout.layout)
+
+    @property
+    def of_contributors(self) -> bool:
+        """Return whether k counts contributors, each of whom may have several records."""
+        return "contributors" in self.guarantee.parameters
 
     @property
     def counted(self) -> str:
@@ -130,24 +136,27 @@ class CellClaims(Claims):
                 f"{self.records:,} different ones, and the stated promise; every total is the sum of its cells, and "
                 "what several tables show is the same in all of them."
             )
+        shown = any(figure.statistic == CONTRIBUTORS for figure in self.layout.figures)
         return (
             f"Every file has {self.records:,} cells and totals, all that were declared, and the stated promise; every "
-            "total is the sum of its cells."
+            f"total is the sum of its cells{', except for contributors, who may be in several' if shown else ''}."
         )
 
     def seen(self, beside: Beside) -> Iterator[Seen]:
         if self.guarantee.model != "k_anon":
             yield from super().seen(beside)
             return
-        counted = any(figure.statistic == "count" for figure in self.layout.figures)
+        shown = CONTRIBUTORS if self.of_contributors else "count"
+        counted = any(figure.statistic == shown for figure in self.layout.figures)
         seen = "has" if counted else "is said to have"
-        yield "k-anonymity", counted, f"Every cell that is not empty {seen} at least {self.k} records."
+        whom = CONTRIBUTORS if self.of_contributors else "records"
+        yield "k-anonymity", counted, f"Every cell that is not empty {seen} at least {self.k} {whom}."
 
 
-def table_faults(table: pa.Table, layout: Layout, k: int) -> Iterator[str]:
+def table_faults(table: pa.Table, layout: Layout, k: int, *, of_contributors: bool = False) -> Iterator[str]:
     """Yield what in a file of the table contradicts its layout; k: the fewest records that a cell may have, 0 for any.
 
-    The file may be CSV, where everything is text.
+    of_contributors: whether k counts contributors. The file may be CSV, where everything is text.
     """
     codes = layout.codes()
     for name in layout.dimensions:
@@ -158,14 +167,19 @@ def table_faults(table: pa.Table, layout: Layout, k: int) -> Iterator[str]:
     figures = {
         figure.name: table.column(figure.name).cast(table_schema(layout).field(figure.name).type).to_numpy()
         for figure in layout.figures
-        if figure.statistic in ("count", "sum")
+        if figure.adds_up or figure.statistic == CONTRIBUTORS
     }
     for name, values in figures.items():
-        if not _adds_up(values, layout):
+        if name != CONTRIBUTORS and not _adds_up(values, layout):
             yield f"must have totals of {name} that are the sums of their cells"
     counts = [figures[figure.name] for figure in layout.figures if figure.statistic == "count"]
     if k and counts and bool(((counts[0] > 0) & (counts[0] < k)).any()):
         yield f"must not have a cell of fewer than {k} records"
+    people = [figures[figure.name] for figure in layout.figures if figure.statistic == CONTRIBUTORS]
+    if k and of_contributors and people and bool(((people[0] != 0) & (people[0] < k)).any()):
+        yield f"must not have a cell of fewer than {k} contributors"
+    if people and counts and bool(((people[0] > counts[0]) | ((people[0] == 0) != (counts[0] == 0))).any()):
+        yield "must have as many records as contributors or more in every cell, and none where there are none"
 
 
 def exact_total_faults(table: pa.Table, layout: Layout) -> Iterator[str]:

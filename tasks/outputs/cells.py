@@ -32,7 +32,7 @@ from penstock.tasks.files.tables import arrow_cells, read_table, write_table
 from penstock.tasks.formats import FORMATS
 from penstock.tasks.formats.format import TableRows
 from penstock.tasks.outputs._counted import cells_of
-from penstock.tasks.outputs.drawn import protected_rows, require_planned, staged_as
+from penstock.tasks.outputs.drawn import protected_rows, require_planned, staged_as, units_of
 from penstock.tasks.outputs.output import Draw, Judgement, Output, Staged
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Cells(Output):
 
     @property
     def about(self) -> tuple[str, ...]:
-        used = {*self.layout.dimensions, *(figure.column for figure in self.layout.figures)}
+        used = {*self.layout.dimensions, *(figure.column for figure in self.layout.figures), *self.layout.weights}
         return tuple(name for name in self.declared if name in used)
 
     @property
@@ -155,6 +155,7 @@ class Cells(Output):
             guarantee=plan.guarantee,
             chosen=staged.chosen,
             hidden=hidden,
+            units=units_of(job, source),
         )
         if source.parts:
             from penstock.tasks.parts.cells import counted_again  # a plan is made without Prefect

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from penstock.tasks.ingest import Ingested
     from penstock.tasks.run.job import Job
 
-__all__ = ["PromiseDiffers", "protected_rows", "require_planned", "staged_as"]
+__all__ = ["PromiseDiffers", "protected_rows", "require_planned", "staged_as", "units_of"]
 
 
 class PromiseDiffers(Refusal):
@@ -42,12 +42,22 @@ def protected_rows(job: Job, source: Ingested, kept: NDArray[np.int64] | None, r
     used = plan.used_columns
     read = load_columns(source.folder, kept, used)  # a suite, or another output, may have asked for others
     columns = {name: read[name] for name in used}
-    protect = mechanism_of(plan.params).protect
+    mechanism = mechanism_of(plan.params)
+    units = units_of(job, source)
+    protect = mechanism.protect if units is None else partial(mechanism.protect, units=units)
     if plan.file_of(plan.output_name) is not None:
         protect = partial(in_random_order, protect)
     protected = protect(columns, used, plan.params, randomness)
     require_planned(protected.guarantee, plan.guarantee)
     return protected
+
+
+def units_of(job: Job, source: Ingested) -> NDArray[np.int64] | None:
+    """Return whose each record is, for an output that counts units; None for any other."""
+    params = job.plan.params
+    if source.units is None or not mechanism_of(params).counts_units(params):
+        return None
+    return load_columns(source.units)["unit"]
 
 
 def require_planned(given: Guarantee, planned: Guarantee) -> None:

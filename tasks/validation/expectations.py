@@ -165,7 +165,7 @@ def derived_suite(declared: Mapping[str, Column], min_rows: int) -> list[Expecta
                     value_set=list(column.categories),
                 )
             )
-        if column.role == "weight":
+        if column.role == "weight" and column.domain is None:
             suite.append(
                 expect(
                     "expect_column_values_to_be_between",

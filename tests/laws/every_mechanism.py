@@ -228,7 +228,7 @@ TABLE_SETTINGS = {
 
 
 @st.composite
-def tabulated(draw, model):
+def tabulated(draw, model, weighted=False):
     """At least two cells with records; each has both ends of every domain, so no scale is 0 and no cell has one."""
     declared = {
         "person": Column(role="identifier"),
@@ -249,6 +249,10 @@ def tabulated(draw, model):
     for name in ("income", "children"):
         columns[name][: 2 * len(cells)] = np.repeat(declared[name].domain, len(cells))
     chosen = {name: draw(st.sampled_from(values)) for name, values in TABLE_SETTINGS[model].items()}
+    if weighted:
+        declared["weight"] = Column(role="weight", domain=(0, 40))
+        columns["weight"] = column_values(rng, declared["weight"], len(places), grid)
+        chosen["weight"] = {"column": "weight"}
     if "scaled" in chosen:
         chosen["scale"], chosen["adjacency"] = chosen.pop("scaled")
     if "margins" in chosen:
@@ -303,6 +307,7 @@ SAMPLES = {method: probabilistic_k(method) for method in GROUPING}
 SAMPLES |= {f"dp {mode}": dp_microaggregated(mode) for mode in ("records", "marginals")}
 SAMPLES |= {f"refinement {adjacency}": refined(adjacency) for adjacency in ("replace", "presence")}
 TABLES = {f"table {model}": tabulated(model) for model in TABLE_SETTINGS}
+TABLES |= {f"weighted table {model}": tabulated(model, weighted=True) for model in ("dp", "k_anon")}
 TABLES |= {f"statistics {model}": summarised(model) for model in ("dp", "idp")}
 GROUPED = {
     f"closeness {output} {several or 'one column'}": closely_grouped("buckets", output, several)

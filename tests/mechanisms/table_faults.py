@@ -345,7 +345,7 @@ FAULTY = {
         epsilon="1/100000000000000000000000000000",
     ),
     "a weight": faulty(
-        "dp", "columns.w.role", "nothing can be promised about a weighted table", "weight", declared=WEIGHTED
+        "dp", "columns.w.role", "unless the table says that it is weighted by it", "weight", declared=WEIGHTED
     ),
     "categories alike as text": faulty(
         "dp", "columns.like.categories", "differ as text", dimensions=["like"], declared=ALIKE

@@ -55,7 +55,10 @@ def faults_of(**settings: Any) -> list[Fault]:
         ({"role": "identifier", "missing": "category"}, "missing", "must be refuse"),
         ({"role": "weight", "type": "nominal"}, "type", "must be continuous for a weight, as its group mean is"),
         ({"role": "weight", "type": "integer"}, "type", "must be continuous for a weight, as its group mean is"),
-        ({"role": "weight", "domain": (0, 1)}, "domain", "must not be given for role weight"),
+        ({"role": "weight", "domain": (1, 1)}, "domain", "must go from 0 or more to a higher value for a weight"),
+        ({"role": "weight", "domain": (-1, 5)}, "domain", "must go from 0 or more to a higher value for a weight"),
+        ({"role": "weight", "domain": (0, 1e200)}, "domain", "must not reach beyond 1e150"),
+        ({"role": "weight", "outside": "clamp"}, "outside", "must be refuse for a weight without a domain"),
         ({"role": "weight", "taxonomy": PLACES}, "taxonomy", "must not be given for role weight"),
         ({"role": "identifier", "taxonomy": PLACES}, "taxonomy", "must not be given for role identifier"),
         (

@@ -27,7 +27,7 @@ def test_what_lies_outside_is_refused_unless_declared_otherwise() -> None:
     ("settings", "rule"),
     [
         ({"role": "identifier"}, "must be refuse for role identifier"),
-        ({"role": "weight"}, "must be refuse for role weight"),
+        ({"role": "weight"}, "must be refuse for a weight without a domain"),
         (
             {"role": "confidential", "type": "ordinal", "categories": ("a", "b")},
             "must be refuse for type ordinal",
