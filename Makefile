@@ -53,6 +53,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dp_microaggregation
 	$(BIN)/python -m benchmarks.microaggregation
 	$(BIN)/python -m benchmarks.tables
+	$(BIN)/python -m benchmarks.survey
 	$(BIN)/python -m benchmarks.closeness
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.gateway

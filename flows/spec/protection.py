@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from penstock.flows.spec._entries import settings_of
 from penstock.flows.spec._faults import disagreements, every_fault
 from penstock.flows.spec._sections import Section
 from penstock.flows.spec.spec import KEYS

@@ -249,7 +249,7 @@ def test_whoever_verifies_a_table_sees_that_contributors_are_enough(contributors
 def test_a_private_table_of_bounded_units_and_an_exact_one_of_contributors_are_one_release(
     workplace: Workplace,
 ) -> None:
-    make_table(workplace, adjacency="add_remove")
+    make_table(workplace, adjacency="add_remove", dimensions=["education"])
     make_units(workplace, 2)
     private = {**workplace.raw["protect"][0], "gates": [{"measure": "privacy_loss", "max": 1}]}
     exact = {
@@ -263,7 +263,7 @@ def test_a_private_table_of_bounded_units_and_an_exact_one_of_contributors_are_o
     }
     workplace.raw["protect"] = [private, exact]
     del workplace.raw["gates"]
-    workplace.raw["budget"]["acknowledges"] = ["exact", "incomes"]
+    workplace.raw["budget"]["acknowledges"] = ["exact"]
     open_dp_account(4, unit="individual", adjacency="add_remove")
     bundle = Path(release(load_spec(workplace.write_spec())).path)
     survey = pq.read_table(workplace.source).to_pandas()

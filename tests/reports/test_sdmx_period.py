@@ -30,7 +30,7 @@ def test_every_observation_says_its_period_beside_a_dimension_of_that_name(tmp_p
     data, _ = files(tmp_path, "2026-Q3")
     lines = data.read_text(encoding="ascii").splitlines()
     assert lines[0].endswith(",TIME_PERIOD_2,FIGURE,TIME_PERIOD,OBS_VALUE,OBS_STATUS,CONF_STATUS,STD_ERR")
-    assert lines[1] == "dataflow,PENSTOCK:EARNINGS_2026(1.0),R,EARLY,COUNT,2026-Q3,7,E,F,0"
+    assert lines[1] == "dataflow,PENSTOCK:EARNINGS_2026(1.0),R,EARLY,COUNT,2026-Q3,7,A,F,0"
     assert len(lines) == 4
 
 

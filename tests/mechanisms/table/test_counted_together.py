@@ -62,11 +62,13 @@ def test_each_table_gets_what_its_own_pass_finds(seed: int, records: int) -> Non
                 assert np.array_equal(found, wanted), (name, measure, figure)
 
 
-def test_tables_of_other_models_bounds_or_adjacencies_are_counted_apart() -> None:
+def test_tables_of_other_models_bounds_adjacencies_or_weights_are_counted_apart() -> None:
     bounds = {"income": [{"cells": {"sex": ["F"]}, "domain": [0, 10]}]}
     tables = {
         **TABLES,
         "bounded": table("sex", sums=("income",), bounds=bounds),
+        "weighted": table("sex", weight={"column": "w"}),
+        "weighted too": table("age", weight={"column": "w"}),
         "added": table("sex", adjacency="add_remove"),
         "exact": table("sex", model="k_anon", epsilon=None, adjacency=None, k=2),
     }

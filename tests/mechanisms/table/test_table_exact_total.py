@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import error_of
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.table import MECHANISM, Params, chosen_facts, faults, layout, protect
@@ -107,11 +108,13 @@ def test_promise_facts_and_advice_say_it() -> None:
         ("bdp", {}, "number of records is public"),
         ("k_anon", {}, "number of records is public"),
         ("dp", {"count": False, "sums": ["x"]}, "records are not counted"),
+        ("dp", {"weight": {"column": "w"}}, "the sum of their weights is not"),
         ("dp", {"rows_per_unit": 2}, "how many records are used is not public"),
         ("dp", {**MEASURED, "totals": [[]]}, "only measured margin"),
     ],
 )
 def test_it_is_refused_where_the_total_is_not_public(model: str, chosen: dict[str, Any], rule: str) -> None:
-    found = list(faults(table(model, exact_total=True, **chosen), DECLARED))
+    weight = {"w": Column(role="weight", domain=(0, 9))} if "weight" in chosen else {}
+    found = list(faults(table(model, exact_total=True, **chosen), {**DECLARED, **weight}))
     assert [fault.field for fault in found] == ["exact_total"]
     assert rule in found[0].rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.measures.cells._linked import linked_add_up
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.layout import error_of
 from penstock.mechanisms.linked_layout import columns_of_table, levels_are_linked, tables_of
@@ -72,6 +73,22 @@ def test_tables_agree_and_add_up(margins: str, exact: bool) -> None:
                         key = (frozenset(level), places, name)
                         value = float(columns[name][row])
                         assert shown.setdefault(key, value) == pytest.approx(value, abs=0, nan_ok=True)
+
+
+@pytest.mark.parametrize("margins", MARGINS)
+def test_weighted_tables_agree_and_add_up(margins: str) -> None:
+    declared = {**DECLARED, "w": Column(role="weight", domain=(0, 20))}
+    params = linked(sums=["pay"], means=["pay"], weight={"column": "w"}, **MARGINS[margins])
+    assert faults(params, declared) == []
+    drawn, weights = layout(params, declared), np.random.default_rng(1).uniform(0, 20, 300)
+    released = protect({**records(300), "w": weights}, declared, params, seeded(2)).columns
+    for figure in ("weighted_count", "pay_weighted_sum"):
+        assert linked_add_up(drawn, released[figure], 1e-9)
+        total = weights if figure == "weighted_count" else weights * records(300)["pay"]
+        cells = [released[figure][start:end].sum() for start, end in pairwise(drawn.starts[:4])]
+        # The sum of 18 cells at most; 3 tables share epsilon 1, so the noise of a cell has scale 120, or 1,200 of pay.
+        most = 25 * 18**0.5 * 2**0.5 * 6 * 20 * (1 if figure == "weighted_count" else 10 * 2)
+        assert all(abs(cell - total.sum()) < most for cell in cells)
 
 
 shapes = st.lists(st.integers(1, 4), min_size=2, max_size=4).map(tuple)
