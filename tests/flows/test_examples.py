@@ -76,6 +76,9 @@ CELLS = {
     "ricefarms-two-tables": 4 + 4,
 }
 
+# Outputs of one release that share columns; it is on record that the ledger counts them together.
+OVERLAPPING = {"adult-survey"}
+
 
 @pytest.fixture
 def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -152,6 +155,8 @@ def test_an_example_releases_its_data_set_and_keeps_its_limits_with_a_margin(
     verify_bundle(bundle, Home.open().public_key_path)
     # Of several outputs the ledger has an event each.
     recorded = [action for action, _ in groupby(event.action.value for event in open_records().log.events())]
+    if example.stem in OVERLAPPING:
+        recorded.remove("OVERLAPS")
     assert recorded == [*allowed, *PASSED]
     open_records().log.verify()
     spec = load_spec(example)
