@@ -18,7 +18,7 @@ from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults
 from penstock.mechanisms.table._exact_total import exact_total_faults
 from penstock.mechanisms.table._linked import LinkedSettings, linked_faults, linked_levels, size_faults
-from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, weight_faults, weights_of
+from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, squares_of, strata_of, weight_faults, weights_of
 from penstock.mechanisms.table.cells import MOST_CELLS
 
 __all__ = [
@@ -123,7 +123,8 @@ class Params(LinkedSettings):
     shares: dict[StrictStr, ExactNumber] = Field(
         default={},
         description="How epsilon is divided among count and the summed columns; must add up to 1. Equal where not "
-        "given. Not for box noise, which need not divide it.",
+        "given. Not for box noise, which need not divide it. With sampling_error also among `squares of count` and "
+        "`squares of` each summed column, which have a tenth together where not given.",
     )
     margins: Literal["none", "summed", "measured"] = Field(
         default="summed",
@@ -168,7 +169,7 @@ class Params(LinkedSettings):
 def measures(params: Params) -> tuple[str, ...]:
     """Return what is counted and added up: the figures are made from these."""
     summed = tuple(dict.fromkeys((*params.sums, *params.means)))
-    return (COUNT, *summed) if params.count or params.means else summed
+    return (*((COUNT,) if params.count or params.means else ()), *summed, *squares_of(params))
 
 
 def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
@@ -199,7 +200,7 @@ def layout(params: Params, declared: Declared) -> Layout:
         levels=levels(params),
         figures=tuple(figures_of(params, declared)),
         errors=params.model == "dp",
-        weights=weights_of(params),
+        weights=(*weights_of(params), *strata_of(params)),
         tables=params.tables,
     )
 
