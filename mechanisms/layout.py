@@ -95,7 +95,10 @@ class Layout:
     @property
     def columns(self) -> tuple[str, ...]:
         """Return all columns, in the order of the file."""
-        pairs = ((figure.name, error_of(figure.name)) if self.has_error(figure) else (figure.name,) for figure in self.figures)
+        pairs = (
+            (figure.name, error_of(figure.name)) if self.has_error(figure) else (figure.name,)
+            for figure in self.figures
+        )
         return (*self.dimensions, *(name for pair in pairs for name in pair))
 
     def has_error(self, figure: Figure) -> bool:

@@ -228,7 +228,7 @@ def _lines(
                 columns,
                 figure.name,
                 block,
-                layout.errors,
+                layout.has_error(figure),
                 figure.name in exact,
             )
             for identifier, figure in figures

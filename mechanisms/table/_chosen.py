@@ -147,7 +147,7 @@ def is_too_wide(params: Params, declared: Declared) -> bool:
 def _spent(params: Params, epsilon: Fraction, kind: Kind) -> list[Entry]:
     """(1) to (3)."""
     loss = epsilon / (params.rows_per_unit or 1)
-    together = [(name,) for name in spenders(params)]
+    together: list[tuple[str, ...]] = [(name,) for name in spenders(params)]
     if kind == "box":
         together = [names for names in (figures_alone(params), tuple(squares_of(params))) if names]
     margin_share = params.margin_share or Fraction(0)

@@ -19,7 +19,7 @@ and 5 (bootstrap), of their estimators those about the estimate from the whole s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
@@ -95,10 +95,10 @@ def _weighted(
     figures = [
         figure for figure in drawn.figures if figure.statistic in ("weighted_count", "weighted_sum", "weighted_mean")
     ]
-    values = {}
+    values: dict[str, Floats] = {}
     for name in dict.fromkeys(figure.column for figure in figures if figure.column is not None):
         grid = value_grid(params, declared, name)
-        values[name] = (grid.index(columns[name]) + grid.first) * float(grid.eta)
+        values[name] = (grid.index(columns[name]) + grid.first) * np.float64(grid.eta)
     rows = list(_rows(drawn))
 
     def added(contributed: Floats) -> Floats:
@@ -125,7 +125,9 @@ def _weighted(
     column, *replicates = weights_of(params)
     released = made(column)
     for strata in strata_of(params):
-        design = sampled(declared[strata].codes(columns[strata], strata), len(declared[strata].categories or ()), units, strata)
+        design = sampled(
+            declared[strata].codes(columns[strata], strata), len(declared[strata].categories or ()), units, strata
+        )
         weights = declared[column].clamped(columns[column].astype(np.float64))
         return released | _stratified(design, drawn, places, weights, values, released)
     if params.weight is None or params.weight.scale is None:
@@ -139,12 +141,21 @@ def _weighted(
 
 
 def _stratified(
-    design: Sampled, drawn: Layout, places: Integers, weights: Floats, values: dict[str, Floats], figures: dict[str, Floats]
+    design: Sampled,
+    drawn: Layout,
+    places: Integers,
+    weights: Floats,
+    values: Mapping[str, Floats],
+    figures: dict[str, Floats],
 ) -> dict[str, Floats]:
     """Return the sampling errors of these figures by strata."""
     found: dict[str, list[Floats]] = {name: [] for name in figures}
     for (rows, number), start in zip(_rows(drawn), drawn.starts, strict=False):
-        means = {name: figures[f"{name}_weighted_mean"][start : start + number] for name in values if f"{name}_weighted_mean" in figures}
+        means = {
+            name: figures[f"{name}_weighted_mean"][start : start + number]
+            for name in values
+            if f"{name}_weighted_mean" in figures
+        }
         count, totals, of_means = design.variances(rows[places], number, weights, values, means)
         each = {"weighted_count": count}
         each |= {f"{name}_weighted_sum": v for name, v in totals.items()}

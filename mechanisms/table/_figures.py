@@ -6,11 +6,11 @@
     counts whose grand total is public: fitted to it, rounded; margins by (1)                                  (5)
     mean = total / count, clamped to the domain; none where the count is below 1, or, weighted, the largest weight  (3)
     Var(mean) ~ (Var(total) + mean^2 Var(count)) / count^2, at most the squared width of the domain        (4)
-    sampling error = sqrt(sum of squares), where that is clear of its noise; combined error = sqrt(sampling^2 + Var)  (6)
+    sampling error = sqrt(sum of squares), where clear of its noise; combined error = sqrt(sampling^2 + Var)   (6)
 
-Source: _margins.py for (2), _known_total.py for (5); _squares.py for (6); (4) is the delta method for a quotient of independent noises. Box
-noise is not independent but uncorrelated, which is all that (4) uses. Variances are None where the size of the noise is
-secret.
+Source: _margins.py for (2), _known_total.py for (5), _squares.py for (6); (4) is the delta method for a quotient of
+independent noises. Box noise is not independent but uncorrelated, which is all that (4) uses. Variances are None where
+the size of the noise is secret.
 """
 
 from __future__ import annotations

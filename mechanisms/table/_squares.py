@@ -12,17 +12,17 @@ all that the proof of its noise needs (draws.py): Q is one more measure, of the 
 square of one of the figure, times 2^(2s + t); where A is below 2^10, q is the square itself.
 
 (4) estimates the variance of the figure t = sum of z over a sample that takes each record by itself, with probability
-1 / w (Poisson sampling): z = w x has the Horvitz-Thompson estimator sum (1 - 1/w) z^2 = sum w (w - 1) x^2, and
+1 / w (Poisson sampling): z = w x has the Horvitz-Thompson estimator sum (1 - 1/w) z^2 = sum w (w - 1) x^2. Instead,
 (4) is sum z^2, which is larger by sum w x^2 and does not ask how 1 / w came about. Of a stratified sample of single
 records with replacement the estimator is sum over h of n/(n-1) (sum z^2 - (sum z)^2 / n); it is at most (4) where no
 z is negative, and at most n/(n-1) times it otherwise. Of records that were sampled together, as in clusters, (4) has
 none of the products and may be far too small.
 
 An error of sqrt(Q) is half that of Q, relative to its size, so by (5) what is stated has a standard error of at most
-about a quarter of itself; a square root of noise would be no more than noise, and 0 no more than a lie.
+about a quarter of itself; a square root of noise would be noise, and a 0 would say that the sample has no error.
 
 Source: Horvitz & Thompson 1952; Saerndal, Swensson & Wretman 1992, "Model Assisted Survey Sampling", section 3.5
-(Poisson sampling), and Wolter 2007, "Introduction to Variance Estimation", section 1.4 (with replacement). (2), (5): ours.
+(Poisson sampling); Wolter 2007, "Introduction to Variance Estimation", chapter 1 (with replacement). (2), (5): ours.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Squaring:
 
     def step(self, eta: Fraction) -> Fraction:
         """Return what one step of Q is worth, eta one of the figure."""
-        return eta**2 * 2 ** (2 * self.before + self.after)
+        return eta**2 * (1 << 2 * self.before + self.after)
 
 
 def sampling_errors(squares: NDArray[Any], variances: Floats) -> Floats:

@@ -5,17 +5,18 @@
     v = sum over strata h of n_h / (n_h - 1) * sum over the n_h sampled units i of h of (z_i - mean_h)^2          (3)
     sampling error = sqrt(v)
 
-A unit is a record or, where contributors are counted, all records of one of them, wherever they lie (ultimate clusters).
-n_h is counted in all records, and a unit without a record in the row has z_i = 0: so the number of units that fall
-into a row is taken as random, as it is. With p of them there, (3) is made of the p alone:
+A unit is a record or, where contributors are counted, all records of one of them (ultimate clusters). n_h is counted in
+all records of the source, and a unit without a record in the row has z_i = 0: so the number of units that fall into a
+row is taken as random, as it is. With p of them there, (3) is made of the p alone:
 
     sum (z_i - mean_h)^2 = sum over the p of (z_i - mean_h)^2 + (n_h - p) mean_h^2                                 (4)
 
-Work: for each level of the table one sorting of the records by row and unit, and one by row and stratum.
+Work: for each level of the table one sorting of the records by row and unit, and one of these by row and stratum.
 
-Source: Wolter 2007, "Introduction to Variance Estimation", 2nd ed., section 1.4 for (3), chapter 6 (Taylor series) for
+Source: Wolter 2007, "Introduction to Variance Estimation", 2nd ed., chapter 1 for (3), chapter 6 (Taylor series) for
 (2); Lumley 2010, "Complex Surveys", chapters 2 and 3, for strata, clusters and domains. Where units were drawn without
-replacement (3) is too large, by about the sampling fraction. A declared stratum without any unit adds nothing.
+replacement (3) is too large, by about the sampling fraction. A declared stratum without any unit adds
+nothing.
 """
 
 from __future__ import annotations
@@ -56,11 +57,11 @@ class Sampled:
         of_row = groups // len(self.sizes)
 
         def variance(z: Floats) -> Floats:
-            mean = np.bincount(which, z, len(groups)) / n
-            squares = np.bincount(which, (z - mean[which]) ** 2, len(groups)) + (n - present) * mean**2
-            return np.bincount(of_row, n / (n - 1) * squares, number)
+            mean = _added(which, z, len(groups)) / n
+            squares = _added(which, (z - mean[which]) ** 2, len(groups)) + (n - present) * mean**2
+            return _added(of_row, n / (n - 1) * squares, number)
 
-        whole = np.bincount(rows, count, number)
+        whole = _added(rows, count, number)
         of_means = {}
         for name, mean in means.items():
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -77,8 +78,13 @@ class Sampled:
         pairs, first, which = np.unique(
             rows * (int(self.units.max(initial=0)) + 1) + self.units, return_index=True, return_inverse=True
         )
-        totals = {name: np.bincount(which, weights * each, len(pairs)) for name, each in values.items()}
-        return rows[first], self.strata[first], np.bincount(which, weights, len(pairs)), totals
+        totals = {name: _added(which, weights * each, len(pairs)) for name, each in values.items()}
+        return rows[first], self.strata[first], _added(which, weights, len(pairs)), totals
+
+
+def _added(places: Integers, values: Floats, number: int) -> Floats:
+    """Return the sum of the values at each place."""
+    return np.bincount(places, values, number).astype(np.float64, copy=False)
 
 
 def sampled(strata: Integers, number: int, units: Integers | None, column: str) -> Sampled:

@@ -9,8 +9,8 @@ on a public grid of its own, and so are values, on one coarser than that of unwe
     x = eta_x v,   |v| <= B,      about 2^20 steps of the domain                                                  (3)
     a record adds u <= U to the weighted count of its cell, and u v with |u v| <= U B to a weighted total         (4)
 
-Where sampling errors are asked for under dp, a record adds q = f(|u|) or f(|u v|) to the sum of squares of each published
-count and total, one more measure of whole numbers (_squares.py).
+Where sampling errors are asked for under dp, a record adds q = f(|u|) or f(|u v|) to the sum of squares of each
+published count and total, one more measure of whole numbers (_squares.py).
 
 All of (4) is whole numbers, so noise and its proof are those of any measure of that bound (draws.py): only the bound is
 U for counts and U B for totals. Sums of 2^26 records at both bounds stay below 2^62; more is refused, never wrong.
@@ -97,8 +97,8 @@ class Weight(BaseModel):
     sampling_error: StrictBool = Field(
         default=False,
         exclude_if=lambda given: not given,
-        description="dp only: beside every weighted count and total its sampling error, made of a noisy sum of squares, "
-        "which spends a tenth of epsilon, and the error of noise and sampling together.",
+        description="dp only: beside every weighted count and total stand its sampling error, made of a noisy sum of "
+        "squares, and the error of noise and sampling together. The squares spend a tenth of epsilon.",
     )
 
 
@@ -216,7 +216,9 @@ def _stratum_faults(params: Params, weight: Weight, declared: Declared) -> Itera
     field, column = "weight.strata", declared.get(weight.strata)
     if params.model == "dp":
         rule = "must not be given under dp: each of them would spend epsilon"
-        yield Fault(field, rule, "Remove it; sampling_error: true takes all records as one stratum.", repr(weight.strata))
+        yield Fault(
+            field, rule, "Remove it; sampling_error: true takes all records as one stratum.", repr(weight.strata)
+        )
     if weight.replicates is not None:
         rule = "must not be given with replicates, which have the strata in them"
         yield Fault(field, rule, "Remove one of the two.", repr(weight.strata))
@@ -239,7 +241,9 @@ def _square_faults(params: Params) -> Iterator[Fault]:
         rule = "must not be given where only means are published, which have no sampling error under noise"
         yield Fault(field, rule, "Remove it, or publish counts or sums.", "True")
     if (params.rows_per_unit or 1) > 1:
-        rule = "must not be given where a unit has several records: they were sampled together, and it would be too small"
+        rule = (
+            "must not be given where a unit has several records: they were sampled together, and it would be too small"
+        )
         yield Fault(field, rule, "Remove it, or prepare one row per unit.", "True")
     for name in dict.fromkeys((*params.sums, *params.means)):
         if name in squares_of(params):
@@ -303,8 +307,8 @@ def weighted_limits(limits: Mapping[str, Limits], params: Params, declared: Decl
             low, high = np.minimum(each.low * least, each.low * most), np.maximum(each.high * least, each.high * most)
             found[name] = Limits(low, high)
     for squares, name in squares_of(params).items():
-        most = squaring_of(params, declared, name).bounds(found[name].largest)
-        found[squares] = Limits(np.zeros_like(most), most)
+        bounds = squaring_of(params, declared, name).bounds(found[name].largest)
+        found[squares] = Limits(np.zeros_like(bounds), bounds)
     return found
 
 

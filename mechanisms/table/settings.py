@@ -18,7 +18,15 @@ from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults
 from penstock.mechanisms.table._exact_total import exact_total_faults
 from penstock.mechanisms.table._linked import LinkedSettings, linked_faults, linked_levels, size_faults
-from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, squares_of, strata_of, weight_faults, weights_of
+from penstock.mechanisms.table._weights import (
+    COUNT,
+    Weight,
+    figures_of,
+    squares_of,
+    strata_of,
+    weight_faults,
+    weights_of,
+)
 from penstock.mechanisms.table.cells import MOST_CELLS
 
 __all__ = [
