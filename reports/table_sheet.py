@@ -29,6 +29,7 @@ _DIGITS = 5
 _MOST_PLACES = 9
 _WIDEST = 1e15  # from here on numbers are written as 1.2345e+15
 _FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers line up
+_NOT_STATED = "not stated"  # an error that was left out is not one that does not exist
 _LARGEST = 1e300  # above this, and below its inverse, axes would overflow
 
 
@@ -182,7 +183,7 @@ def _drawn(values: Sequence[float], errors: Sequence[float], figure: Figure) -> 
     width = max(map(len, stated), default=0)
     marks = [
         Mark(
-            value=_text(value, 0 if figure.whole else places),
+            value=_NOT_STATED if figure.is_error and math.isnan(value) else _text(value, 0 if figure.whole else places),
             error=text.rjust(width, _FIGURE_SPACE) if text else None,
             at=on_axis(value),
             low=on_axis(interval[0]),
