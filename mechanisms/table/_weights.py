@@ -48,6 +48,7 @@ __all__ = [
     "figures_of",
     "in_steps",
     "least_count",
+    "made_with",
     "squares_of",
     "squaring_of",
     "step_of",
@@ -110,6 +111,11 @@ def weights_of(params: Params) -> tuple[str, ...]:
 def strata_of(params: Params) -> tuple[str, ...]:
     """Return the column of strata, if there is one."""
     return () if params.weight is None or params.weight.strata is None else (params.weight.strata,)
+
+
+def made_with(params: Params) -> tuple[str, ...]:
+    """Return the columns of weights and of strata."""
+    return (*weights_of(params), *strata_of(params))
 
 
 def squares_of(params: Params) -> dict[str, str]:

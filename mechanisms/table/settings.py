@@ -18,15 +18,7 @@ from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults
 from penstock.mechanisms.table._exact_total import exact_total_faults
 from penstock.mechanisms.table._linked import LinkedSettings, linked_faults, linked_levels, size_faults
-from penstock.mechanisms.table._weights import (
-    COUNT,
-    Weight,
-    figures_of,
-    squares_of,
-    strata_of,
-    weight_faults,
-    weights_of,
-)
+from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, made_with, squares_of, weight_faults
 from penstock.mechanisms.table.cells import MOST_CELLS
 
 __all__ = [
@@ -182,7 +174,7 @@ def measures(params: Params) -> tuple[str, ...]:
 
 def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
     """Return the columns whose values may count as a bound."""
-    return may_be_clamped(declared, (*params.sums, *params.means, *weights_of(params)), params.bounds)
+    return may_be_clamped(declared, (*params.sums, *params.means, *made_with(params)), params.bounds)
 
 
 def levels(params: Params) -> tuple[tuple[str, ...], ...]:
@@ -208,7 +200,7 @@ def layout(params: Params, declared: Declared) -> Layout:
         levels=levels(params),
         figures=tuple(figures_of(params, declared)),
         errors=params.model == "dp",
-        weights=(*weights_of(params), *strata_of(params)),
+        weights=made_with(params),
         tables=params.tables,
     )
 
