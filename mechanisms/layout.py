@@ -48,6 +48,11 @@ class Figure:
         return self.statistic.removeprefix("weighted_")
 
     @property
+    def is_error(self) -> bool:
+        """Return whether it is an error of another figure: of sampling, or of noise and sampling together."""
+        return self.statistic.endswith(("_sampling_error", "_combined_error"))
+
+    @property
     def adds_up(self) -> bool:
         """Return whether its total is the sum of its cells."""
         return self.kind in ("count", "sum")
@@ -58,7 +63,8 @@ class Layout:
     """The rows and columns of one table.
 
     dimensions: the categories of each, as text. levels: the dimensions of the cells, then of each margin.
-    errors: whether standard errors are published. weights: columns of weights that the figures are made with.
+    errors: whether standard errors are published. weights: columns of weights, and of strata, that the figures are made
+    with.
     tables: of linked tables the dimensions of each. They have their levels in common: first the cells of each table,
     then the margins. No level has every dimension then (penstock.mechanisms.linked_layout).
     """
@@ -89,8 +95,15 @@ class Layout:
     @property
     def columns(self) -> tuple[str, ...]:
         """Return all columns, in the order of the file."""
-        figures = ((figure.name, error_of(figure.name)) if self.errors else (figure.name,) for figure in self.figures)
-        return (*self.dimensions, *(name for pair in figures for name in pair))
+        pairs = (
+            (figure.name, error_of(figure.name)) if self.has_error(figure) else (figure.name,)
+            for figure in self.figures
+        )
+        return (*self.dimensions, *(name for pair in pairs for name in pair))
+
+    def has_error(self, figure: Figure) -> bool:
+        """Return whether the standard error of a figure stands beside it; an error has none of its own."""
+        return self.errors and not figure.is_error
 
     def shape(self, level: tuple[str, ...]) -> tuple[int, ...]:
         """Return the number of categories of each dimension of a level."""

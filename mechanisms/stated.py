@@ -138,11 +138,13 @@ class ClosenessChosen(TypedDict):
 
 @_CLOSED
 class WeightParameters(TypedDict):
-    """The columns of sampling weights, and the factor of replicates."""
+    """The columns of sampling weights, and what sampling errors are made of: replicates, strata or squares."""
 
     column: str
     replicates: NotRequired[list[str]]
     scale: NotRequired[Exact]
+    strata: NotRequired[str]
+    sampling_error: NotRequired[Literal[True]]
 
 
 @_CLOSED

@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import repeat
 from typing import Any
@@ -167,12 +167,21 @@ def sdmx_structure(layout: Layout, *, version: str, prepared: datetime, timed: b
         version=version,
         prepared=prepared.isoformat(timespec="seconds"),
         table=table,
-        lists=(*lists.values(), _OBS_STATUS, _CONF_STATUS),
+        lists=(*lists.values(), _statuses(layout), _CONF_STATUS),
         concepts=_Named(f"CS_{table.id}", layout.name, version=version, parts=(*concepts, *_CONCEPTS)),
         dimensions=list(lists.items()),
         timed=timed,
         statuses=(("OBS_STATUS", _OBS_STATUS), ("CONF_STATUS", _CONF_STATUS)),
     )
+
+
+def _statuses(layout: Layout) -> _Named:
+    """Return the codes of observation status; what is missing may be an error that was left out."""
+    if not any(figure.statistic.endswith("_combined_error") for figure in layout.figures):
+        return _OBS_STATUS
+    *others, missing = _OBS_STATUS.parts
+    told = missing.description.removesuffix(".") + ", or it is an error that is not clear of its own noise."
+    return replace(_OBS_STATUS, parts=(*others, replace(missing, description=told)))
 
 
 def _must_be_version(version: str) -> None:
@@ -228,7 +237,7 @@ def _lines(
                 columns,
                 figure.name,
                 block,
-                layout.errors,
+                layout.has_error(figure),
                 figure.name in exact,
             )
             for identifier, figure in figures

@@ -6,6 +6,7 @@ or a sum begins at zero or below. A value whose standard error se is published i
     [value - 1.96 se, value + 1.96 se]                                                                            (1)
 
 About 95 % of the noise lies inside (exactly 95 % of normal noise, 94 % of Laplace noise); sampling error is not in it.
+Where sampling errors are stated they are figures of their own, without an interval.
 Numbers are shown to the second digit of the smallest standard error of their column, and without one to five digits.
 """
 
@@ -28,6 +29,7 @@ _DIGITS = 5
 _MOST_PLACES = 9
 _WIDEST = 1e15  # from here on numbers are written as 1.2345e+15
 _FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers line up
+_NOT_STATED = "not stated"  # an error that was left out is not one that does not exist
 _LARGEST = 1e300  # above this, and below its inverse, axes would overflow
 
 
@@ -72,8 +74,9 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class TableSheet:
-    """The part of a table that a page shows. levels: totals first, the cells last. errors: whether they are
-    published."""
+    """The part of a table that a page shows. levels: totals first, the cells last. errors: whether standard
+    errors are published. combined: whether errors of noise and sampling together are, too. without:
+    the figures that are errors themselves."""
 
     figures: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -81,6 +84,8 @@ class TableSheet:
     cells: int
     totals: int
     errors: bool
+    combined: bool = False
+    without: tuple[str, ...] = ()
 
     @property
     def shown(self) -> int:
@@ -90,8 +95,14 @@ class TableSheet:
 def described(figure: Figure) -> str:
     """Return what a figure is, in words."""
     if figure.column is None:
-        named = {"count": "number of records", "contributors": "number of different contributors"}
+        named = {
+            "count": "number of records",
+            "contributors": "number of different contributors",
+            "weighted_count_combined_error": "error of the weighted count from noise and sampling together",
+        }
         return named.get(figure.statistic, figure.statistic.replace("_", " "))
+    if figure.statistic == "weighted_sum_combined_error":
+        return f"error of the weighted sum of {figure.column} from noise and sampling together"
     return f"{figure.statistic.replace('_', ' ')} of {figure.column}"
 
 
@@ -127,6 +138,8 @@ def sheet_of(layout: Layout, columns: Mapping[str, NDArray[Any]], most_rows: int
         cells=cells,
         totals=totals,
         errors=layout.errors,
+        without=tuple(figure.name for figure in layout.figures if figure.is_error),
+        combined=any(figure.statistic.endswith("_combined_error") for figure in layout.figures),
     )
 
 
@@ -137,7 +150,7 @@ def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, show
     drawn = [
         _drawn(
             columns[figure.name][rows].tolist(),
-            columns[error_of(figure.name)][rows].tolist() if layout.errors else [math.nan] * shown,
+            columns[error_of(figure.name)][rows].tolist() if layout.has_error(figure) else [math.nan] * shown,
             figure,
         )
         for figure in layout.figures
@@ -170,7 +183,7 @@ def _drawn(values: Sequence[float], errors: Sequence[float], figure: Figure) -> 
     width = max(map(len, stated), default=0)
     marks = [
         Mark(
-            value=_text(value, 0 if figure.whole else places),
+            value=_NOT_STATED if figure.is_error and math.isnan(value) else _text(value, 0 if figure.whole else places),
             error=text.rjust(width, _FIGURE_SPACE) if text else None,
             at=on_axis(value),
             low=on_axis(interval[0]),

@@ -46,7 +46,11 @@ def where_faults(
     if in_parts:
         rule = "must not be given where the source is read in parts: records are chosen where all of them are held"
         yield Fault(_FIELD, rule, "Leave run out, or prepare a file of these records.")
-    for chosen in params.values():
+    for place, chosen in params.items():
+        strata = getattr(getattr(chosen, "weight", None), "strata", None)
+        if strata is not None:
+            rule = "must not be given with source.where: how many were sampled in a stratum is counted in all records"
+            yield Fault(f"protect.{place}.weight.strata", rule, "Take what chooses them as a dimension.", repr(strata))
         model, adjacency = getattr(chosen, "model", "dp"), getattr(chosen, "adjacency", None)
         if mechanism_of(chosen).spends(chosen) and (model, adjacency) != ("dp", "add_remove"):
             rule = f"must not be given under {model} {adjacency}, which takes the number of records as public"

@@ -25,6 +25,10 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
                        come from it
     _noise_size        whether noise is smaller than it can be by chance: an exact, one-sided test over any number of
                        independent noises
+    _sampling          the check of sampling errors under noise: of what the noisy sums of squares are, and of what
+                       stands beside them
+    _strata            sampling errors by strata, made again from the records: one sorting by stratum, row and unit for
+                       each level
     _promise           the promise of a table and the public facts about its noise, read as what they must be, or
                        refused
     _statistic_facts   the promise of released statistics and the public facts about their noise, read as what they

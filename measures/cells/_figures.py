@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from penstock.measures.cells._linked import linked_add_up
 from penstock.measures.cells._promise import Promise
+from penstock.measures.cells._sampling import errors_fit
 from penstock.measures.cells.exact import exact_rows
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import COUNT, Recounted, folded
@@ -47,7 +48,7 @@ def columns_as_declared(promise: Promise, table: Recounted) -> Check:
         if values is None or bool((np.isinf(values) if _may_be_left_out(figure) else ~np.isfinite(values)).any()):
             broken.append(figure.name)
         error = error_of(figure.name)
-        if layout.errors and (
+        if layout.has_error(figure) and (
             promise.model != "dp"
             or not _is_stored(output, error, "f")
             or not bool((np.isnan(released[error]) | ((released[error] >= 0) & np.isfinite(released[error]))).all())
@@ -64,8 +65,9 @@ def columns_as_declared(promise: Promise, table: Recounted) -> Check:
 
 
 def _may_be_left_out(figure: Figure) -> bool:
-    """Return whether a figure may have no value: a mean of nobody, and an error that its replicates do not give."""
-    return figure.kind == "mean" or figure.statistic.endswith("_sampling_error")
+    """Return whether a figure may have no value: a mean of nobody, and an error that its replicates or its noise do not
+    give."""
+    return figure.kind == "mean" or figure.is_error
 
 
 def rows_as_declared(promise: Promise, table: Recounted) -> Check:
@@ -131,6 +133,9 @@ def traced(promise: Promise, table: Recounted) -> Iterator[str]:
             yield figure.name
         elif figure.name in exact:
             if not exact[figure.name].fits(values):
+                yield figure.name
+        elif figure.is_error:
+            if not errors_fit(promise, table, figure, values):
                 yield figure.name
         elif promise.exact_total and figure.statistic == "count":
             if int(values[: table.output.layout.starts[1]].sum()) != table.cells.records:

@@ -22,6 +22,11 @@ has y. The boxes of (1) are Q = {y: |y_l| / D_l <= t for all l}, t = the largest
 because box_i lies in Q for i < T, and Q in box_i for i > T. Staircase noise with step r is box noise of one answer
 with z = r - 1.
 
+Variances, with r = z_l + i D_l and I the number of the box: 2 a / (1 - a)^2, and, as a whole number that is uniform on
+-r..r has the variance r (r + 1) / 3,
+
+    Var(N_l) = E[|box_I| r (r + 1) / 3] / E[|box_I|],   P(I = i) = w_i                                             (6)
+
 Source: Chernoff 1952, "A measure of asymptotic efficiency for tests of a hypothesis", for (3).
 """
 
@@ -33,7 +38,7 @@ from math import exp, expm1, factorial, log
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["box_within", "chance", "laplace_within"]
+__all__ = ["box_variance", "box_within", "chance", "laplace_variance", "laplace_within"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -72,6 +77,19 @@ def box_within(sizes: Integers, half_widths: Sequence[int], core: Sequence[int],
     mass = -expm1(-epsilon) * decay * both_volumes + decay * exp(-epsilon) * volumes
     mass[known] += before[at[known]]
     return np.where(known, np.minimum(mass / _total(offsets.tolist(), epsilon), 1.0), 1.0)
+
+
+def laplace_variance(scale: float) -> float:
+    """Return 2 a / (1 - a)^2."""
+    return 2 * exp(-1 / scale) / expm1(-1 / scale) ** 2
+
+
+def box_variance(half_widths: Sequence[int], core: Sequence[int], epsilon: float, place: int) -> float:
+    """(6) of the answer at this place."""
+    offsets = [(2 * inner + 1) / (2 * width) for width, inner in zip(half_widths, core, strict=True)]
+    width, inner = half_widths[place], core[place]
+    more = [*offsets, inner / width, (inner + 1) / width]
+    return width**2 / 3 * _total(more, epsilon) / _total(offsets, epsilon)
 
 
 def _total(offsets: Sequence[float], epsilon: float) -> float:

@@ -140,8 +140,8 @@ def read_promise(output: TableOutput) -> Promise:
             and (guarantee.unit == "individual") == ({"contributors", "rows_per_unit"} & set(parameters) != set())
             and (parameters.get("contributors") is None) == (output.units is None)
             and ("contributors" not in parameters or exact)
-            and ("weight" not in parameters or promise.model in ("dp", "k_anon"))
-            and all(_made_from(figure) <= set(promise.measures) for figure in layout.figures)
+            and _weights_fit(promise, parameters.get("weight", {}))
+            and all(_made_from(figure, promise) <= set(promise.measures) for figure in layout.figures)
         )
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         understood = False
@@ -156,8 +156,21 @@ def read_promise(output: TableOutput) -> Promise:
     return promise
 
 
-def _made_from(figure: Figure) -> set[str | None]:
+def _weights_fit(promise: Promise, weight: Mapping[str, Any]) -> bool:
+    """Return whether figures of this model may be weighted, and have these sampling errors."""
+    exact = {"replicates", "strata"} & set(weight)
+    return (
+        (not weight or promise.model in ("dp", "k_anon"))
+        and (promise.model == "k_anon" or not exact)
+        and len(exact) < 2
+        and (promise.model == "dp" or "sampling_error" not in weight)
+    )
+
+
+def _made_from(figure: Figure, promise: Promise) -> set[str | None]:
     """Return the measures that a figure needs."""
+    if figure.is_error and promise.model != "k_anon":
+        return {f"squares of {figure.column or COUNT}", figure.column or COUNT}
     needs: dict[str, set[str | None]] = {"count": {COUNT}, "sum": {figure.column}, "mean": {figure.column, COUNT}}
     needs["contributors"] = {COUNT}
     return needs[figure.kind.removesuffix("_sampling_error")]

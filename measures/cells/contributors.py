@@ -8,13 +8,15 @@ Every pair (u, i) that has a record is found by sorting the records by unit and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import Cells
 
-__all__ = ["different", "different_in_rows", "together"]
+__all__ = ["different", "different_in_rows", "rows_of_records", "together"]
 
 Integers = NDArray[np.int64]
 
@@ -31,18 +33,24 @@ def different(output: TableOutput, cells: Cells) -> Integers:
 
 def different_in_rows(output: TableOutput, cells: Cells, units: Integers) -> Integers:
     """(1) of every row of the table, where a unit with records in several cells of a margin counts once."""
+    rows = []
+    for places, number in rows_of_records(output, cells):
+        found = np.zeros(number, np.int64)
+        np.add.at(found, _pairs(places, units)[0], 1)
+        rows.append(found)
+    return np.concatenate(rows)
+
+
+def rows_of_records(output: TableOutput, cells: Cells) -> Iterator[tuple[Integers, int]]:
+    """Yield for each level of the table the row of every record, counted from its first, and how many rows it has."""
     layout = output.layout
     dimensions = layout.levels[0]
     digits = dict(zip(dimensions, np.unravel_index(cells.places, layout.shape(dimensions)), strict=True))
-    rows = []
     for level, start, end in zip(layout.levels, layout.starts, layout.starts[1:], strict=False):
         places = np.zeros_like(cells.places)
         for name in level:
             places = places * len(layout.dimensions[name]) + digits[name]
-        found = np.zeros(end - start, np.int64)
-        np.add.at(found, _pairs(places, units)[0], 1)
-        rows.append(found)
-    return np.concatenate(rows)
+        yield places, end - start
 
 
 def together(output: TableOutput, cells: Cells, values: Integers) -> tuple[Integers, Integers]:

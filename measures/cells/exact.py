@@ -5,8 +5,9 @@
     mean             total / count, within the declared domain; none where the count is 0                        (3)
     sampling error   sqrt(c sum over r of (t_r - t)^2), t of (2) and (3), t_r by the replicate weights w_r      (4)
 
-Sums of products are rounded, in another order than the mechanism's; so a figure may differ by a billionth of what is
-added up. The formula (4): Wolter 2007, "Introduction to Variance Estimation".
+Where strata are stated instead of replicates, (4) is that of _strata.py. Sums of products are rounded, in another order
+than the mechanism's; so a figure may differ by a billionth of what is added up. The formula (4): Wolter 2007,
+"Introduction to Variance Estimation".
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.cells._strata import stratified
 from penstock.measures.cells.contributors import different_in_rows
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import Cells, folded, unweighted
@@ -62,6 +64,10 @@ def exact_rows(output: TableOutput, cells: Cells) -> Mapping[str, Rows]:
         values[name] = np.ldexp(measured.values.astype(np.float64), measured.exponent)
     column, replicates, scale = _weights(output)
     found |= _made(output, cells, values, _weight(output, column))
+    if "strata" in output.guarantee.parameters["weight"]:
+        weighted = {name: each.values for name, each in found.items() if name != "contributors"}
+        made = stratified(output, cells, _weight(output, column), values, weighted)
+        return {**found, **{f"{name}{_SAMPLING}": Rows(each, 2 * found[name].sizes) for name, each in made.items()}}
     if not replicates:
         return found
     squares = {name: np.zeros(output.layout.rows) for name in found if name != "contributors"}

@@ -5,6 +5,11 @@
     floor(low_i / eta) <= v <= ceil(high_i / eta)                    v clamped to the public bounds of its cell    (3)
     sum of |v| over the records of a cell < 2^62                                                                   (4)
 
+    q = floor(floor(a / 2^s)^2 / 2^t + 1/2)                          a = |v| of a weighted count or total           (5)
+
+In (5), of sums of squares, A is the largest a by the declared domains, s the least with A / 2^s < 2^30 and t the least
+with floor(A / 2^s)^2 / 2^t < 2^20; its step must be the square of that of a, times 2^(2s + t).
+
 eta is the step that is stated with the table, a power of two, so (2) is exact: floor(u + 1/2) is half of
 floor(2u) + 1, rounded down. By (4) no sum of a cell overflows. A count is the sum of v = 1.
 """
@@ -36,6 +41,7 @@ __all__ = [
     "folded",
     "is_weighted_in_steps",
     "recounted",
+    "squared_measure",
     "unweighted",
 ]
 
@@ -130,6 +136,9 @@ def find_cells(output: TableOutput) -> Cells:
 
 def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
     """Return one measure of every record, and its sums and extremes by cell; under noise weighted, where it is."""
+    squared = squared_measure(output, measure)
+    if squared is not None:
+        return _squares(output, add_up(output, cells, squared), cells, measure, squared)
     alone = unweighted(output, cells, measure)
     if not is_weighted_in_steps(output):
         return alone
@@ -155,6 +164,44 @@ def add_up(output: TableOutput, cells: Cells, measure: str) -> Measured:
 def is_weighted_in_steps(output: TableOutput) -> bool:
     """Return whether counts and totals are of whole weights, to which noise is added."""
     return output.guarantee.model == "dp" and "weight" in output.guarantee.parameters
+
+
+def squared_measure(output: TableOutput, measure: str) -> str | None:
+    """Return the measure of whose records this one adds up the squares; None for any other."""
+    squared = measure.removeprefix("squares of ")
+    stated = output.guarantee.parameters.get("weight", {}).get("sampling_error", False)
+    return squared if stated and squared != measure and is_weighted_in_steps(output) else None
+
+
+def _squares(output: TableOutput, added: Measured, cells: Cells, measure: str, squared: str) -> Measured:
+    """(5)."""
+    most, halved, cut = _most(output, squared), 0, 0
+    while most // 2**halved >= 2**30:
+        halved += 1
+    while (most // 2**halved) ** 2 >= 2 ** (20 + cut):
+        cut += 1
+    exponent = 2 * added.exponent + 2 * halved + cut
+    if output.chosen["steps"].get(measure) != str(Fraction(2) ** exponent):
+        raise _impossible(f"settled.steps.{measure}", "must be what follows from the declared domains")
+
+    def squares(values: Integers) -> Integers:
+        near = np.abs(values) // 2**halved
+        found: Integers = (2 * near**2 + 2**cut) // 2 ** (cut + 1)
+        return found
+
+    high = np.maximum(squares(added.bounds), 1)
+    return _by_cell(exponent, squares(added.values), np.zeros_like(high), high, cells, measure)
+
+
+def _most(output: TableOutput, measure: str) -> int:
+    """Return A of (5), in steps."""
+    weight, most = str(output.guarantee.parameters["weight"]["column"]), 1
+    for name, of in ((weight, COUNT), *(((measure, measure),) if measure != COUNT else ())):
+        column = output.declared[name]
+        eta = Fraction(2) ** _exponent(output, of, column)
+        low, high = (Fraction(bound) / eta for bound in column.domain or ())
+        most *= max(abs(floor(low)), abs(ceil(high)))
+    return most
 
 
 def unweighted(output: TableOutput, cells: Cells, measure: str) -> Measured:

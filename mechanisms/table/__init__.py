@@ -19,6 +19,8 @@
     _promise      what is promised under each model, and what is not
     _expect       what to expect before any row is read;  _explain: what data users need to know
     _weights      sampling weights: their figures, and values times weights as whole numbers;  _weighted_words: in words
+    _squares      sums of squares under noise, and the sampling errors that they make
+    _strata       sampling errors of exact figures by strata
     _exact        exact figures that are not sums of whole numbers: contributors, weighted figures, sampling errors
     _possible     what measures can come to
     _kernels      the compiled loops

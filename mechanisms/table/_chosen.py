@@ -3,6 +3,10 @@
     epsilon_record = epsilon / rows_per_unit                                                                    (1)
     epsilon of the cells = (1 - margin_share) (1),   of each measured margin = margin_share (1) / their number   (2)
     epsilon of a measure = its share of (2), or all of (2) for all measures together in box noise                (3)
+    epsilon of the squares = a tenth of (2), divided equally, unless shares are given; box noise draws them apart  (4)
+
+By (4) the figures' own standard errors grow by a ninth where sampling errors are asked for; equal shares would double
+them, for an error that is worth as much where it matters, in large cells.
 
 Linked tables have the cells of several tables (_linked), which share what one table's cells have, equally; a level that
 several tables show is one level. A grand total that is exact (_exact_total) is none of the measured margins of counts;
@@ -27,22 +31,28 @@ from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.table._bounds import Limits, limits_of
 from penstock.mechanisms.table._exact_total import is_drawn
 from penstock.mechanisms.table._linked import cell_levels
-from penstock.mechanisms.table._weights import in_steps, step_of, value_steps, weighted_limits
+from penstock.mechanisms.table._weights import in_steps, squares_of, step_of, value_steps, weighted_limits
 from penstock.mechanisms.table.cells import Integers
 from penstock.mechanisms.table.draws import Kind, Noise, best_kind, noise_of, standard_error
 from penstock.mechanisms.table.settings import COUNT, Params, layout, levels, measures, spenders
 
 __all__ = [
+    "SQUARES_SHARE",
     "Entry",
     "chosen_facts",
+    "figures_alone",
     "is_too_wide",
     "limits_by_measure",
     "noise_kind",
     "settle",
+    "share_of",
     "touched",
     "value_limits",
     "variances_by_measure",
 ]
+
+# What all sums of squares spend together.
+SQUARES_SHARE = Fraction(1, 10)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +94,7 @@ def value_limits(params: Params, declared: Declared) -> dict[str, Limits]:
     cells = prod(map(len, dimensions.values()))
     found = {COUNT: Limits(np.zeros(cells, np.int64), np.ones(cells, np.int64))}
     for name in measures(params):
-        if name != COUNT:
+        if name != COUNT and name not in squares_of(params):
             found[name] = limits_of(declared[name], name, params.bounds.get(name, ()), dimensions, finest)
     return found
 
@@ -98,11 +108,12 @@ def noise_kind(params: Params, declared: Declared) -> Kind | None:
     if params.noise != "auto":
         return params.noise
     limits = limits_by_measure(params, declared)
-    names = measures(params)
-    loss = params.epsilon / (params.rows_per_unit or 1) * (1 - (params.margin_share or 0))
+    names = figures_alone(params)
+    part = sum((share_of(params, name) for name in names), Fraction(0))
+    loss = params.epsilon / (params.rows_per_unit or 1) * (1 - (params.margin_share or 0)) * part
     loss /= len(cell_levels(params)) * touched(params)
     widest = tuple(int(limits[name].largest.max()) for name in names)
-    shares = tuple(_share(params, name) for name in names)
+    shares = tuple(share_of(params, name) / part for name in names)
     # Shares say how exact each measure should be relative to the others; box noise ignores them.
     return best_kind(widest, loss, shares, together=not params.shares)
 
@@ -136,7 +147,9 @@ def is_too_wide(params: Params, declared: Declared) -> bool:
 def _spent(params: Params, epsilon: Fraction, kind: Kind) -> list[Entry]:
     """(1) to (3)."""
     loss = epsilon / (params.rows_per_unit or 1)
-    together = [measures(params)] if kind == "box" else [(name,) for name in spenders(params)]
+    together: list[tuple[str, ...]] = [(name,) for name in spenders(params)]
+    if kind == "box":
+        together = [names for names in (figures_alone(params), tuple(squares_of(params))) if names]
     margin_share = params.margin_share or Fraction(0)
     own = len(cell_levels(params))
     drawn = levels(params) if params.margins == "measured" else levels(params)[:own]
@@ -148,7 +161,7 @@ def _spent(params: Params, epsilon: Fraction, kind: Kind) -> list[Entry]:
                 continue
             margins = sum(any(is_drawn(name, each, params) for name in every) for each in drawn[own:])
             share = margin_share / margins if place >= own else (1 - margin_share) / own
-            part = sum((_share(params, name) for name in every), Fraction(0))
+            part = sum((share_of(params, name) for name in every), Fraction(0))
             entries.append(Entry(place, names, loss * share * part))
     return entries
 
@@ -222,5 +235,16 @@ def touched(params: Params) -> int:
     return 2 if params.adjacency == "replace" else 1
 
 
-def _share(params: Params, measure: str) -> Fraction:
-    return params.shares.get(measure, Fraction(1, len(spenders(params))))
+def figures_alone(params: Params) -> tuple[str, ...]:
+    """Return the measures that are no sums of squares."""
+    return tuple(name for name in measures(params) if name not in squares_of(params))
+
+
+def share_of(params: Params, measure: str) -> Fraction:
+    """Return which part of epsilon a measure spends, of what a level has."""
+    squares = squares_of(params)
+    if params.shares or not squares:
+        return params.shares.get(measure, Fraction(1, len(spenders(params))))
+    if measure in squares:
+        return SQUARES_SHARE / len(squares)
+    return (1 - SQUARES_SHARE) / len(figures_alone(params))

@@ -9,6 +9,8 @@ replicates: 1/R for balanced repeated replication, (R - 1)/R for the jackknife t
 bootstrap. Where t_r does not exist, because a replicate has no weight there, neither does (3). It is an error of the
 sample, not of protection: nothing here is noisy, and nothing here may be published under differential privacy.
 
+Where strata are declared instead of replicates: _strata.py.
+
 Weights are taken as they are, values on the grid of the column, and products are added in double precision.
 
 Source: Wolter 2007, "Introduction to Variance Estimation", 2nd ed., chapters 3 (balanced half-samples), 4 (jackknife)
@@ -17,7 +19,7 @@ and 5 (bootstrap), of their estimators those about the estimate from the whole s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
@@ -26,7 +28,8 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.layout import Layout
-from penstock.mechanisms.table._weights import CONTRIBUTORS, value_grid, weights_of
+from penstock.mechanisms.table._strata import Sampled, sampled
+from penstock.mechanisms.table._weights import CONTRIBUTORS, strata_of, value_grid, weights_of
 from penstock.mechanisms.table.settings import Params, layout
 
 __all__ = ["contributors_of_cells", "exact_figures"]
@@ -49,7 +52,7 @@ def exact_figures(
         by_level = [_different(rows[places], units, number) for rows, number in _rows(drawn)]
         released[CONTRIBUTORS] = np.concatenate(by_level)
     if params.weight is not None:
-        released |= _weighted(columns, declared, params, drawn, places)
+        released |= _weighted(columns, declared, params, drawn, places, units)
     return released
 
 
@@ -86,16 +89,16 @@ def _different(rows: Integers, units: Integers, number: int) -> Integers:
 
 
 def _weighted(
-    columns: Columns, declared: Declared, params: Params, drawn: Layout, places: Integers
+    columns: Columns, declared: Declared, params: Params, drawn: Layout, places: Integers, units: Integers | None
 ) -> dict[str, Floats]:
-    """(2) and (3)."""
+    """(2), and its sampling errors."""
     figures = [
         figure for figure in drawn.figures if figure.statistic in ("weighted_count", "weighted_sum", "weighted_mean")
     ]
-    values = {}
+    values: dict[str, Floats] = {}
     for name in dict.fromkeys(figure.column for figure in figures if figure.column is not None):
         grid = value_grid(params, declared, name)
-        values[name] = (grid.index(columns[name]) + grid.first) * float(grid.eta)
+        values[name] = (grid.index(columns[name]) + grid.first) * np.float64(grid.eta)
     rows = list(_rows(drawn))
 
     def added(contributed: Floats) -> Floats:
@@ -121,6 +124,12 @@ def _weighted(
 
     column, *replicates = weights_of(params)
     released = made(column)
+    for strata in strata_of(params):
+        design = sampled(
+            declared[strata].codes(columns[strata], strata), len(declared[strata].categories or ()), units, strata
+        )
+        weights = declared[column].clamped(columns[column].astype(np.float64))
+        return released | _stratified(design, drawn, places, weights, values, released)
     if params.weight is None or params.weight.scale is None:
         return released
     squares = {name: np.zeros(drawn.rows) for name in released}
@@ -129,3 +138,28 @@ def _weighted(
             squares[name] += (figure - released[name]) ** 2
     scale = float(params.weight.scale)
     return {**released, **{f"{name}_sampling_error": np.sqrt(scale * each) for name, each in squares.items()}}
+
+
+def _stratified(
+    design: Sampled,
+    drawn: Layout,
+    places: Integers,
+    weights: Floats,
+    values: Mapping[str, Floats],
+    figures: dict[str, Floats],
+) -> dict[str, Floats]:
+    """Return the sampling errors of these figures by strata."""
+    found: dict[str, list[Floats]] = {name: [] for name in figures}
+    for (rows, number), start in zip(_rows(drawn), drawn.starts, strict=False):
+        means = {
+            name: figures[f"{name}_weighted_mean"][start : start + number]
+            for name in values
+            if f"{name}_weighted_mean" in figures
+        }
+        count, totals, of_means = design.variances(rows[places], number, weights, values, means)
+        each = {"weighted_count": count}
+        each |= {f"{name}_weighted_sum": v for name, v in totals.items()}
+        each |= {f"{name}_weighted_mean": v for name, v in of_means.items()}
+        for name in figures:
+            found[name].append(np.sqrt(each[name]))
+    return {f"{name}_sampling_error": np.concatenate(levels) for name, levels in found.items()}

@@ -19,13 +19,21 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.linked_layout import tables_of
 from penstock.mechanisms.table import _weighted_words as weighted_words
-from penstock.mechanisms.table._chosen import Entry, limits_by_measure, settle, touched, variances_by_measure
+from penstock.mechanisms.table._chosen import (
+    Entry,
+    figures_alone,
+    limits_by_measure,
+    settle,
+    share_of,
+    touched,
+    variances_by_measure,
+)
 from penstock.mechanisms.table._exact_total import EXACT_TOTAL
 from penstock.mechanisms.table._known_total import variances_fitted_to
 from penstock.mechanisms.table._linked_fit import linked_variances
 from penstock.mechanisms.table._margins import reconciled_variances
 from penstock.mechanisms.table._mechanism import Params
-from penstock.mechanisms.table._weights import in_steps, step_of
+from penstock.mechanisms.table._weights import in_steps, squares_of, step_of
 from penstock.mechanisms.table.draws import MOST_IN_A_BOX, Kind, Noise, noise_of
 from penstock.mechanisms.table.settings import COUNT, clamped, layout, measures, spenders
 
@@ -77,6 +85,13 @@ def _expected(entry: Entry, level: tuple[str, ...], cells: int, params: Params, 
     for place, name in enumerate(entry.measures):
         noise = max(entry.classes, key=lambda each, place=place: each.half_widths[place])  # type: ignore[misc]
         step = _step(name, params, declared)
+        if name in squares_of(params):
+            told.append(
+                f"Sampling error of {_called(squares_of(params)[name], params)} {where}: noise of standard error "
+                f"{_figure(sqrt(noise.variances[place]) * step)} on its square, epsilon {entry.epsilon}; "
+                f"{weighted_words.sure_from(name, noise, place, params)}."
+            )
+            continue
         told.append(
             f"{_called(name, params)} {where}: standard error {_figure(sqrt(noise.variances[place]) * step)}, "
             f"95 % interval ± {_figure(noise.half_width(place, _LEVEL) * step)}; all {number:,} at once within "
@@ -105,6 +120,8 @@ def _fitted(entries: tuple[Entry, ...], drawn: Layout, params: Params, declared:
     shape = drawn.shape(drawn.cube)
     told = []
     for name, variances in variances_by_measure(entries).items():
+        if name in squares_of(params):
+            continue
         to_total = params.exact_total and name == COUNT
         if drawn.tables:
             most = linked_variances(variances, shape, kept, exact_total=to_total)
@@ -122,11 +139,12 @@ def _fitted(entries: tuple[Entry, ...], drawn: Layout, params: Params, declared:
 
 def _alternatives(params: Params, declared: Declared) -> list[str]:
     """Return the standard errors of every kind of noise, so that the choice can be followed."""
-    entries = [entry for entry in settle(params, declared) if entry.level == 0]
+    limits, names = limits_by_measure(params, declared), figures_alone(params)
+    entries = [entry for entry in settle(params, declared) if entry.level == 0 and {*entry.measures} <= {*names}]
     epsilon = sum((entry.epsilon for entry in entries), Fraction(0)) / touched(params)
-    limits, names = limits_by_measure(params, declared), measures(params)
     widths = tuple(int(limits[name].largest.max()) for name in names)
-    shares = [params.shares.get(name, Fraction(1, len(names))) for name in names]
+    part = sum((share_of(params, name) for name in names), Fraction(0))
+    shares = [share_of(params, name) / part for name in names]
 
     def errors(kind: Kind) -> str:
         each = [noise_of(kind, (w,), share * epsilon) for w, share in zip(widths, shares, strict=True)]

@@ -7,6 +7,7 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.table import _weighted_words as weighted_words
 from penstock.mechanisms.table._exact_total import EXACT_TOTAL
 from penstock.mechanisms.table._mechanism import Params
+from penstock.mechanisms.table._weights import squares_of
 from penstock.mechanisms.table.settings import clamped, layout
 
 __all__ = ["advice", "treatments"]
@@ -74,5 +75,8 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     weighted = weighted_words.advised(params)
     zero = ("Zeros of empty cells are exact.",) if params.empty_cells == "zero" else ()
     exact = (EXACT_TOTAL,) if params.exact_total else ()
+    told = _ADVICE[params.model]
+    if squares_of(params):
+        told = (told[0].replace(", no sampling error.", "; the sampling error stands beside it."), *told[1:])
     together = (_LINKED,) if params.tables else (_MARGINS[params.margins],)
-    return (*_ADVICE[params.model], *unbiased, *exact, *pulled, *weighted, *together, *zero)
+    return (*told, *unbiased, *exact, *pulled, *weighted, *together, *zero)

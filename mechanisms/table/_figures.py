@@ -6,10 +6,11 @@
     counts whose grand total is public: fitted to it, rounded; margins by (1)                                  (5)
     mean = total / count, clamped to the domain; none where the count is below 1, or, weighted, the largest weight  (3)
     Var(mean) ~ (Var(total) + mean^2 Var(count)) / count^2, at most the squared width of the domain        (4)
+    sampling error = sqrt(sum of squares), where clear of its noise; combined error = sqrt(sampling^2 + Var)   (6)
 
-Source: _margins.py for (2), _known_total.py for (5); (4) is the delta method for a quotient of independent noises. Box
-noise is not independent but uncorrelated, which is all that (4) uses. Variances are None where the size of the noise is
-secret.
+Source: _margins.py for (2), _known_total.py for (5), _squares.py for (6); (4) is the delta method for a quotient of
+independent noises. Box noise is not independent but uncorrelated, which is all that (4) uses. Variances are None where
+the size of the noise is secret.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from penstock.mechanisms.layout import Layout, error_of
 from penstock.mechanisms.table._known_total import fitted_to
 from penstock.mechanisms.table._linked_fit import linked
 from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
-from penstock.mechanisms.table._weights import COUNT, least_count, step_of
+from penstock.mechanisms.table._squares import combined_errors, sampling_errors
+from penstock.mechanisms.table._weights import COUNT, least_count, squares_of, step_of
 from penstock.mechanisms.table.cells import Integers
 from penstock.mechanisms.table.settings import Params
 
@@ -92,7 +94,7 @@ def figures(
     """
     released = dict(exact)
     for figure in drawn.figures:
-        if figure.name in exact:
+        if figure.name in exact or figure.is_error:
             continue
         name = figure.column or COUNT
         step, total = float(step_of(params, declared, name)), totals[name]
@@ -106,6 +108,13 @@ def figures(
         released[figure.name] = values
         if drawn.errors and variances is not None:
             released[error_of(figure.name)] = np.sqrt(variances)
+    for measure, name in squares_of(params).items():
+        of = next(figure.name for figure in drawn.figures if figure.adds_up and (figure.column or COUNT) == name)
+        step, total = float(step_of(params, declared, measure)), totals[measure]
+        if total.variances is not None:
+            errors = sampling_errors(total.values * step, total.variances * step**2)
+            released[f"{of}_sampling_error"] = errors
+            released[f"{of}_combined_error"] = combined_errors(released[error_of(of)], errors)
     return released
 
 

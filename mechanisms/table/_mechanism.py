@@ -188,7 +188,7 @@ def protect_cells(
             variances.get(name),
             drawn,
             nonnegative=bool((limits[name].low >= 0).all()),
-            is_whole=name == COUNT or declared[name].type == "integer",
+            is_whole=name == COUNT or (name in declared and declared[name].type == "integer"),
             total=int(cells.counts.sum()) if name == COUNT and params.exact_total else None,
         )
         for name in measures(params)
@@ -218,9 +218,7 @@ def _build(columns: Columns, declared: Declared, params: Params, limits: Mapping
     }
     shape = [len(declared[name].categories or ()) for name in params.dimensions]
     values = {}
-    for name in measures(params):
-        if name == COUNT:
-            continue
+    for name in dict.fromkeys((*params.sums, *params.means)):
         grid = value_grid(params, declared, name)
         values[name] = grid.index(columns[name])
         values[name] += grid.first

@@ -9,6 +9,9 @@ on a public grid of its own, and so are values, on one coarser than that of unwe
     x = eta_x v,   |v| <= B,      about 2^20 steps of the domain                                                  (3)
     a record adds u <= U to the weighted count of its cell, and u v with |u v| <= U B to a weighted total         (4)
 
+Where sampling errors are asked for under dp, a record adds q = f(|u|) or f(|u v|) to the sum of squares of each
+published count and total, one more measure of whole numbers (_squares.py).
+
 All of (4) is whole numbers, so noise and its proof are those of any measure of that bound (draws.py): only the bound is
 U for counts and U B for totals. Sums of 2^26 records at both bounds stay below 2^62; more is refused, never wrong.
 What a weight loses by (2) is less than cap / 2^16, far below the noise, which is at least cap / epsilon.
@@ -25,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.layout import Figure
@@ -33,6 +36,7 @@ from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.grid import Grid
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table._bounds import TABLE_STEPS, Limits, table_grid
+from penstock.mechanisms.table._squares import Squaring
 
 if TYPE_CHECKING:
     from penstock.mechanisms.table.settings import Params
@@ -44,7 +48,11 @@ __all__ = [
     "figures_of",
     "in_steps",
     "least_count",
+    "made_with",
+    "squares_of",
+    "squaring_of",
     "step_of",
+    "strata_of",
     "value_grid",
     "value_steps",
     "weight_faults",
@@ -81,11 +89,41 @@ class Weight(BaseModel):
         'replication and the bootstrap, "(R - 1)/R", as a number, for the jackknife that leaves out one unit at a '
         'time, "1" for the paired jackknife.',
     )
+    strata: StrictStr | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,
+        description="k_anon only, instead of replicates: the column of categories that says in which stratum a record "
+        "was sampled; it need not be a dimension. Every weighted figure then has its sampling error beside it.",
+    )
+    sampling_error: StrictBool = Field(
+        default=False,
+        exclude_if=lambda given: not given,
+        description="dp only: beside every weighted count and total stand its sampling error, made of a noisy sum of "
+        "squares, and the error of noise and sampling together. The squares spend a tenth of epsilon.",
+    )
 
 
 def weights_of(params: Params) -> tuple[str, ...]:
     """Return the columns of weights that the table is made with."""
     return () if params.weight is None else (params.weight.column, *(params.weight.replicates or ()))
+
+
+def strata_of(params: Params) -> tuple[str, ...]:
+    """Return the column of strata, if there is one."""
+    return () if params.weight is None or params.weight.strata is None else (params.weight.strata,)
+
+
+def made_with(params: Params) -> tuple[str, ...]:
+    """Return the columns of weights and of strata."""
+    return (*weights_of(params), *strata_of(params))
+
+
+def squares_of(params: Params) -> dict[str, str]:
+    """Return the measures that are sums of squares, each with the measure whose figures have their sampling error from
+    it."""
+    if params.weight is None or not params.weight.sampling_error:
+        return {}
+    return {f"squares of {name}": name for name in (*((COUNT,) if params.count else ()), *params.sums)}
 
 
 def in_steps(params: Params) -> bool:
@@ -105,9 +143,8 @@ def figures_of(params: Params, declared: Declared) -> Iterator[Figure]:
     if weighted:
         for figure in _weighted(params):
             yield figure
-            if params.weight is not None and params.weight.replicates:
-                statistic = f"{figure.statistic}_sampling_error"
-                yield Figure(f"{figure.name}_sampling_error", statistic, figure.column, False)
+            for error in _errors_of(figure, params):
+                yield Figure(f"{figure.name}_{error}", f"{figure.statistic}_{error}", figure.column, False)
         return
     for name in params.sums:
         whole = declared[name].type == "integer" and table_grid(declared[name], name).eta == 1
@@ -123,6 +160,13 @@ def _weighted(params: Params) -> Iterator[Figure]:
         yield Figure(f"{name}_weighted_sum", "weighted_sum", name, False)
     for name in params.means:
         yield Figure(f"{name}_weighted_mean", "weighted_mean", name, False)
+
+
+def _errors_of(figure: Figure, params: Params) -> tuple[str, ...]:
+    """Return the errors beside a weighted figure: a mean that has noise has none."""
+    if params.weight is not None and (params.weight.replicates or params.weight.strata):
+        return ("sampling_error",)
+    return ("sampling_error", "combined_error") if squares_of(params) and figure.adds_up else ()
 
 
 def weight_faults(params: Params, declared: Declared) -> Iterator[Fault]:
@@ -149,6 +193,8 @@ def weight_faults(params: Params, declared: Declared) -> Iterator[Fault]:
     if len(set(used)) < len(used):
         yield Fault("weight.replicates", "must not list a column twice, nor the weight itself", "Remove it.")
     yield from _replicate_faults(params, weight)
+    yield from _stratum_faults(params, weight, declared)
+    yield from _square_faults(params)
     main = declared.get(weight.column)
     if params.model == "dp" and main is not None and main.role == "weight" and main.domain is None:
         rule = "must be given under dp: noise must hide the largest weight that a record may have"
@@ -162,12 +208,62 @@ def _replicate_faults(params: Params, weight: Weight) -> Iterator[Fault]:
         return
     if params.model == "dp":
         rule = "must not be given under dp: each of them would spend epsilon"
-        yield Fault("weight.replicates", rule, "Remove them; published errors then cover noise only.")
+        yield Fault("weight.replicates", rule, "Remove them; sampling_error: true costs less.")
     elif weight.scale is None:
         rule = "must be given with replicates: it depends on how they were made"
         yield Fault("weight.scale", rule, "Take it from the documentation of the survey; `penstock schema` has more.")
     elif weight.scale <= 0:
         yield Fault("weight.scale", "must be above 0", "Take it from the documentation of the survey.", "0")
+
+
+def _stratum_faults(params: Params, weight: Weight, declared: Declared) -> Iterator[Fault]:
+    if weight.strata is None:
+        return
+    field, column = "weight.strata", declared.get(weight.strata)
+    if params.model == "dp":
+        rule = "must not be given under dp: each of them would spend epsilon"
+        yield Fault(
+            field, rule, "Remove it; sampling_error: true takes all records as one stratum.", repr(weight.strata)
+        )
+    if weight.replicates is not None:
+        rule = "must not be given with replicates, which have the strata in them"
+        yield Fault(field, rule, "Remove one of the two.", repr(weight.strata))
+    if column is None or column.role not in ("quasi_identifier", "confidential") or column.categories is None:
+        rule = "must be a declared column of categories that is not an identifier or weight"
+        yield Fault(field, rule, "Declare it with all its categories.", repr(weight.strata))
+    elif column.missing != "refuse":
+        rule = "must be refuse: every record was sampled in some stratum"
+        yield Fault(f"columns.{weight.strata}.missing", rule, "Complete the data first.", column.missing)
+
+
+def _square_faults(params: Params) -> Iterator[Fault]:
+    weight, field = params.weight, "weight.sampling_error"
+    if weight is None or not weight.sampling_error:
+        return
+    if params.model != "dp":
+        rule = f"must not be given under {params.model}, where sampling errors are exact"
+        yield Fault(field, rule, "Name strata or replicates instead.", "True")
+    elif not squares_of(params):
+        rule = "must not be given where only means are published, which have no sampling error under noise"
+        yield Fault(field, rule, "Remove it, or publish counts or sums.", "True")
+    if (params.rows_per_unit or 1) > 1:
+        rule = (
+            "must not be given where a unit has several records: they were sampled together, and it would be too small"
+        )
+        yield Fault(field, rule, "Remove it, or prepare one row per unit.", "True")
+    for name in dict.fromkeys((*params.sums, *params.means)):
+        if name in squares_of(params):
+            rule = "must not have the name that stands for the squares of another"
+            yield Fault("sums", rule, "Rename the column.", repr(name))
+
+
+def squaring_of(params: Params, declared: Declared, measure: str) -> Squaring:
+    """Return how what records add to a measure is squared: by the largest product that declarations allow."""
+    weights, size = weight_grid(params, declared), 1
+    if measure != COUNT:
+        grid = value_grid(params, declared, measure)
+        size = max(abs(grid.first), abs(grid.first + grid.steps))
+    return Squaring.of((weights.first + weights.steps) * size)
 
 
 def value_steps(params: Params) -> int:
@@ -188,6 +284,9 @@ def weight_grid(params: Params, declared: Declared) -> Grid:
 
 def step_of(params: Params, declared: Declared, measure: str) -> Fraction:
     """Return what one whole step of a measure is worth in its own unit."""
+    if measure in squares_of(params):
+        squared = squares_of(params)[measure]
+        return squaring_of(params, declared, squared).step(step_of(params, declared, squared))
     eta = Fraction(1) if measure == COUNT else value_grid(params, declared, measure).eta
     return eta * weight_grid(params, declared).eta if in_steps(params) else eta
 
@@ -213,6 +312,9 @@ def weighted_limits(limits: Mapping[str, Limits], params: Params, declared: Decl
         else:
             low, high = np.minimum(each.low * least, each.low * most), np.maximum(each.high * least, each.high * most)
             found[name] = Limits(low, high)
+    for squares, name in squares_of(params).items():
+        bounds = squaring_of(params, declared, name).bounds(found[name].largest)
+        found[squares] = Limits(np.zeros_like(bounds), bounds)
     return found
 
 
@@ -223,4 +325,6 @@ def weighted_values(
     (name,) = weights_of(params)
     grid = weight_grid(params, declared)
     steps = grid.index(columns[name]) + grid.first
-    return {COUNT: steps, **{measure: each * steps for measure, each in values.items()}}
+    added = {COUNT: steps, **{measure: each * steps for measure, each in values.items()}}
+    squares = squares_of(params).items()
+    return added | {own: squaring_of(params, declared, name).squared(added[name]) for own, name in squares}

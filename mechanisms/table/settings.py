@@ -18,7 +18,7 @@ from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults
 from penstock.mechanisms.table._exact_total import exact_total_faults
 from penstock.mechanisms.table._linked import LinkedSettings, linked_faults, linked_levels, size_faults
-from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, weight_faults, weights_of
+from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, made_with, squares_of, weight_faults
 from penstock.mechanisms.table.cells import MOST_CELLS
 
 __all__ = [
@@ -123,7 +123,8 @@ class Params(LinkedSettings):
     shares: dict[StrictStr, ExactNumber] = Field(
         default={},
         description="How epsilon is divided among count and the summed columns; must add up to 1. Equal where not "
-        "given. Not for box noise, which need not divide it.",
+        "given. Not for box noise, which need not divide it. With sampling_error also among `squares of count` and "
+        "`squares of` each summed column, which have a tenth together where not given.",
     )
     margins: Literal["none", "summed", "measured"] = Field(
         default="summed",
@@ -168,12 +169,12 @@ class Params(LinkedSettings):
 def measures(params: Params) -> tuple[str, ...]:
     """Return what is counted and added up: the figures are made from these."""
     summed = tuple(dict.fromkeys((*params.sums, *params.means)))
-    return (COUNT, *summed) if params.count or params.means else summed
+    return (*((COUNT,) if params.count or params.means else ()), *summed, *squares_of(params))
 
 
 def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
     """Return the columns whose values may count as a bound."""
-    return may_be_clamped(declared, (*params.sums, *params.means, *weights_of(params)), params.bounds)
+    return may_be_clamped(declared, (*params.sums, *params.means, *made_with(params)), params.bounds)
 
 
 def levels(params: Params) -> tuple[tuple[str, ...], ...]:
@@ -199,7 +200,7 @@ def layout(params: Params, declared: Declared) -> Layout:
         levels=levels(params),
         figures=tuple(figures_of(params, declared)),
         errors=params.model == "dp",
-        weights=weights_of(params),
+        weights=made_with(params),
         tables=params.tables,
     )
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.mechanisms.layout import Figure, Layout, error_of
@@ -172,6 +173,7 @@ def table_faults(table: pa.Table, layout: Layout, k: int, *, of_contributors: bo
     for name, values in figures.items():
         if name != CONTRIBUTORS and not _adds_up(values, layout):
             yield f"must have totals of {name} that are the sums of their cells"
+    yield from _error_faults(table, layout)
     counts = [figures[figure.name] for figure in layout.figures if figure.statistic == "count"]
     if k and counts and bool(((counts[0] > 0) & (counts[0] < k)).any()):
         yield f"must not have a cell of fewer than {k} records"
@@ -180,6 +182,27 @@ def table_faults(table: pa.Table, layout: Layout, k: int, *, of_contributors: bo
         yield f"must not have a cell of fewer than {k} contributors"
     if people and counts and bool(((people[0] > counts[0]) | ((people[0] == 0) != (counts[0] == 0))).any()):
         yield "must have as many records as contributors or more in every cell, and none where there are none"
+
+
+def _error_faults(table: pa.Table, layout: Layout) -> Iterator[str]:
+    """Yield a rule for each combined error that is not made of the errors of noise and sampling beside it."""
+    for figure in layout.figures:
+        if figure.statistic.endswith("_combined_error"):
+            of = figure.name.removesuffix("_combined_error")
+            noise, sampling, both = (
+                _numbers(table, name) for name in (error_of(of), f"{of}_sampling_error", figure.name)
+            )
+            near = np.abs(both - np.hypot(noise, sampling)) <= _ROUNDING * both
+            if not bool(np.where(np.isnan(sampling), np.isnan(both), near & (sampling > 0)).all()):
+                yield f"must have combined errors of {of} that are made of its standard and sampling errors"
+
+
+def _numbers(table: pa.Table, name: str) -> np.ndarray[Any, Any]:
+    """Return a column of errors, NaN where there is none; in CSV everything is text."""
+    column = table.column(name)
+    if pa.types.is_string(column.type):
+        column = pc.if_else(pc.equal(column, ""), None, column)
+    return np.asarray(column.cast(pa.float64()).to_numpy())
 
 
 def exact_total_faults(table: pa.Table, layout: Layout) -> Iterator[str]:

@@ -271,3 +271,117 @@ def test_a_private_table_of_bounded_units_and_an_exact_one_of_contributors_are_o
     assert cells.loc["_T", "count"] == ROWS
     assert cells.loc["_T", "contributors"] == survey["person_id"].nunique() == ROWS / 4
     assert verified(bundle)["exact: k-anonymity"].text.endswith("at least 5 contributors.")
+
+
+def with_strata(workplace: Workplace) -> None:
+    make_exact(workplace, weight={"column": "weight", "strata": "stratum"})
+    columns = workplace.raw["source"]["columns"]
+    for name in NAMES:
+        del columns[name]
+    columns["stratum"] = {"role": "quasi_identifier", "type": "nominal", "categories": ["town", "country"]}
+    survey = pq.read_table(workplace.source).to_pandas()
+    of_person = {name: ("town", "country")[place % 2] for place, name in enumerate(survey["person_id"].unique())}
+    survey.assign(stratum=survey["person_id"].map(of_person)).to_parquet(workplace.source)
+
+
+def test_an_exact_table_has_sampling_errors_by_strata_of_its_units(workplace: Workplace) -> None:
+    with_strata(workplace)
+    bundle = Path(release(load_spec(workplace.write_spec())).path)
+    survey, cells = pq.read_table(workplace.source).to_pandas(), found_in(bundle)
+    survey["z"] = survey["weight"].clip(0, CAP)
+    for region in ("North", "_T"):
+        there = survey["z"].where((survey["region"].astype(str) == region) | (region == "_T"), 0.0)
+        variance = 0.0
+        for _, those in there.groupby([survey["stratum"], survey["person_id"]]).sum().groupby("stratum"):
+            variance += len(those) * those.var(ddof=1)
+        assert cells.loc[region, "weighted_count_sampling_error"] == pytest.approx(np.sqrt(variance))
+    assert verified(bundle)["records"].checked
+    assert predicate(bundle)["release"]["guarantee"]["parameters"]["weight"]["strata"] == "stratum"
+    assert "by the strata stratum" in (bundle / "metadata/codebook.xml").read_text(encoding="utf-8")
+    told = " ".join(preview(load_spec(workplace.write_spec()), count=False)["expect"])
+    assert "as if the person_id of all records had been drawn with replacement" in told
+
+
+def test_a_unit_in_two_strata_is_refused_and_publishes_nothing(workplace: Workplace) -> None:
+    with_strata(workplace)
+    survey = pq.read_table(workplace.source).to_pandas()
+    survey.loc[0, "stratum"] = {"town": "country", "country": "town"}[survey.loc[0, "stratum"]]
+    survey.to_parquet(workplace.source)
+    with pytest.raises(ValueOutsideDomain):
+        release(load_spec(workplace.write_spec()))
+    assert workplace.bundles() == []
+
+
+def test_strata_are_those_of_all_records(workplace: Workplace) -> None:
+    with_strata(workplace)
+    workplace.raw["source"]["where"] = "region is North"
+    found = faults_of(workplace)
+    assert set(found) == {"protect.0.weight.strata"}
+    assert "is counted in all records" in found["protect.0.weight.strata"]
+
+
+def test_a_private_table_has_sampling_errors_and_those_of_both_together(workplace: Workplace) -> None:
+    make_weighted(workplace, epsilon="8", weight={"column": "weight", "sampling_error": True})
+    workplace.raw["budget"]["epsilon"] = "8"
+    workplace.raw["gates"] = [{"measure": "privacy_loss", "max": 8}, {"measure": "expected_error", "max": 5}]
+    open_dp_account(8, adjacency="add_remove")
+    bundle = Path(release(load_spec(workplace.write_spec())).path)
+    survey, cells = pq.read_table(workplace.source).to_pandas(), found_in(bundle)
+    error = cells.loc["_T", "weighted_count_sampling_error"]
+    # About 250 squares of the largest weight, with noise of a standard error of 7: a fifth of its root is 12 of them.
+    assert error == pytest.approx(np.sqrt((survey["weight"].clip(0, CAP) ** 2).sum()), rel=0.2)
+    noise = cells.loc["_T", "weighted_count_standard_error"]
+    assert cells.loc["_T", "weighted_count_combined_error"] == pytest.approx(np.hypot(noise, error))
+    assert "weighted_count_sampling_error_standard_error" not in cells
+    assert "income_weighted_mean_sampling_error" not in cells
+    assert verified(bundle)["records"].checked
+    said = predicate(bundle)["release"]
+    roles = {column["name"]: column["role"] for column in said["columns"]}
+    assert roles["weighted_count_combined_error"] == "figure"
+    assert said["guarantee"]["parameters"]["weight"] == {"column": "weight", "sampling_error": True}
+    assert any("that sampling errors fit the design" in each for each in said["guarantee"]["not_promised"])
+    page = (bundle / "report.html").read_text(encoding="utf-8")
+    assert "combined error has both together" in page
+    assert "from noise and sampling together" in (bundle / "metadata/codebook.xml").read_text(encoding="utf-8")
+    observed = (bundle / "tables/incomes.sdmx.csv").read_text(encoding="utf-8")
+    stated = next(line for line in observed.splitlines() if ",WEIGHTED_COUNT_COMBINED_ERROR," in line)
+    assert stated.endswith(",E,F,")
+
+
+ERRORS = Layout(
+    "t",
+    {"area": ("n", "s")},
+    (("area",), ()),
+    tuple(
+        Figure(f"weighted_count{end}", f"weighted_count{end}", None, False)
+        for end in ("", "_sampling_error", "_combined_error")
+    ),
+    errors=True,
+)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "combined", "faults"),
+    [
+        ([4.0, None, 12.0], [5.0, None, 13.0], 0),
+        (["4", "", "12"], ["5", "", "13"], 0),  # as a CSV file has them
+        ([4.0, None, 12.0], [5.1, None, 13.0], 1),
+        ([4.0, None, 12.0], [5.0, 3.0, 13.0], 1),  # noise alone is not both
+        ([4.0, None, 12.0], [5.0, None, None], 1),
+        ([0.0, None, 12.0], [3.0, None, 13.0], 1),  # none is not nothing
+    ],
+)
+def test_whoever_verifies_a_table_sees_that_both_errors_are_in_the_combined_one(
+    sampling: list[Any], combined: list[Any], faults: int
+) -> None:
+    table = pa.table(
+        {
+            "area": ["n", "s", "_T"],
+            "weighted_count": [10.0, 20.0, 30.0],
+            "weighted_count_standard_error": [3.0, 3.0, 5.0],
+            "weighted_count_sampling_error": sampling,
+            "weighted_count_combined_error": combined,
+        }
+    )
+    assert ERRORS.columns == tuple(table.column_names)
+    assert len(list(table_faults(table, ERRORS, 0))) == faults

@@ -228,7 +228,7 @@ TABLE_SETTINGS = {
 
 
 @st.composite
-def tabulated(draw, model, weighted=False):
+def tabulated(draw, model, weighted=False, **errors):
     """At least two cells with records; each has both ends of every domain, so no scale is 0 and no cell has one."""
     declared = {
         "person": Column(role="identifier"),
@@ -252,7 +252,9 @@ def tabulated(draw, model, weighted=False):
     if weighted:
         declared["weight"] = Column(role="weight", domain=(0, 40))
         columns["weight"] = column_values(rng, declared["weight"], len(places), grid)
-        chosen["weight"] = {"column": "weight"}
+        chosen["weight"] = {"column": "weight", **errors}
+    if "sampling_error" in errors:
+        chosen["rows_per_unit"] = draw(st.sampled_from([None, 1]))  # several would have been sampled together
     if "scaled" in chosen:
         chosen["scale"], chosen["adjacency"] = chosen.pop("scaled")
     if "margins" in chosen:
@@ -308,6 +310,10 @@ SAMPLES |= {f"dp {mode}": dp_microaggregated(mode) for mode in ("records", "marg
 SAMPLES |= {f"refinement {adjacency}": refined(adjacency) for adjacency in ("replace", "presence")}
 TABLES = {f"table {model}": tabulated(model) for model in TABLE_SETTINGS}
 TABLES |= {f"weighted table {model}": tabulated(model, weighted=True) for model in ("dp", "k_anon")}
+TABLES |= {
+    "sampling errors dp": tabulated("dp", weighted=True, sampling_error=True),
+    "sampling errors k_anon": tabulated("k_anon", weighted=True, strata="sex"),
+}
 TABLES |= {f"statistics {model}": summarised(model) for model in ("dp", "idp")}
 GROUPED = {
     f"closeness {output} {several or 'one column'}": closely_grouped("buckets", output, several)

@@ -19,6 +19,7 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.table import Params, count_cells, faults
 from penstock.mechanisms.table import _weights as weights
 from penstock.mechanisms.table._chosen import Entry, settle
+from penstock.mechanisms.table._squares import Squaring
 from penstock.mechanisms.table.settings import levels
 from tests.laws.test_table_is_private import cost
 from tests.support.plain_tables import AREAS, DECLARED, table
@@ -49,8 +50,10 @@ def asked(**chosen: Any) -> Params:
 def added(records: tuple[Row, ...], level: tuple[str, ...], measure: str) -> tuple[int, ...]:
     """The weighted count or total of each cell of a level, by hand."""
     cells = AREAS if level else (None,)
+    power = 2 if measure.startswith("squares of ") else 1
+    of = measure.removeprefix("squares of ")
     return tuple(
-        sum(int(w) * (1 if measure == "count" else x) for area, x, w in records if cell in (area, None))
+        sum((int(w) * (1 if of == "count" else x)) ** power for area, x, w in records if cell in (area, None))
         for cell in cells
     )
 
@@ -114,6 +117,54 @@ def test_noise_that_forgets_the_largest_weight_loses_as_many_times_epsilon(adjac
     assert worst(params, forgets) == CAP * Fraction(3, 2)
 
 
+SQUARES = {"column": "w", "sampling_error": True}
+
+
+@by_adjacency
+@by_noise
+@pytest.mark.parametrize("margins", MARGINS)
+def test_sums_of_squares_are_inside_epsilon(adjacency: str, noise: str, margins: str) -> None:
+    """In the tiny domain every step is 1, so that a square is one: 9 at most of the count, and 36 of x."""
+    chosen: list[dict[str, Any]] = [{}, {"count": False}, {"sums": []}]
+    if noise != "box":
+        shares = {"count": "1/4", "x": "1/4", "squares of count": "1/8", "squares of x": "3/8"}
+        chosen.append({"shares": shares})
+    for divided in chosen:
+        params = asked(adjacency=adjacency, noise=noise, weight=SQUARES, **MARGINS[margins], **divided)
+        assert faults(params, TINY) == []
+        reach = {
+            name: width
+            for entry in settle(params, TINY)
+            for name, width in zip(entry.measures, entry.classes[0].half_widths, strict=True)
+        }
+        assert reach == {
+            name: width
+            for name, width in {"count": 3, "x": 6, "squares of count": 9, "squares of x": 36}.items()
+            if name in reach
+        }
+        found = worst(params)
+        assert found <= Fraction(3, 2)
+        if noise != "box" and (margins == "summed" or adjacency == "add_remove"):
+            assert found == Fraction(3, 2)
+
+
+@by_adjacency
+@pytest.mark.parametrize("noise", ["laplace", "box"])
+def test_squares_with_the_noise_of_what_is_squared_lose_more_than_epsilon(
+    adjacency: str, noise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R forgotten: the sensitivity of a sum of squares is taken to be that of the figure."""
+    params = asked(adjacency=adjacency, noise=noise, weight=SQUARES)
+    with monkeypatch.context() as changed:
+        changed.setattr(Squaring, "bounds", lambda self, sizes: sizes)
+        forgets = settle(params, TINY)
+    # 9/10 by the figures, and 3 and 6 times what the squares of the count and of x may spend, a twentieth each.
+    expected = Fraction(9, 10) + Fraction(3, 20) + Fraction(6, 20) if noise == "laplace" else Fraction(9, 10)
+    assert worst(params, forgets) >= Fraction(3, 2) * expected
+    assert worst(params, forgets) > Fraction(3, 2)
+    assert worst(params) <= Fraction(3, 2)
+
+
 @by_adjacency
 @pytest.mark.slow
 def test_all_records_of_a_unit_together_lose_epsilon(adjacency: str) -> None:
@@ -123,13 +174,13 @@ def test_all_records_of_a_unit_together_lose_epsilon(adjacency: str) -> None:
 
 
 def test_what_the_mechanism_adds_up_is_what_was_added_by_hand() -> None:
-    params = asked()
+    params = asked(weight=SQUARES)
     for first, second in neighbours("replace", 1):
         for records in (first, second):
             area, x, w = zip(*records, strict=True)
             columns = {"area": np.array(area, object), "x": np.array(x), "w": np.array(w)}
             found = count_cells(columns, TINY, params)
-            for name in ("count", "x"):
+            for name in ("count", "x", "squares of count", "squares of x"):
                 assert tuple(found.measures[name].sums.tolist()) == added(records, ("area",), name)
         if first != second:
             break
@@ -150,7 +201,7 @@ def test_on_the_real_grid_no_record_adds_more_than_the_noise_is_made_for(
     """Every record moves each cell by at most B of each measure, whatever its weight, also one beyond the cap."""
     monkeypatch.undo()
     declared = {**TINY, "w": Column(role="weight", domain=(0.3, 2.7), outside="clamp")}
-    params = asked(adjacency=adjacency)
+    params = asked(adjacency=adjacency, weight=SQUARES)
     reach = {
         name: max(noise.half_widths[entry.measures.index(name)] for noise in entry.classes)
         for entry in settle(params, declared)
@@ -164,5 +215,6 @@ def test_on_the_real_grid_no_record_adds_more_than_the_noise_is_made_for(
             for name in reach:
                 largest[name] = max(largest[name], int(np.abs(cells.measures[name].sums).sum()))
     assert all(largest[name] <= reach[name] for name in reach)
-    # Not more than a step of the grid of weights wider than it must be.
-    assert all(reach[name] - largest[name] <= (1 if name == "count" else 2) for name in reach)
+    # Not more than a step of the grid of weights wider than it must be; a square by as much, relative to its size.
+    assert all(reach[name] - largest[name] <= (1 if name == "count" else 2) for name in ("count", "x"))
+    assert all(reach[name] <= largest[name] * (1 + 2**-12) for name in reach)

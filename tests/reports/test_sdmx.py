@@ -378,3 +378,27 @@ def test_columns_that_do_not_fit_are_not_written() -> None:
     one = table({"sex": ("f", "m")}, [("sex",)])
     with pytest.raises(ValueError, match="order of the layout"):
         sdmx_csv(one.layout, {**one.columns, "sex": np.array([1, 0])}, version="1.0")
+
+
+def test_errors_are_figures_of_their_own_without_a_standard_error() -> None:
+    figures = tuple(
+        Figure(f"weighted_count{end}", f"weighted_count{end}", None, False)
+        for end in ("", "_sampling_error", "_combined_error")
+    )
+    layout = Layout("t", {}, ((),), figures, errors=True)
+    columns = {
+        "weighted_count": np.array([90.0]),
+        "weighted_count_standard_error": np.array([3.0]),
+        "weighted_count_sampling_error": np.array([np.nan]),
+        "weighted_count_combined_error": np.array([np.nan]),
+    }
+    lines = "".join(sdmx_csv(layout, columns, version="1.0")).splitlines()[1:]
+    assert [line.split(",R,")[1] for line in lines] == [
+        "WEIGHTED_COUNT,90,E,F,3",
+        "WEIGHTED_COUNT_SAMPLING_ERROR,NaN,O,F,",
+        "WEIGHTED_COUNT_COMBINED_ERROR,NaN,O,F,",
+    ]
+    said = "or it is an error that is not clear of its own noise"
+    assert said in sdmx_structure(layout, version="1.0", prepared=PREPARED)
+    without = Layout("t", {}, ((),), figures[:2], errors=False)
+    assert said not in sdmx_structure(without, version="1.0", prepared=PREPARED)

@@ -140,3 +140,28 @@ def test_columns_must_be_those_of_the_layout() -> None:
             must_fit(layout, wrong)
         with pytest.raises(ValueError, match=rule):
             sheet_of(layout, wrong)
+
+
+def test_an_error_is_drawn_without_an_error_of_its_own_and_one_that_was_left_out_is_not_stated() -> None:
+    figures = tuple(
+        Figure(f"weighted_count{end}", f"weighted_count{end}", None, False)
+        for end in ("", "_sampling_error", "_combined_error")
+    )
+    layout = Layout("t", {"a": ("p", "q")}, (("a",),), figures, errors=True)
+    columns: dict[str, NDArray[Any]] = {
+        **layout.codes(),
+        "weighted_count": np.array([90.0, 2.0]),
+        "weighted_count_standard_error": np.array([3.0, 3.0]),
+        "weighted_count_sampling_error": np.array([4.0, np.nan]),
+        "weighted_count_combined_error": np.array([5.0, np.nan]),
+    }
+    sheet = sheet_of(layout, columns)
+    assert sheet.combined
+    assert sheet.without == ("weighted_count_sampling_error", "weighted_count_combined_error")
+    first, second = sheet.levels[0].rows
+    assert [mark.error for mark in first.marks] == ["3.0", None, None]
+    assert [mark.value for mark in second.marks[1:]] == ["not stated", "not stated"]
+    assert described(figures[2]) == "error of the weighted count from noise and sampling together"
+    of_sum = Figure("x_weighted_sum_combined_error", "weighted_sum_combined_error", "x", False)
+    assert described(of_sum) == "error of the weighted sum of x from noise and sampling together"
+    assert not facts.sheet().combined
