@@ -1,0 +1,80 @@
+"""Combinations of categories that cannot occur: how they are written, what is wrong with them, which cells they are.
+
+    {relationship: Husband, marital-status: [Divorced, Widowed]}                                                  (1)
+
+is every combination of one named category of each named column, whatever the others hold. They come from public rules,
+never from the data. Two mechanisms take them, to different ends: refinement never answers by one of them, also where it
+is the truth (refinement/_joint); a table has exact zeros there, and records of that kind are refused (table/_zeros).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.refusal import Fault
+
+__all__ = ["MOST_COMBINATIONS", "Combination", "Impossible", "faults_of_combinations", "where_impossible"]
+
+MOST_COMBINATIONS = 640
+
+
+def _listed(given: object) -> object:
+    """Return a list of texts, as categories are named in priors too; what is neither is left to be refused."""
+    several = given if isinstance(given, list | tuple) else [given]
+    return [str(each) if isinstance(each, int) and not isinstance(each, bool) else each for each in several]
+
+
+_ONE = {"type": ["string", "integer"]}
+Combination = dict[
+    str,
+    Annotated[
+        list[str],
+        BeforeValidator(_listed),
+        Field(min_length=1, max_length=MOST_COMBINATIONS),
+        WithJsonSchema({"anyOf": [_ONE, {"type": "array", "items": _ONE}]}),
+    ],
+]
+Impossible = Sequence[Mapping[str, Sequence[str]]]
+# What must hold, and what to do where it does not.
+_Words = tuple[str, str]
+
+
+def faults_of_combinations(
+    impossible: Impossible, declared: Declared, names: Sequence[str], *, of_one: _Words, of_others: _Words
+) -> Iterator[Fault]:
+    """Yield what is wrong with each combination by itself; names: the columns that it may name.
+
+    of_one, of_others: what to say of a combination of one column, and of a column that is not among them.
+    """
+    for place, combination in enumerate(impossible):
+        field = f"impossible.{place}"
+        if len(combination) < 2:
+            yield Fault(field, *of_one)
+        for name, categories in combination.items():
+            if name not in names:
+                yield Fault(f"{field}.{name}", *of_others)
+            elif declared[name].numeric:
+                rule, remedy = "must be a column of categories", "Declare bands of the numbers as ordinal categories."
+                yield Fault(f"{field}.{name}", rule, remedy, declared[name].type or "")
+            else:
+                known = {str(category) for category in declared[name].categories or ()}
+                unknown = [category for category in categories if category not in known]
+                if unknown:
+                    yield Fault(f"{field}.{name}", "must name declared categories", "Correct them.", repr(unknown[0]))
+
+
+def where_impossible(group: Sequence[str], impossible: Impossible, declared: Declared) -> NDArray[np.bool_]:
+    """Return which combinations of these columns are (1); one dimension for each column."""
+    codes = {name: {str(each): code for code, each in enumerate(declared[name].categories or ())} for name in group}
+    found = np.zeros([len(known) for known in codes.values()], bool)
+    for combination in impossible:
+        if set(combination) <= set(group):
+            named = ([known[each] for each in combination.get(name, known)] for name, known in codes.items())
+            found[np.ix_(*named)] = True
+    return found
