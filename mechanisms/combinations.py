@@ -5,6 +5,7 @@
 is every combination of one named category of each named column, whatever the others hold. They come from public rules,
 never from the data. Two mechanisms take them, to different ends: refinement never answers by one of them, also where it
 is the truth (refinement/_joint); a table has exact zeros there, and records of that kind are refused (table/_zeros).
+Such a refusal names no combination: which of them occurs would be told by the data.
 """
 
 from __future__ import annotations
@@ -16,12 +17,30 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from penstock.mechanisms.columns import Declared
-from penstock.mechanisms.refusal import Fault
+from penstock.mechanisms.columns import Columns, Declared
+from penstock.mechanisms.refusal import Fault, Refusal
 
-__all__ = ["MOST_COMBINATIONS", "Combination", "Impossible", "faults_of_combinations", "where_impossible"]
+__all__ = [
+    "MOST_COMBINATIONS",
+    "Combination",
+    "CombinationImpossible",
+    "Impossible",
+    "faults_of_combinations",
+    "found_impossible",
+    "require_possible",
+    "where_impossible",
+]
 
 MOST_COMBINATIONS = 640
+_RECORDS_AT_A_TIME = 2**16
+
+
+class CombinationImpossible(Refusal):
+    """A record has a combination of categories that was declared impossible."""
+
+    code = "combination-impossible"
+    kind = "data"
+    remedy = "Correct the declared combinations, or the data."
 
 
 def _listed(given: object) -> object:
@@ -78,3 +97,32 @@ def where_impossible(group: Sequence[str], impossible: Impossible, declared: Dec
             named = ([known[each] for each in combination.get(name, known)] for name, known in codes.items())
             found[np.ix_(*named)] = True
     return found
+
+
+def found_impossible() -> Fault:
+    """Return the fault of records that cannot be."""
+    rule = "must name only combinations that no record has"
+    return Fault("impossible", rule, "Correct the combinations or the data.")
+
+
+def require_possible(columns: Columns, declared: Declared, excluded: Mapping[str | None, Impossible]) -> None:
+    """Refuse records, as codes of categories, with a combination that an output excludes; outputs by their names."""
+    CombinationImpossible.raise_for(
+        found_impossible().of_output(output)
+        for output, impossible in excluded.items()
+        if impossible and _occurs(columns, declared, impossible)
+    )
+
+
+def _occurs(columns: Columns, declared: Declared, impossible: Impossible) -> bool:
+    """Return whether a record has any of the combinations; a missing category is part of none."""
+    names = [name for name in declared if any(name in combination for combination in impossible)]
+    where = where_impossible(names, impossible, declared)
+    # One more place in every dimension, to which the code -1 points.
+    padded = np.zeros([size + 1 for size in where.shape], bool)
+    padded[tuple(slice(size) for size in where.shape)] = where
+    for start in range(0, len(columns[names[0]]), _RECORDS_AT_A_TIME):
+        rows = slice(start, start + _RECORDS_AT_A_TIME)
+        if padded[tuple(declared[name].codes(columns[name][rows], name) for name in names)].any():
+            return True
+    return False

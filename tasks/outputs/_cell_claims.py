@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
+from penstock.measures.cells.impossible import IMPOSSIBLE, figures_in_rows, impossible_rows
 from penstock.mechanisms.layout import Figure, Layout, error_of
 from penstock.mechanisms.linked_layout import levels_are_linked, tables_of
 from penstock.tasks.files.tables import table_schema
@@ -95,7 +96,13 @@ class CellClaims(Claims):
 
     @property
     def is_sound(self) -> bool:
-        return self.layout.is_sound and list(self.layout.layout.columns) == list(self.roles)
+        if not self.layout.is_sound or list(self.layout.layout.columns) != list(self.roles):
+            return False
+        known = {dimension.name: set(dimension.categories) for dimension in self.layout.dimensions}
+        return all(
+            len(combination) > 1 and all(set(map(str, named)) <= known[name] for name, named in combination.items())
+            for combination in self.guarantee.parameters.get(IMPOSSIBLE, ())
+        )
 
     @property
     def parts(self) -> tuple[Claims, ...]:
@@ -122,6 +129,9 @@ class CellClaims(Claims):
         yield from table_faults(table, self.layout.layout, self.k, of_contributors=self.of_contributors)
         if self.guarantee.parameters.get("exact_total"):
             yield from exact_total_faults(table, self.layout.layout)
+        # Of a file with other rows so much was told already, and the layout may have more than fit into memory.
+        if IMPOSSIBLE in self.guarantee.parameters and table.num_rows == self.layout.layout.rows:
+            yield from impossible_faults(table, self.layout.layout, self.guarantee.parameters[IMPOSSIBLE])
 
     @property
     def of_contributors(self) -> bool:
@@ -190,6 +200,16 @@ def exact_total_faults(table: pa.Table, layout: Layout) -> Iterator[str]:
             totals = [layout.starts[place] for place, level in enumerate(layout.levels) if not level]
             if bool(errors[totals].any()):
                 yield f"must have the standard error 0 for the grand total of {figure.name}, which is exact"
+
+
+def impossible_faults(
+    table: pa.Table, layout: Layout, combinations: Sequence[Mapping[str, Sequence[object]]]
+) -> Iterator[str]:
+    """Yield a rule for each figure that is not an exact zero in a cell that is declared impossible."""
+    numbers = {name: table.column(name).cast(pa.float64()) for name in layout.columns if name not in layout.dimensions}
+    columns = {name: column.fill_null(np.nan).to_numpy() for name, column in numbers.items()}
+    for name in figures_in_rows(layout, columns, impossible_rows(layout, combinations)):
+        yield f"must have a {name} of exactly 0, or no mean, for every combination that is declared impossible"
 
 
 def _adds_up(values: np.ndarray[Any, Any], layout: Layout) -> bool:
