@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from penstock.mechanisms.columns import Columns, Declared
+from penstock.mechanisms.columns import Column, Columns, Declared
 from penstock.mechanisms.refusal import Fault, Refusal
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "Combination",
     "CombinationImpossible",
     "Impossible",
-    "faults_of_combinations",
+    "category_faults",
     "found_impossible",
     "require_possible",
     "where_impossible",
@@ -60,32 +60,18 @@ Combination = dict[
     ],
 ]
 Impossible = Sequence[Mapping[str, Sequence[str]]]
-# What must hold, and what to do where it does not.
-_Words = tuple[str, str]
 
 
-def faults_of_combinations(
-    impossible: Impossible, declared: Declared, names: Sequence[str], *, of_one: _Words, of_others: _Words
-) -> Iterator[Fault]:
-    """Yield what is wrong with each combination by itself; names: the columns that it may name.
-
-    of_one, of_others: what to say of a combination of one column, and of a column that is not among them.
-    """
-    for place, combination in enumerate(impossible):
-        field = f"impossible.{place}"
-        if len(combination) < 2:
-            yield Fault(field, *of_one)
-        for name, categories in combination.items():
-            if name not in names:
-                yield Fault(f"{field}.{name}", *of_others)
-            elif declared[name].numeric:
-                rule, remedy = "must be a column of categories", "Declare bands of the numbers as ordinal categories."
-                yield Fault(f"{field}.{name}", rule, remedy, declared[name].type or "")
-            else:
-                known = {str(category) for category in declared[name].categories or ()}
-                unknown = [category for category in categories if category not in known]
-                if unknown:
-                    yield Fault(f"{field}.{name}", "must name declared categories", "Correct them.", repr(unknown[0]))
+def category_faults(field: str, categories: Sequence[str], column: Column) -> Iterator[Fault]:
+    """Yield what is wrong with the categories that a combination names of one column."""
+    if column.numeric:
+        rule, remedy = "must be a column of categories", "Declare bands of the numbers as ordinal categories."
+        yield Fault(field, rule, remedy, column.type or "")
+        return
+    known = {str(category) for category in column.categories or ()}
+    unknown = [category for category in categories if category not in known]
+    if unknown:
+        yield Fault(field, "must name declared categories", "Correct them.", repr(unknown[0]))
 
 
 def where_impossible(group: Sequence[str], impossible: Impossible, declared: Declared) -> NDArray[np.bool_]:

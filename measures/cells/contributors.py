@@ -33,7 +33,8 @@ def different_in_rows(output: TableOutput, cells: Cells, units: Integers) -> Int
     """(1) of every row of the table, where a unit with records in several cells of a margin counts once."""
     layout = output.layout
     dimensions = layout.levels[0]
-    digits = dict(zip(dimensions, np.unravel_index(cells.places, layout.shape(dimensions)), strict=True))
+    by_dimension = np.unravel_index(cells.places, layout.shape(dimensions)) if dimensions else ()
+    digits = dict(zip(dimensions, by_dimension, strict=True))
     rows = []
     for level, start, end in zip(layout.levels, layout.starts, layout.starts[1:], strict=False):
         places = np.zeros_like(cells.places)

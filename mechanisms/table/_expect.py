@@ -25,7 +25,7 @@ from penstock.mechanisms.table._chosen import Entry, limits_by_measure, reach, s
 from penstock.mechanisms.table._exact_total import COUNT_IS_NUMBER, EXACT_TOTAL, count_is_number_of_records
 from penstock.mechanisms.table._known_total import variances_fitted_to
 from penstock.mechanisms.table._linked_fit import linked_variances
-from penstock.mechanisms.table._margins import reconciled_variances
+from penstock.mechanisms.table._margins import reconciled_variances, summed
 from penstock.mechanisms.table._mechanism import Params
 from penstock.mechanisms.table._weights import in_steps, step_of
 from penstock.mechanisms.table._zeros import possible_cells
@@ -119,6 +119,8 @@ def _fitted(entries: tuple[Entry, ...], drawn: Layout, params: Params, declared:
             most = linked_variances(variances, shape, kept, exact_total=to_total)
         else:
             each = (variances_fitted_to if to_total else reconciled_variances)(variances, shape, kept)
+            if params.impossible:  # a margin of few possible cells is better known by their sum
+                each = [np.minimum(*both) for both in zip(each, summed(variances[0], shape, kept), strict=True)]
             most = [float(spread.max()) for spread in each]
         errors = [_figure(sqrt(variance) * _step(name, params, declared)) for variance in most]
         places = [f"by {', '.join(level)}" if level else "in total" for level in drawn.levels]

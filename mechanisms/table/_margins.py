@@ -93,8 +93,7 @@ def reconciled_variances(
     """Return an upper bound on the variance of each figure of (2), level by level, without the bound at 0."""
     levels = [tuple(axes) for axes in kept]
     if not _equal(variances):
-        # No unbiased fit is better than that of least squares, so neither is the sum of the cells as they were drawn.
-        return [np.minimum(*both) for both in zip(variances, summed(variances[0], shape, levels), strict=True)]
+        return [np.asarray(each, np.float64).copy() for each in variances]
     values = _interactions(variances, shape, levels)
     spread = []
     shares = [(frozenset(part), prod(shape[axis] - 1 for axis in part) / value) for part, value in values.items()]

@@ -31,7 +31,7 @@ from penstock.mechanisms.combinations import (
     MOST_COMBINATIONS,
     Combination,
     CombinationImpossible,
-    faults_of_combinations,
+    category_faults,
     found_impossible,
     where_impossible,
 )
@@ -76,18 +76,7 @@ def zero_faults(params: Params, declared: Declared) -> Iterator[Fault]:
     if params.exact_total:
         rule = "must not be given with exact_total, to which all cells are fitted"
         yield Fault("impossible", rule, "Remove one of the two.")
-    faults = [
-        *faults_of_combinations(
-            params.impossible,
-            declared,
-            params.dimensions,
-            of_one=(
-                "must name at least two dimensions: a category that cannot occur at all is no cell",
-                "Name another dimension, or leave the category out of the declared ones.",
-            ),
-            of_others=("must be a dimension of this table", "Remove it, or make it a dimension."),
-        )
-    ]
+    faults = [fault for place in range(len(params.impossible)) for fault in _faults_of(place, params, declared)]
     yield from faults
     if faults:
         return
@@ -99,6 +88,19 @@ def zero_faults(params: Params, declared: Declared) -> Iterator[Fault]:
     elif not possible_cells(params, declared).any():
         rule = "must leave a cell that is possible: no record could be in the table"
         yield Fault("impossible", rule, "Remove a combination.")
+
+
+def _faults_of(place: int, params: Params, declared: Declared) -> Iterator[Fault]:
+    combination, field = params.impossible[place], f"impossible.{place}"
+    if len(combination) < 2:
+        rule = "must name at least two dimensions: a category that cannot occur at all is no cell"
+        yield Fault(field, rule, "Name another dimension, or leave the category out of the declared ones.")
+    for name, categories in combination.items():
+        if name not in params.dimensions:
+            rule = "must be a dimension of this table"
+            yield Fault(f"{field}.{name}", rule, "Remove it, or make it a dimension.")
+        else:
+            yield from category_faults(f"{field}.{name}", categories, declared[name])
 
 
 def possible_cells(params: Params, declared: Declared) -> NDArray[np.bool_]:
