@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.measures.cells.impossible import IMPOSSIBLE, figures_in_rows, impossible_rows
@@ -206,10 +207,16 @@ def impossible_faults(
     table: pa.Table, layout: Layout, combinations: Sequence[Mapping[str, Sequence[object]]]
 ) -> Iterator[str]:
     """Yield a rule for each figure that is not an exact zero in a cell that is declared impossible."""
-    numbers = {name: table.column(name).cast(pa.float64()) for name in layout.columns if name not in layout.dimensions}
-    columns = {name: column.fill_null(np.nan).to_numpy() for name, column in numbers.items()}
+    columns = {name: _numbers(table.column(name)) for name in layout.columns if name not in layout.dimensions}
     for name in figures_in_rows(layout, columns, impossible_rows(layout, combinations)):
         yield f"must have a {name} of exactly 0, or no mean, for every combination that is declared impossible"
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    """Return numbers, NaN where there is none; in CSV that is an empty text."""
+    if pa.types.is_string(column.type):
+        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+    return column.cast(pa.float64()).fill_null(np.nan).to_numpy()  # type: ignore[no-any-return]
 
 
 def _adds_up(values: np.ndarray[Any, Any], layout: Layout) -> bool:
