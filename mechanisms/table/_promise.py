@@ -115,7 +115,7 @@ def _output(params: Params) -> str:
     if params.impossible:
         return (
             "The output is one table; every declared cell is in it. Cells of combinations that are declared impossible "
-            "are exact zeros."
+            "are exact zeros, and no data set that is compared has such a record."
         )
     if not params.tables:
         return "The output is one table; every declared cell is in it."
@@ -176,13 +176,14 @@ def _assumptions(params: Params) -> tuple[str, ...]:
     return tuple(always)
 
 
+def _noisy_figures(params: Params) -> str:
+    if params.exact_total:
+        return f"every figure but the {'grand total of counts' if params.dimensions else 'count'} is noisy"
+    return "every figure of a possible cell is noisy" if params.impossible else "every figure is noisy"
+
+
 def _not_promised(params: Params) -> tuple[str, ...]:
-    told = [
-        limit.replace("every figure is noisy", "every figure but the grand total of counts is noisy")
-        if params.exact_total
-        else limit
-        for limit in _LIMITS[params.model]
-    ]
+    told = [limit.replace("every figure is noisy", _noisy_figures(params)) for limit in _LIMITS[params.model]]
     if params.adjacency in ("replace", "bootstrap_replace", "from_D"):
         told.append(phrases.NUMBER_OF_RECORDS)
     if params.empty_cells == "zero":

@@ -154,6 +154,8 @@ class CellClaims(Claims):
         )
 
     def seen(self, beside: Beside) -> Iterator[Seen]:
+        if IMPOSSIBLE in self.guarantee.parameters:
+            yield "impossible combinations", True, "Every figure of a combination that is declared impossible is 0."
         if self.guarantee.model != "k_anon":
             yield from super().seen(beside)
             return

@@ -102,7 +102,7 @@ def test_without_combinations_nothing_is_stated_of_them() -> None:
 
 def test_the_promise_says_what_it_takes_for_public_and_for_granted() -> None:
     said = promise(table(impossible=ONE), DECLARED)
-    assert "Cells of combinations that are declared impossible are exact zeros." in said.statement
+    assert "Cells of combinations that are declared impossible are exact zeros, and no data set" in said.statement
     assert "which combinations of categories are impossible" in said.public
     assert any("no record of any data set that is compared has one of them" in each for each in said.assumptions)
     assert any("exact zeros" in each for each in MECHANISM.advice(table(impossible=ONE), DECLARED))
