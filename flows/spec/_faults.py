@@ -237,13 +237,6 @@ def _exact_total_faults(part: object, params: Mapping[int, AnyParams]) -> Iterat
         if part is not None and getattr(chosen, "exact_total", False):
             rule = "must not be given for a part: a replaced record may enter another, so its number is not public"
             yield Fault(f"protect.{place}.exact_total", rule, "Remove it, or release the whole data set.", "True")
-        elif (
-            part is not None
-            and getattr(chosen, "dimensions", None) == ()
-            and getattr(chosen, "adjacency", None) in ("bootstrap_replace", "from_D")
-        ):
-            rule = "must name a column for a part: the count of the whole part would be exact, and it is not public"
-            yield Fault(f"protect.{place}.dimensions", rule, "Name one, or release the whole data set.", "[]")
 
 
 def _recode_faults(part: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:

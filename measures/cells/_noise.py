@@ -5,7 +5,7 @@
     scales_suffice   steps_i >= what the adjacency needs, the Laplace scale being steps_i / epsilon:
 
         dp           t B_i, B_i of a margin cell the largest of its possible cells, 0 where it has none; t = 2 under
-                     replace, 1 under add_remove; without dimensions max(B, high - low), where t = 1
+                     replace, 1 under add_remove; without dimensions high - low, where t = 1
         bdp          one scale            replace     max(max V_i, max over i != j of M_i + M_j)
                                           add_remove  max M_i
                                           within_cell max V_i
@@ -125,7 +125,7 @@ def _needed(promise: Promise, table: Recounted, entry: Entry, measure: str) -> I
         if promise.has_impossible:
             bounds = np.where(impossible_cells(layout, table.output.guarantee.parameters[IMPOSSIBLE]), 0, bounds)
         if promise.is_one_row and promise.adjacency == "replace":
-            bounds = np.maximum(bounds, measured.high - measured.low)
+            bounds = measured.high - measured.low
         found: Integers = folded(layout, layout.levels[entry.level], bounds, np.maximum)
         return promise.touched * found
     if promise.model == "idp":

@@ -11,12 +11,12 @@ each measure, so (3) adds up to (1), and (1), for all the records of one unit, t
 2014, Theorem 2.2). Everything here is public.
 
 A table without dimensions has one cell, in which a replaced record stays, so that it moves a measure by at most
-high - low. Where the file is a part of a data set, it may leave that part, or come from another, and moves it by B:
 
-    max(high - low, B)                                                                                          (4)
+    high - low                                                                                                  (4)
 
-is enough for both. One cell is touched, and (4) stands in place of B with epsilon undivided; where 0 is a bound (4) is
-B, so that the noise is half of what two cells would need. Cells that are impossible (_zeros) are not drawn.
+One cell is touched, and (4) stands in place of B with epsilon undivided; where 0 is a bound (4) is B, so that the noise
+is half of what two cells would need. No part of a data set has (4), because a replaced record may leave it: under
+`replace` nothing is spent on a part (mechanisms/composition). Cells that are impossible (_zeros) are not drawn.
 """
 
 from __future__ import annotations
@@ -252,10 +252,7 @@ def touched(params: Params) -> int:
 
 def reach(limits: Limits, params: Params) -> Integers:
     """Return by how much one change moves each cell that it touches: B_i, or (4) where there is only one cell."""
-    if params.dimensions or params.adjacency != "replace":
-        return limits.largest
-    either: Integers = np.maximum(limits.largest, limits.high - limits.low)
-    return either
+    return limits.largest if params.dimensions or params.adjacency != "replace" else limits.high - limits.low
 
 
 def _share(params: Params, measure: str) -> Fraction:

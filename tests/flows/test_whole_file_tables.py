@@ -14,7 +14,7 @@ from penstock.flows.planning import draw_up_plan
 from penstock.flows.preview import preview
 from penstock.flows.release import release
 from penstock.flows.spec import load_spec, parse_spec
-from penstock.mechanisms.refusal import SpecRefused
+from penstock.mechanisms.refusal import Refusal, SpecRefused
 from penstock.mechanisms.table.together import counted_together
 from penstock.records import open_records
 from penstock.records.home import Home
@@ -191,16 +191,16 @@ def test_dimensions_that_are_not_given_are_still_refused() -> None:
     assert [(fault.field, fault.rule) for fault in refusal.value.faults] == [("protect.0.dimensions", "must be given")]
 
 
-@pytest.mark.parametrize("model", ["bdp", "idp"])
-def test_the_number_of_records_of_a_part_is_not_printed_as_a_count(model: str) -> None:
+@pytest.mark.parametrize("model", ["dp with a public number", "bdp", "idp"])
+def test_nothing_is_released_of_a_part_where_its_number_of_records_counts_as_public(model: str) -> None:
     part = changed("source/columns/injury/categories", ["burn"], TABLE)
     part["budget"]["part"] = "injury"
-    asked = {"mechanism": "table", "dimensions": [], "sums": ["loss"], "epsilon": "1/2"}
-    part["protect"] = [{**asked, **MODELS[model]}]
-    with pytest.raises(SpecRefused) as refusal:
-        parse_spec(part)
-    faults = {fault.field: fault.rule for fault in refusal.value.faults}
-    assert faults["protect.0.dimensions"].startswith("must name a column for a part")
+    asked = {"mechanism": "table", "dimensions": [], "sums": ["loss"], "epsilon": "1/2", "model": "dp"}
+    part["protect"] = [{**asked, "adjacency": "replace", **MODELS[model]}]
+    part["gates"] = [{"measure": "privacy_loss", "max": 1}]
+    with pytest.raises(Refusal) as refusal:
+        draw_up_plan(parse_spec(part))
+    assert {fault.field for fault in refusal.value.faults} <= {"budget.part", "protect.0.exact_total"}
 
 
 def test_a_refused_table_of_the_number_of_records_alone_draws_nothing(workplace: Workplace) -> None:

@@ -1,7 +1,6 @@
 """Tables without dimensions keep epsilon: the exact loss of every pair of neighbours of a tiny domain, in one row.
 
-Where records are replaced none leaves the only cell, so noise by the width of the domain is enough; and where the file
-is a part of a data set a record may leave it: then the loss in one part is epsilon, as the ledger counts it.
+Where records are replaced none leaves the only cell, so noise by the width of the domain is enough.
 """
 
 from __future__ import annotations
@@ -15,6 +14,8 @@ import pytest
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.table._chosen import settle
 from penstock.mechanisms.table.draws import noise_of
+from penstock.records.ledger.accounts import Claim
+from penstock.records.ledger.countable import ClaimRefused, require_countable
 from tests.laws.test_table_is_private import BASE, EVERY, TINY, by_adjacency, by_noise, loss, neighbours, sound, worst
 
 WHOLE: dict[str, Any] = {"dimensions": [], "epsilon": "3/2"}
@@ -51,20 +52,26 @@ def test_all_is_spent_on_totals_where_the_number_of_records_is_printed(noise: st
 
 
 @by_noise
-def test_a_record_that_leaves_the_part_loses_epsilon_there(noise: str) -> None:
-    """A replaced record leaves one part and enters another; the ledger charges both, each with its epsilon."""
+def test_the_width_of_the_domain_is_enough_however_large_values_are(noise: str) -> None:
     declared = {**TINY, "x": Column(role="confidential", type="integer", domain=(1, 2))}
-    params = sound(adjacency="replace", noise=noise, sums=["x"], **WHOLE)
+    params = sound(adjacency="replace", noise=noise, sums=["x"], count=False, **WHOLE)
+    (entry,) = settle(params, declared)
+    assert entry.classes[0].half_widths == (1,)
+    ends = [{**each, "x": x} for each in EVERY for x in (1, 2)]
+    assert max(loss([*BASE, one], [*BASE, other], params, [entry]) for one in ends for other in ends) == Fraction(3, 2)
+
+
+@by_noise
+def test_a_record_that_leaves_a_part_would_lose_more_so_nothing_is_spent_on_one(noise: str) -> None:
+    """A replaced record may leave a part and take all of its value with it, not only the width of the domain."""
+    declared = {**TINY, "x": Column(role="confidential", type="integer", domain=(1, 2))}
+    params = sound(adjacency="replace", noise=noise, sums=["x"], count=False, **WHOLE)
     entries = settle(params, declared)
-    left = max(loss([*BASE, {**each, "x": x}], BASE, params, entries) for each in EVERY[:1] for x in (1, 2))
-    assert left <= Fraction(3, 2)
-    # Noise by the width of the domain alone would not do: it is 1, and a record that leaves takes 2 with it.
-    (entry, *_) = [each for each in entries if "x" in each.measures]
-    if noise != "box":
-        (right,) = entry.classes
-        assert right.half_widths == (2,)
-        wrong = [replace(entry, classes=(noise_of(noise, (1,), right.epsilon),))]  # type: ignore[arg-type]
-        assert loss([*BASE, {**EVERY[0], "x": 2}], BASE, params, wrong) == 2 * entry.epsilon
+    assert loss([*BASE, {**EVERY[0], "x": 2}], BASE, params, entries) == 2 * Fraction(3, 2)
+    claim = Claim(dataset="d", source="s", model="dp", epsilon=Fraction(1), adjacency="replace", unit="row",
+                  column="area", part="north")  # fmt: skip
+    with pytest.raises(ClaimRefused, match="a record that moves would change two sizes"):
+        require_countable(claim)
 
 
 @by_noise
