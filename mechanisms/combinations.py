@@ -104,11 +104,9 @@ def _occurs(columns: Columns, declared: Declared, impossible: Impossible) -> boo
     """Return whether a record has any of the combinations; a missing category is part of none."""
     names = [name for name in declared if any(name in combination for combination in impossible)]
     where = where_impossible(names, impossible, declared)
-    # One more place in every dimension, to which the code -1 points.
-    padded = np.zeros([size + 1 for size in where.shape], bool)
-    padded[tuple(slice(size) for size in where.shape)] = where
     for start in range(0, len(columns[names[0]]), _RECORDS_AT_A_TIME):
         rows = slice(start, start + _RECORDS_AT_A_TIME)
-        if padded[tuple(declared[name].codes(columns[name][rows], name) for name in names)].any():
+        codes = [declared[name].codes(columns[name][rows], name) for name in names]
+        if bool((where[tuple(codes)] & (np.stack(codes) >= 0).all(axis=0)).any()):
             return True
     return False
