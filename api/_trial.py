@@ -21,6 +21,7 @@ from penstock.measures.measurement import Measurement, MeasureUndefined
 from penstock.measures.registry import MeasureOfRecords
 from penstock.measures.registry import measure as measure_of_records
 from penstock.mechanisms.columns import Column, Columns
+from penstock.mechanisms.combinations import require_possible
 from penstock.mechanisms.contributions import bounded
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.randomness import Randomness, is_known, system
@@ -131,6 +132,7 @@ def protect(
     used = {name: data_columns[name] for name in output.about or tuple(data_columns)[:1]}
     read = {**used, **({} if individual is None else {individual: columns[individual]})}
     arrays = read_columns(_as_arrow(table, read, individual), read, unit=individual)
+    require_possible(arrays, used, {None: mechanism.excludes(settings)})
 
     chance = system() if randomness is None else randomness
     promise = mechanism.promise(settings, columns)

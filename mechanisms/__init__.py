@@ -9,6 +9,8 @@ then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a
     closeness/                   exp(epsilon)-closeness by buckets, and groups of similar confidential values
                                  published as Anatomy
     columns                      what is declared about a column before any row is read
+    combinations                 combinations of categories that cannot occur: how they are written, what is wrong
+                                 with them, which cells they are
     composition                  what all releases from one data set cost together
     contributions                bound how many records of each unit are used, chosen uniformly at random
     dp_microaggregation/         differentially private microdata by insensitive microaggregation

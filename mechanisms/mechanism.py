@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from penstock.mechanisms.columns import Column, Columns, Declared
+from penstock.mechanisms.combinations import Impossible
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.possible import Possible, Undefined
@@ -28,6 +29,7 @@ __all__ = [
     "Mechanism",
     "ProtectColumn",
     "always",
+    "excludes_nothing",
     "never",
     "nothing_chosen",
     "nothing_released",
@@ -57,6 +59,11 @@ def unbounded(name: str, params: Any, declared: Declared, records: int | None) -
 def unchanged(params: Any, unit: str) -> Any:
     """Return the settings as they are: they do not depend on whose records there are."""
     return params
+
+
+def excludes_nothing(params: Any) -> Impossible:
+    """Return nothing: records may have any combination of declared categories."""
+    return ()
 
 
 def nothing_chosen(params: Any, declared: Declared, records: int) -> dict[str, Any]:
@@ -121,6 +128,7 @@ class Mechanism:
     unit of each. of_units: such settings, told by which column.
     stated, chosen_form: the form of its promise's parameters and of what it chose (penstock.mechanisms.stated).
     in_parts: how it treats records that are never held together; None where it cannot.
+    excludes: combinations of categories that no record may have under these settings, by public rules.
     shares_file: whether its promise holds of its columns where others stand beside them, record by record.
     """
 
@@ -145,3 +153,4 @@ class Mechanism:
     shares_file: bool = False
     counts_units: Callable[[Any], bool] = never
     of_units: Callable[[Any, str], Any] = unchanged
+    excludes: Callable[[Any], Impossible] = excludes_nothing

@@ -136,6 +136,9 @@ class ClosenessChosen(TypedDict):
     buckets: Whole
 
 
+Combinations = list[dict[str, list[str | int]]]
+
+
 @_CLOSED
 class WeightParameters(TypedDict):
     """The columns of sampling weights, and what sampling errors are made of: replicates, strata or squares."""
@@ -172,6 +175,7 @@ class TableParameters(TypedDict):
     tables: NotRequired[dict[str, list[str]]]
     contributors: NotRequired[str]
     weight: NotRequired[WeightParameters]
+    impossible: NotRequired[Combinations]
 
 
 @_CLOSED
@@ -250,9 +254,6 @@ class StatisticsChosen(TypedDict):
     epsilon: Exact
     measured: list[FigureChosen]
     figures: NotRequired[dict[str, ErrorChosen]]
-
-
-Combinations = list[dict[str, list[str | int]]]
 
 
 @_CLOSED

@@ -236,7 +236,7 @@ def _flat(parameters: Mapping[str, Any], before: str = "") -> Iterator[tuple[str
         elif isinstance(value, list | tuple) and any(isinstance(part, list | tuple) for part in value):
             yield label, "; ".join(", ".join(map(str, part)) or "all together" for part in value)
         elif isinstance(value, list | tuple):
-            yield label, ", ".join(number(part) for part in value)
+            yield label, ", ".join(number(part) for part in value) or "none"
         else:
             yield label, value
 

@@ -11,6 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.combinations import require_possible
 from penstock.mechanisms.recode import stored_names
 from penstock.mechanisms.refusal import TableEmpty, TooFewRecords
 from penstock.tasks.files.columns import save_columns
@@ -86,7 +87,7 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
         columns = answered(
             job,
             hashing.result,
-            lambda: read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint),
+            lambda: _possible(plan, read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint)),
             # A source that is refused was read to its end, so its values are known too.
             lambda: digest_of_values(key, stored_names(plan.data_columns), [fingerprint.sums()]),
         )
@@ -119,15 +120,27 @@ def _ingested(
     return Ingested(folder, told.content, rows, units, parts, values, told.formerly, told.by_folder, told.files)
 
 
+def _possible(plan: Plan, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the columns; refuse records that the release is about and that cannot be, by its declarations."""
+    if any(plan.excluded.values()):
+        require_possible(_satisfying(plan, columns), plan.declared, plan.excluded)
+    return columns
+
+
 def _chosen(plan: Plan, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the records that the release is about. Where a promise hides how many they are, there may be none."""
+    chosen = _satisfying(plan, columns)
+    if plan.where and not plan.spends and not len(next(iter(chosen.values()))):
+        raise TableEmpty.at("source.where", rule="must leave at least one record", remedy="Choose others.")
+    return chosen
+
+
+def _satisfying(plan: Plan, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     if not plan.where:
         return columns
     from penstock.mechanisms.questions import satisfied  # for those who choose records
 
     kept = satisfied(plan.where, columns, plan.declared)
-    if not plan.spends and not kept.any():
-        raise TableEmpty.at("source.where", rule="must leave at least one record", remedy="Choose others.")
     return {name: values[kept] for name, values in columns.items()}
 
 

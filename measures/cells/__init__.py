@@ -8,6 +8,7 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
     errors             how far the published figures of a table are from the true ones
     exact              the exact figures of a table that are not its totals, made again: contributors, weighted
                        figures, sampling errors
+    impossible         the check of cells that a table declares impossible, found once more from its promise
     measures           measures of a whole table: of public facts, and of the size of its noise
     output             what is judged of a released table: the records behind it, the file as it was read back, and
                        the account of it

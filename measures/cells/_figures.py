@@ -184,7 +184,7 @@ def _is_mean(promise: Promise, table: Recounted, figure: Figure, means: NDArray[
 def _count(promise: Promise, table: Recounted) -> NDArray[Any] | None:
     """Return the counts by which means were divided: the noisy ones, or, where these were fitted to the number of
     records, the published ones, if there are any."""
-    if not promise.exact_total:
+    if not promise.exact_total or promise.is_one_row:
         return _in_all_rows(table.output.layout, _noisy(promise, table, COUNT))
     published = [figure for figure in table.output.layout.figures if figure.statistic == "count"]
     return _stored(table.output, published[0]) if published else None

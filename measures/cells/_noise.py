@@ -4,7 +4,8 @@
                      measure is drawn once in the cells, alone unless box noise draws several together
     scales_suffice   steps_i >= what the adjacency needs, the Laplace scale being steps_i / epsilon:
 
-        dp           t B_i, B_i of a margin cell the largest of its cells; t = 2 under replace, 1 under add_remove
+        dp           t B_i, B_i of a margin cell the largest of its possible cells, 0 where it has none; t = 2 under
+                     replace, 1 under add_remove; without dimensions high - low, where t = 1
         bdp          one scale            replace     max(max V_i, max over i != j of M_i + M_j)
                                           add_remove  max M_i
                                           within_cell max V_i
@@ -14,7 +15,8 @@
                          max over i with records of max(high_i - min v, max v - low_i))
 
                      and at least 1, because 0 prints the exact figure: that is allowed for empty cells that are printed
-                     as zeros; counts are not drawn at all where everybody's cell is public
+                     as zeros, and for cells that are declared impossible (impossible.py); counts are not drawn at all
+                     where everybody's cell is public, or where the only count is the public number of records
     figures_as_noised   what is published is the noisy total, which is the total counted again where there are no steps
 
 M_i = max |v|, V_i = max v - min v over the records of cell i, 0 without records; low_i, high_i its public bounds,
@@ -39,6 +41,7 @@ from numpy.typing import NDArray
 from penstock.measures.cells._figures import traced
 from penstock.measures.cells._noise_size import box_within, chance, laplace_within
 from penstock.measures.cells._promise import Entry, Promise
+from penstock.measures.cells.impossible import IMPOSSIBLE, impossible_cells
 from penstock.measures.cells.totals import COUNT, Measured, Recounted, folded
 from penstock.measures.checks import Check, verdict
 
@@ -99,7 +102,7 @@ def _insufficient(promise: Promise, table: Recounted, entry: Entry) -> Iterator[
 def _is_stated(promise: Promise, table: Recounted, entry: Entry) -> bool:
     """Return whether as many cells as stated have the stated B in each measure."""
     widths, _, cells = _by_class(promise, table, entry)
-    drawn = {tuple(row): number for row, number in zip(widths.tolist(), cells.tolist(), strict=True)}
+    drawn = {tuple(row): number for row, number in zip(widths.tolist(), cells.tolist(), strict=True) if any(row)}
     stated = {found.half_widths: found.cells for found in entry.classes}
     return drawn == stated and len(stated) == len(entry.classes)
 
@@ -118,7 +121,12 @@ def _needed(promise: Promise, table: Recounted, entry: Entry, measure: str) -> I
     """Return the fewest steps that each cell of a level needs."""
     counts, measured, layout = table.cells.counts, table.measured[measure], table.output.layout
     if promise.model == "dp":
-        found: Integers = folded(layout, layout.levels[entry.level], measured.bounds, np.maximum)
+        bounds = measured.bounds
+        if promise.has_impossible:
+            bounds = np.where(impossible_cells(layout, table.output.guarantee.parameters[IMPOSSIBLE]), 0, bounds)
+        if promise.is_one_row and promise.adjacency == "replace":
+            bounds = measured.high - measured.low
+        found: Integers = folded(layout, layout.levels[entry.level], bounds, np.maximum)
         return promise.touched * found
     if promise.model == "idp":
         needed = np.full_like(counts, _local(counts, measured))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from penstock.measures.cells.impossible import IMPOSSIBLE, impossible_cells
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import COUNT
 from penstock.measures.checks import RecheckImpossible
@@ -63,7 +64,8 @@ class Entry:
 class Promise:
     """The promise of a table. Without noise, epsilon is 0 and there are no entries; k is 0 unless it is promised.
 
-    linked: how many tables it consists of that have their levels in common; 0 for one table.
+    linked: how many tables it consists of that have their levels in common; 0 for one table. is_one_row: whether it has
+    no dimensions. has_impossible: whether it declares cells that cannot have records.
     """
 
     model: Model
@@ -78,12 +80,14 @@ class Promise:
     noise: str
     exact_total: bool
     linked: int
+    is_one_row: bool
+    has_impossible: bool
     entries: tuple[Entry, ...]
 
     @property
     def touched(self) -> int:
         """Return how many cells one change touches under dp."""
-        return 2 if self.adjacency == "replace" else 1
+        return 2 if self.adjacency == "replace" and not self.is_one_row else 1
 
     @property
     def cell_levels(self) -> range:
@@ -97,7 +101,9 @@ class Promise:
 
     @property
     def counts_are_public(self) -> bool:
-        return self.adjacency == "bootstrap_within_cell"
+        """Return whether counts need no noise: everybody's cell is public, or all there is to count is."""
+        of_all = self.adjacency in ("bootstrap_replace", "from_D") or self.exact_total
+        return self.adjacency == "bootstrap_within_cell" or (self.is_one_row and of_all)
 
 
 def read_promise(output: TableOutput) -> Promise:
@@ -126,6 +132,8 @@ def read_promise(output: TableOutput) -> Promise:
             noise=output.chosen["noise"],
             exact_total=bool(parameters.get("exact_total", False)),
             linked=len(parameters.get("tables", {})),
+            is_one_row=not layout.dimensions,
+            has_impossible=IMPOSSIBLE in parameters,
             entries=() if exact else tuple(_entry(entry, output) for entry in output.chosen["measured"]),
         )
         understood = (
@@ -140,6 +148,7 @@ def read_promise(output: TableOutput) -> Promise:
             and (guarantee.unit == "individual") == ({"contributors", "rows_per_unit"} & set(parameters) != set())
             and (parameters.get("contributors") is None) == (output.units is None)
             and ("contributors" not in parameters or exact)
+            and (not promise.has_impossible or _may_have_impossible(promise, output))
             and _weights_fit(promise, parameters.get("weight", {}))
             and all(_made_from(figure, promise) <= set(promise.measures) for figure in layout.figures)
         )
@@ -154,6 +163,12 @@ def read_promise(output: TableOutput) -> Promise:
         )
     _require_hidden(output, promise)
     return promise
+
+
+def _may_have_impossible(promise: Promise, output: TableOutput) -> bool:
+    """Return whether a proof covers cells without noise in such a table, and some cells are left."""
+    alone = promise.model in ("dp", "k_anon") and not promise.linked and not promise.exact_total
+    return alone and not bool(impossible_cells(output.layout, output.guarantee.parameters[IMPOSSIBLE]).all())
 
 
 def _weights_fit(promise: Promise, weight: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
     all             columns_as_declared, rows_as_declared, margins_add_up       _figures.py
     dp, bdp, idp    epsilon_spent, scales_suffice, figures_as_noised    _noise.py
+    impossible      impossible_cells_are_zero, of tables that declare any              _impossible.py
     k_anon          cell_sizes     every cell that is not empty has at least k records, or contributors
                     values_exact   every figure is the one that is counted again
 
@@ -16,6 +17,7 @@ from penstock.measures.cells._figures import columns_as_declared, margins_add_up
 from penstock.measures.cells._noise import epsilon_spent, figures_as_noised, scales_suffice
 from penstock.measures.cells._promise import Promise, read_promise
 from penstock.measures.cells.contributors import different
+from penstock.measures.cells.impossible import impossible_cells_are_zero
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import Recounted, recounted
 from penstock.measures.checks import Check, verdict
@@ -28,7 +30,8 @@ def table_checks(output: TableOutput) -> tuple[Check, ...]:
     """Run every check of the model of a table."""
     promise = read_promise(output)
     table = recounted(output, promise.measures)
-    return tuple(check(promise, table) for check in _CHECKS[promise.model])
+    checks = tuple(check(promise, table) for check in _CHECKS[promise.model])
+    return (*checks, impossible_cells_are_zero(table)) if promise.has_impossible else checks
 
 
 def _cell_sizes(promise: Promise, table: Recounted) -> Check:

@@ -45,7 +45,8 @@ def rows_of_records(output: TableOutput, cells: Cells) -> Iterator[tuple[Integer
     """Yield for each level of the table the row of every record, counted from its first, and how many rows it has."""
     layout = output.layout
     dimensions = layout.levels[0]
-    digits = dict(zip(dimensions, np.unravel_index(cells.places, layout.shape(dimensions)), strict=True))
+    by_dimension = np.unravel_index(cells.places, layout.shape(dimensions)) if dimensions else ()
+    digits = dict(zip(dimensions, by_dimension, strict=True))
     for level, start, end in zip(layout.levels, layout.starts, layout.starts[1:], strict=False):
         places = np.zeros_like(cells.places)
         for name in level:

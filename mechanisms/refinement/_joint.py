@@ -29,13 +29,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from penstock.mechanisms.columns import Columns, Declared
+from penstock.mechanisms.combinations import MOST_COMBINATIONS, Impossible, category_faults, where_impossible
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refinement.axes import Axis, Ints, Matrix
 from penstock.mechanisms.refinement.priors import digest_of
@@ -45,31 +45,10 @@ from penstock.mechanisms.refusal import Fault
 if TYPE_CHECKING:
     from penstock.mechanisms.refinement._mechanism import Question
 
-__all__ = ["Combination", "Joint", "combination_faults", "joint_questions", "linked", "loss_facts"]
+__all__ = ["Joint", "combination_faults", "joint_questions", "linked", "loss_facts"]
 
-# Every combination is compared with every other.
-MOST_COMBINATIONS = 640
 _MOST_SHOWN = 10**12
-
-
-def _listed(given: object) -> object:
-    """Return a list of texts, as categories are named in priors too; what is neither is left to be refused."""
-    several = given if isinstance(given, list | tuple) else [given]
-    return [str(each) if isinstance(each, int) and not isinstance(each, bool) else each for each in several]
-
-
-_ONE = {"type": ["string", "integer"]}
-Combination = dict[
-    str,
-    Annotated[
-        list[str],
-        BeforeValidator(_listed),
-        Field(min_length=1, max_length=MOST_COMBINATIONS),
-        WithJsonSchema({"anyOf": [_ONE, {"type": "array", "items": _ONE}]}),
-    ],
-]
 Refine = Callable[[Axis, Fraction, Fraction], Refined]
-Impossible = Sequence[Mapping[str, Sequence[str]]]
 
 
 def linked(impossible: Impossible, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -95,12 +74,12 @@ def combination_faults(
     yield from faults
     for group in () if faults else linked(impossible, names):
         number = math.prod(len(declared[name].categories or ()) for name in group)
-        if number > MOST_COMBINATIONS:
+        if number > MOST_COMBINATIONS:  # every combination is compared with every other
             rule = f"must link columns with at most {MOST_COMBINATIONS} combinations, not {', '.join(group)}"
             got = str(number) if number < _MOST_SHOWN else f"more than {_MOST_SHOWN:,}"
             yield Fault("impossible", rule, "Group their categories, or link fewer columns.", got)
         elif weights_of is not None:
-            weights = _products([weights_of(name) for name in group], _where_impossible(group, impossible, declared))
+            weights = _products([weights_of(name) for name in group], where_impossible(group, impossible, declared))
             if not any(weights):
                 rule = f"must leave a combination of {', '.join(group)} that the priors allow"
                 yield Fault("impossible", rule, "Remove a combination, or correct the priors.")
@@ -121,25 +100,8 @@ def _faults_of(
         if name not in names:
             rule, remedy = "must be a declared column that is released", "Remove it, or declare the column."
             yield Fault(f"{field}.{name}", rule, remedy)
-        elif declared[name].numeric:
-            rule, remedy = "must be a column of categories", "Declare bands of the numbers as ordinal categories."
-            yield Fault(f"{field}.{name}", rule, remedy, declared[name].type or "")
         else:
-            known = {str(category) for category in declared[name].categories or ()}
-            unknown = [category for category in categories if category not in known]
-            if unknown:
-                yield Fault(f"{field}.{name}", "must name declared categories", "Correct them.", repr(unknown[0]))
-
-
-def _where_impossible(group: Sequence[str], impossible: Impossible, declared: Declared) -> NDArray[np.bool_]:
-    """Return which combinations of these columns cannot be; one dimension for each column."""
-    codes = {name: {str(each): code for code, each in enumerate(declared[name].categories or ())} for name in group}
-    found = np.zeros([len(known) for known in codes.values()], bool)
-    for combination in impossible:
-        if set(combination) <= set(group):
-            named = ([known[each] for each in combination.get(name, known)] for name, known in codes.items())
-            found[np.ix_(*named)] = True
-    return found
+            yield from category_faults(f"{field}.{name}", categories, declared[name])
 
 
 def _products(weights: Sequence[Ints], excluded: NDArray[np.bool_]) -> list[int]:
@@ -271,7 +233,7 @@ def joint_questions(
 def _joint(impossible: Impossible, declared: Declared, parts: Mapping[str, Question], refine: Refine) -> Joint:
     axes, epsilons = [part.refined.axis for part in parts.values()], [part.epsilon for part in parts.values()]
     delta = sum((part.delta for part in parts.values()), Fraction(0))
-    excluded = _where_impossible(tuple(parts), impossible, declared)
+    excluded = where_impossible(tuple(parts), impossible, declared)
     weights = np.array(_products([axis.weights for axis in axes], excluded), np.int64)
     distances = _ranks([_table(axis) for axis in axes], epsilons)
     stated = [

@@ -34,13 +34,14 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from penstock.mechanisms.columns import Column, Columns, Declared, Role, named
+from penstock.mechanisms.combinations import Combination
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.grid import Grid
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
-from penstock.mechanisms.refinement._joint import Combination, Joint, combination_faults, joint_questions, loss_facts
+from penstock.mechanisms.refinement._joint import Joint, combination_faults, joint_questions, loss_facts
 from penstock.mechanisms.refinement._promise import promised
 from penstock.mechanisms.refinement.axes import Axis, Matrix, axis_of
 from penstock.mechanisms.refinement.priors import AnyPrior, digest_of, faults_of, grid_for, weights

@@ -13,6 +13,7 @@
     scales        the scale of the noise of every cell that follows from it, bound to its adjacency
     noise         discrete Laplace noise of these scales
     _figures      from noisy totals to published figures;  _margins: sums, and least squares
+    _zeros        cells that cannot have records, by public rules
     _exact_total  where the grand total of counts is public;  _known_total: counts fitted to it
     _linked       several tables that share cells;  _linked_fit: their figures, fitted together
     _cube         least squares where some levels of a cube were measured;  _rounding: whole numbers near it
@@ -41,6 +42,7 @@ from penstock.mechanisms.table._mechanism import (
     chosen_facts,
     count_cells,
     counts_units,
+    excludes,
     faults,
     layout,
     memory_of_cells,
@@ -98,4 +100,5 @@ MECHANISM = Mechanism(
     ),
     counts_units=counts_units,
     of_units=of_units,
+    excludes=excludes,
 )

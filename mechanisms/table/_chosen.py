@@ -13,6 +13,14 @@ several tables show is one level. A grand total that is exact (_exact_total) is 
 in box noise the other measures of its level are drawn without it. One record counts in one cell of each level and in
 each measure, so (3) adds up to (1), and (1), for all the records of one unit, to epsilon (group privacy: Dwork & Roth
 2014, Theorem 2.2). Everything here is public.
+
+A table without dimensions has one cell, in which a replaced record stays, so that it moves a measure by at most
+
+    high - low                                                                                                  (4)
+
+One cell is touched, and (4) stands in place of B with epsilon undivided; where 0 is a bound (4) is B, so that the noise
+is half of what two cells would need. No part of a data set has (4), because a replaced record may leave it: under
+`replace` nothing is spent on a part (mechanisms/composition). Cells that are impossible (_zeros) are not drawn.
 """
 
 from __future__ import annotations
@@ -29,9 +37,10 @@ from numpy.typing import NDArray
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.table._bounds import Limits, limits_of
-from penstock.mechanisms.table._exact_total import is_drawn
+from penstock.mechanisms.table._exact_total import count_is_number_of_records, is_drawn
 from penstock.mechanisms.table._linked import cell_levels
 from penstock.mechanisms.table._weights import in_steps, squares_of, step_of, value_steps, weighted_limits
+from penstock.mechanisms.table._zeros import possible_cells, within_possible
 from penstock.mechanisms.table.cells import Integers
 from penstock.mechanisms.table.draws import Kind, Noise, best_kind, noise_of, standard_error
 from penstock.mechanisms.table.settings import COUNT, Params, layout, levels, measures, spenders
@@ -44,6 +53,7 @@ __all__ = [
     "is_too_wide",
     "limits_by_measure",
     "noise_kind",
+    "reach",
     "settle",
     "share_of",
     "touched",
@@ -59,7 +69,7 @@ SQUARES_SHARE = Fraction(1, 10)
 class Entry:
     """Measures of one level that are drawn together, and what they may spend.
 
-    classes: under dp the different noises, and for each cell of the level which of them it has.
+    classes: under dp the different noises. which: the one that each cell of the level has; -1 where nothing is drawn.
     """
 
     level: int
@@ -69,14 +79,18 @@ class Entry:
     which: Integers | None = None
 
     def by_cell(self, figures: NDArray[Any]) -> NDArray[Any]:
-        """Return for each cell the figures of its class."""
-        return figures[self.which] if self.which is not None else figures[:0]
+        """Return for each cell the figures of its class, 0 where nothing is drawn."""
+        if self.which is None:
+            return figures[:0]
+        found = figures[self.which]
+        found[self.which < 0] = 0
+        return found
 
     def facts(self, level: tuple[str, ...]) -> dict[str, Any]:
         """Return the entry as public data."""
         told: dict[str, Any] = {"level": list(level), "measures": list(self.measures), "epsilon": str(self.epsilon)}
         if self.which is not None:
-            sizes = np.bincount(self.which, minlength=len(self.classes)).tolist()
+            sizes = np.bincount(self.which[self.which >= 0], minlength=len(self.classes)).tolist()
             told["classes"] = [
                 {"cells": cells, **noise.facts()} for cells, noise in zip(sizes, self.classes, strict=True)
             ]
@@ -85,7 +99,7 @@ class Entry:
 
 def limits_by_measure(params: Params, declared: Declared) -> dict[str, Limits]:
     """Return the bounds of every measure in every cell: of what one record may add, times its weight if it has one."""
-    return weighted_limits(value_limits(params, declared), params, declared)
+    return within_possible(weighted_limits(value_limits(params, declared), params, declared), params, declared)
 
 
 def value_limits(params: Params, declared: Declared) -> dict[str, Limits]:
@@ -112,7 +126,7 @@ def noise_kind(params: Params, declared: Declared) -> Kind | None:
     part = sum((share_of(params, name) for name in names), Fraction(0))
     loss = params.epsilon / (params.rows_per_unit or 1) * (1 - (params.margin_share or 0)) * part
     loss /= len(cell_levels(params)) * touched(params)
-    widest = tuple(int(limits[name].largest.max()) for name in names)
+    widest = tuple(int(reach(limits[name], params).max()) for name in names)
     shares = tuple(share_of(params, name) / part for name in names)
     # Shares say how exact each measure should be relative to the others; box noise ignores them.
     return best_kind(widest, loss, shares, together=not params.shares)
@@ -127,7 +141,8 @@ def settle(params: Params, declared: Declared) -> tuple[Entry, ...]:
     if params.model != "dp":
         return tuple(entries)
     limits, drawn = limits_by_measure(params, declared), layout(params, declared)
-    return tuple(_with_noise(entry, kind, params, limits, drawn) for entry in entries)
+    possible = possible_cells(params, declared)
+    return tuple(_with_noise(entry, kind, params, limits, drawn, possible) for entry in entries)
 
 
 def is_too_wide(params: Params, declared: Declared) -> bool:
@@ -207,6 +222,8 @@ def variances_by_measure(entries: Sequence[Entry]) -> dict[str, list[NDArray[np.
 
 def _stated_error(measure: str, entries: tuple[Entry, ...], params: Params, declared: Declared) -> dict[str, float]:
     """Return the largest standard error of a cell as drawn, and as a share of the most that one record can add."""
+    if measure == COUNT and count_is_number_of_records(params):
+        return {"standard_error": 0.0, "expected_error": 0.0}
     entry = next(entry for entry in entries if measure in entry.measures)
     place = entry.measures.index(measure)
     worst = max(entry.classes, key=lambda noise: noise.variances[place])
@@ -215,29 +232,45 @@ def _stated_error(measure: str, entries: tuple[Entry, ...], params: Params, decl
     return {"standard_error": error, "expected_error": error / float(worst.half_widths[place] * step)}
 
 
-def _with_noise(entry: Entry, kind: Kind, params: Params, limits: Mapping[str, Limits], drawn: Layout) -> Entry:
+def _with_noise(
+    entry: Entry,
+    kind: Kind,
+    params: Params,
+    limits: Mapping[str, Limits],
+    drawn: Layout,
+    possible: NDArray[np.bool_],
+) -> Entry:
     shape = drawn.shape(params.dimensions)
     kept = [params.dimensions.index(name) for name in drawn.levels[entry.level]]
     gone = tuple(axis for axis in range(len(shape)) if axis not in kept)
+    some = possible.any(axis=gone).ravel()
     # A record of a margin cell is in one of its cells, so it adds at most the largest bound of them.
-    bounds = np.stack([limits[name].largest.reshape(shape).max(axis=gone).ravel() for name in entry.measures], axis=1)
+    reaches = [reach(limits[name], params).reshape(shape).max(axis=gone).ravel() for name in entry.measures]
+    bounds = np.stack(reaches, axis=1)[some]
     if params.bounds:
-        different, which = np.unique(bounds, axis=0, return_inverse=True)
+        different, of_drawn = np.unique(bounds, axis=0, return_inverse=True)
     else:  # sorting a million equal rows takes a second
-        different, which = bounds[:1], np.zeros(len(bounds), np.int64)
+        different, of_drawn = bounds[:1], np.zeros(len(bounds), np.int64)
     loss = entry.epsilon / touched(params)
     classes = tuple(noise_of(kind, tuple(map(int, widths)), loss) for widths in different.tolist())
-    return replace(entry, classes=classes, which=which.ravel())
+    which = np.full(len(some), -1, np.int64)
+    which[some] = of_drawn.ravel()
+    return replace(entry, classes=classes, which=which)
 
 
 def touched(params: Params) -> int:
-    """Return how many cells one change touches."""
-    return 2 if params.adjacency == "replace" else 1
+    """Return how many cells one change touches; without dimensions there is one cell."""
+    return 2 if params.adjacency == "replace" and params.dimensions else 1
+
+
+def reach(limits: Limits, params: Params) -> Integers:
+    """Return by how much one change moves each cell that it touches: B_i, or (4) where there is only one cell."""
+    return limits.largest if params.dimensions or params.adjacency != "replace" else limits.high - limits.low
 
 
 def figures_alone(params: Params) -> tuple[str, ...]:
-    """Return the measures that are no sums of squares."""
-    return tuple(name for name in measures(params) if name not in squares_of(params))
+    """Return the measures that are drawn and no sums of squares."""
+    return tuple(name for name in spenders(params) if name not in squares_of(params))
 
 
 def share_of(params: Params, measure: str) -> Fraction:

@@ -5,6 +5,11 @@ counts be fitted to it. Nowhere else: whoever comes or goes changes n; of the re
 are used of each unit, another number may remain after a replacement; and a replaced record may leave one part of a data
 set and enter another, so the number of a part is no more public than any count. The last is not known here: a spec that
 asks for both is refused (flows/spec).
+
+A table without dimensions has one row, the whole file, and a single count, which is n. Under `bootstrap_replace` and
+`from_D` n is public too, and no record that replaces another changes it, so noise would hide nothing: that count is
+exact. Under `replace` it is where `exact_total` says so. One that is exact spends nothing, and what is left is spent on
+totals; where nothing else would be drawn there is no table to protect, and none is made.
 """
 
 from __future__ import annotations
@@ -17,12 +22,33 @@ from penstock.mechanisms.refusal import Fault
 if TYPE_CHECKING:
     from penstock.mechanisms.table.settings import Params
 
-__all__ = ["EXACT_TOTAL", "exact_total_faults", "is_drawn"]
+__all__ = [
+    "COUNT_IS_NUMBER",
+    "EXACT_TOTAL",
+    "count_is_number_of_records",
+    "count_is_public",
+    "exact_total_faults",
+    "is_drawn",
+    "whole_file_faults",
+]
 
 EXACT_TOTAL = (
     "The grand total of counts is exact, because the number of records is public; the other counts are fitted to it "
     "and rounded so that they add up to it."
 )
+
+COUNT_IS_NUMBER = "The count is exact: it is the number of all records, which is public."
+
+
+def count_is_number_of_records(params: Params) -> bool:
+    """Return whether the only count of a table is the number of all records, and that is public."""
+    public = params.exact_total or params.adjacency in ("bootstrap_replace", "from_D")
+    return not params.dimensions and public
+
+
+def count_is_public(params: Params) -> bool:
+    """Return whether counts are known to everybody, so that they are printed as they are and spend nothing."""
+    return params.adjacency == "bootstrap_within_cell" or count_is_number_of_records(params)
 
 
 def is_drawn(measure: str, level: tuple[str, ...], params: Params) -> bool:
@@ -46,7 +72,7 @@ def exact_total_faults(params: Params) -> Iterator[Fault]:
     if params.rows_per_unit is not None:
         rule = "must not be given with rows_per_unit: how many records are used is not public"
         yield Fault(field, rule, "Remove one of the two.", str(params.rows_per_unit))
-    if params.margins == "measured" and not _others(params):
+    if params.margins == "measured" and params.dimensions and not _others(params):
         rule = "must not be given where the grand total is the only measured margin: it is not drawn"
         yield Fault(field, rule, "Name other totals, or choose margins: summed.")
 
@@ -56,3 +82,15 @@ def _others(params: Params) -> bool:
     if params.totals is not None:
         return any(params.totals)
     return any(len(level) > 1 for level in params.tables.values() or (params.dimensions,))
+
+
+def whole_file_faults(params: Params) -> Iterator[Fault]:
+    """Yield what is wrong with a table of the whole file."""
+    if params.dimensions:
+        return
+    if params.margins == "measured":
+        rule = "must not be measured where there are no dimensions, and so no margins"
+        yield Fault("margins", rule, "Remove it.", "measured")
+    if count_is_number_of_records(params) and not (params.sums or params.means):
+        rule = "must name a column: the count is the number of records, which is public, and nothing would be drawn"
+        yield Fault("sums", rule, "Name a column to add up, or publish the number of records by itself.")

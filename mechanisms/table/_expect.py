@@ -14,6 +14,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import sqrt
 
+import numpy as np
+
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
@@ -23,17 +25,19 @@ from penstock.mechanisms.table._chosen import (
     Entry,
     figures_alone,
     limits_by_measure,
+    reach,
     settle,
     share_of,
     touched,
     variances_by_measure,
 )
-from penstock.mechanisms.table._exact_total import EXACT_TOTAL
+from penstock.mechanisms.table._exact_total import COUNT_IS_NUMBER, EXACT_TOTAL, count_is_number_of_records
 from penstock.mechanisms.table._known_total import variances_fitted_to
 from penstock.mechanisms.table._linked_fit import linked_variances
-from penstock.mechanisms.table._margins import reconciled_variances
+from penstock.mechanisms.table._margins import reconciled_variances, summed
 from penstock.mechanisms.table._mechanism import Params
 from penstock.mechanisms.table._weights import in_steps, squares_of, step_of
+from penstock.mechanisms.table._zeros import possible_cells
 from penstock.mechanisms.table.draws import MOST_IN_A_BOX, Kind, Noise, noise_of
 from penstock.mechanisms.table.settings import COUNT, clamped, layout, measures, spenders
 
@@ -48,6 +52,12 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     drawn = layout(params, declared)
     cells, margins = drawn.cell_rows, drawn.rows - drawn.cell_rows
     sentences = [f"{cells:,} cells and {margins:,} totals and sub-totals; each is published, empty or not."]
+    if not params.dimensions:
+        sentences = ["One row: figures of the whole file."]
+    if params.impossible:
+        impossible = cells - int(np.count_nonzero(possible_cells(params, declared)))
+        cells -= impossible
+        sentences.append(f"Of these cells {impossible:,} cannot have records, by declaration: they are exact zeros.")
     if params.model == "k_anon":
         fewer = "fewer than k" if params.contributors is None else f"fewer than k different {params.contributors}"
         sentences.append(f"There is no noise. The release is refused if a cell has records, but {fewer}.")
@@ -67,7 +77,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
                 "times; margins that are measured have less, and the cells more."
             )
         if params.exact_total:
-            sentences.append(EXACT_TOTAL)
+            sentences.append(EXACT_TOTAL if params.dimensions else COUNT_IS_NUMBER)
         sentences += _alternatives(params, declared)
     else:
         sentences += _at_most(params, declared)
@@ -77,7 +87,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
 
 
 def _expected(entry: Entry, level: tuple[str, ...], cells: int, params: Params, declared: Declared) -> list[str]:
-    number = cells if entry.which is None else len(entry.which)
+    number = cells if entry.which is None else int(np.count_nonzero(entry.which >= 0))
     where = f"by {', '.join(level)}" if level else "in total"
     if len(entry.classes) > 1:
         where += " where its bound is largest"
@@ -127,6 +137,8 @@ def _fitted(entries: tuple[Entry, ...], drawn: Layout, params: Params, declared:
             most = linked_variances(variances, shape, kept, exact_total=to_total)
         else:
             each = (variances_fitted_to if to_total else reconciled_variances)(variances, shape, kept)
+            if params.impossible:  # a margin of few possible cells is better known by their sum
+                each = [np.minimum(*both) for both in zip(each, summed(variances[0], shape, kept), strict=True)]
             most = [float(spread.max()) for spread in each]
         errors = [_figure(sqrt(variance) * _step(name, params, declared)) for variance in most]
         places = [f"by {', '.join(level)}" if level else "in total" for level in drawn.levels]
@@ -142,7 +154,7 @@ def _alternatives(params: Params, declared: Declared) -> list[str]:
     limits, names = limits_by_measure(params, declared), figures_alone(params)
     entries = [entry for entry in settle(params, declared) if entry.level == 0 and {*entry.measures} <= {*names}]
     epsilon = sum((entry.epsilon for entry in entries), Fraction(0)) / touched(params)
-    widths = tuple(int(limits[name].largest.max()) for name in names)
+    widths = tuple(int(reach(limits[name], params).max()) for name in names)
     part = sum((share_of(params, name) for name in names), Fraction(0))
     shares = [share_of(params, name) / part for name in names]
 
@@ -170,13 +182,14 @@ def _at_most(params: Params, declared: Declared) -> list[str]:
     touched = 1 if params.adjacency in ("bootstrap_add_remove", "bootstrap_within_cell") else 2
     for entry in settle(params, declared):
         for name in entry.measures:
-            reach = limits[name].largest.max()
+            most = limits[name].largest.max()
             if params.adjacency == "bootstrap_within_cell":
-                reach = (limits[name].high - limits[name].low).max()
-            scale = float(touched * int(reach) / entry.epsilon) * _step(name, params, declared)
+                most = (limits[name].high - limits[name].low).max()
+            scale = float(touched * int(most) / entry.epsilon) * _step(name, params, declared)
             sentences.append(f"{name}: standard error at most {_figure(sqrt(2) * scale)} (laplace, {entry.epsilon}).")
     if COUNT in measures(params) and COUNT not in spenders(params):
-        sentences.append("Counts are exact, because everybody's cell is public.")
+        is_number = count_is_number_of_records(params)
+        sentences.append(COUNT_IS_NUMBER if is_number else "Counts are exact, because everybody's cell is public.")
     return sentences
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.table import _weighted_words as weighted_words
-from penstock.mechanisms.table._exact_total import EXACT_TOTAL
+from penstock.mechanisms.table._exact_total import COUNT_IS_NUMBER, EXACT_TOTAL, count_is_number_of_records
 from penstock.mechanisms.table._mechanism import Params
 from penstock.mechanisms.table._weights import squares_of
 from penstock.mechanisms.table.settings import clamped, layout
@@ -43,6 +43,10 @@ _MARGINS = {
     "summed": "Totals are sums of the published cells; their errors add up.",
     "measured": "Totals were measured themselves, and all figures made to add up; a total is more exact than its sum.",
 }
+_IMPOSSIBLE = (
+    "Cells of combinations that cannot occur, by public rules, are exact zeros, and so are totals of nothing else; "
+    "they say nothing about the data."
+)
 _LINKED = (
     "All tables were fitted together: a figure that several of them show is the same number in each, and their totals "
     "add up. Figures are not unbiased, because none may fall below 0: where most cells are smaller than their noise, "
@@ -59,7 +63,7 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
         told[figure.name] = weighted_words.treatment(figure, params, may_be) or _FIGURE[figure.statistic].format(
             column=figure.column,
             clamped=", values clamped to their bounds" if figure.column in may_be else "",
-            noise=_NOISE[params.model],
+            noise="" if figure.statistic == "count" and count_is_number_of_records(params) else _NOISE[params.model],
         )
     return told
 
@@ -74,9 +78,13 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     pulled = clamping.advised(may_be, declared, "totals and means", errors=params.model == "dp")
     weighted = weighted_words.advised(params)
     zero = ("Zeros of empty cells are exact.",) if params.empty_cells == "zero" else ()
-    exact = (EXACT_TOTAL,) if params.exact_total else ()
+    exact = (EXACT_TOTAL,) if params.exact_total and params.dimensions else ()
+    if params.count and count_is_number_of_records(params):
+        exact = (COUNT_IS_NUMBER,)
     told = _ADVICE[params.model]
     if squares_of(params):
         told = (told[0].replace(", no sampling error.", "; the sampling error stands beside it."), *told[1:])
-    together = (_LINKED,) if params.tables else (_MARGINS[params.margins],)
+    together = (_LINKED,) if params.tables else (_MARGINS[params.margins if params.dimensions else "none"],)
+    if params.impossible:
+        zero = (_IMPOSSIBLE,)
     return (*told, *unbiased, *exact, *pulled, *weighted, *together, *zero)

@@ -66,6 +66,8 @@ def fitted(
     shape = drawn.shape(drawn.cube)
     if drawn.tables and variances is not None:
         return Total(*linked(total, noisy, variances, shape, kept, nonnegative=nonnegative))
+    if total is not None and variances is None:  # the only count of a table, which is that number
+        return Total(np.array([total]), np.zeros(1))
     if total is not None and variances is not None:
         return Total(*fitted_to(total, noisy, variances, shape, kept, nonnegative=nonnegative))
     if len(noisy) == 1 or variances is None:

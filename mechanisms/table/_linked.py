@@ -71,8 +71,9 @@ def linked_levels(params: Params) -> tuple[tuple[str, ...], ...]:
 def linked_faults(params: Params) -> Iterator[Fault]:
     """Yield every reason why tables cannot be linked like this."""
     if not params.tables:
-        if not params.dimensions:
-            yield Fault("dimensions", "must be given", "Name the columns whose combinations are the cells.")
+        if "dimensions" not in params.model_fields_set:
+            remedy = "Name the columns whose combinations are the cells, or write [] for figures of the whole file."
+            yield Fault("dimensions", "must be given", remedy)
         return
     if params.model != "dp":
         rule = (

@@ -21,6 +21,10 @@ most that of any measurement (Gauss-Markov), and by (3), where the variances of 
 
     Var((A_T x)(c)) = m_T^2 / N * sum over S inside T of (product over d in S of (size_d - 1)) / h_S,   N cells    (5)
 
+Where v_l(c) = 0 nothing was drawn, and the figure is 0 by declaration: cells that cannot have records (_zeros), and
+margins without any other. x is fixed at 0 there, and (1) is over the other measurements; its system is then not
+diagonal as in (3), so that it is solved by conjugate gradients in the cells that are left.
+
 Source: Hay et al. 2010, "Boosting the accuracy of differentially private histograms through consistency", for (2) as
 post-processing; Boyd et al. 2011, section 3.1, for (4); (3) and (5) are the analysis of variance of a full factorial.
 
@@ -70,7 +74,7 @@ def reconciled(
     aim = system.weighted([y - total for y, total in zip(measured, summed(cells, shape, kept), strict=True)])
     if not nonnegative:
         return (cells + system.solve(aim, np.zeros(shape), np.zeros(shape), _MOST_ROUNDS)).ravel()
-    errors = np.sqrt(variances[0]).reshape(shape)
+    errors = np.sqrt(np.where(variances[0] > 0, variances[0], 1.0)).reshape(shape)  # x = z = 0 where nothing was drawn
     strength, least = _STRENGTH / errors**2, -cells
     z, u = np.maximum(least, 0.0), np.zeros(shape)
     x = z
@@ -120,7 +124,11 @@ class _System:
     def __init__(self, variances: Sequence[Floats], shape: tuple[int, ...], levels: Sequence[Axes]) -> None:
         self._shape = shape
         self._levels = levels
-        self._weights = [(1 / each).reshape(_open(shape, axes)) for axes, each in zip(levels, variances, strict=True)]
+        self._weights = [
+            np.divide(1, each, out=np.zeros(len(each)), where=each > 0).reshape(_open(shape, axes))
+            for axes, each in zip(levels, variances, strict=True)
+        ]
+        self._drawn = self._weights[0] > 0
         self._values = _interactions(variances, shape, levels) if _equal(variances) else None
 
     def weighted(self, measured: Sequence[Floats]) -> Floats:
@@ -128,21 +136,21 @@ class _System:
         aim = np.zeros(self._shape)
         for axes, weight, values in zip(self._levels, self._weights, measured, strict=True):
             aim += weight * values.reshape(_open(self._shape, axes))
-        return aim
+        return aim * self._drawn
 
     def solve(self, aim: Floats, strength: Floats, start: Floats, most: int) -> Floats:
         """Return x with (system + strength) x = aim; by conjugate gradients in at most `most` steps."""
         if self._values is not None:
             added = float(strength.flat[0])  # the same for all cells where their variances are the same
             return self._by_interactions({part: 1 / (value + added) for part, value in self._values.items()}, aim)
-        diagonal = self._weights[0] + strength
+        diagonal = np.where(self._drawn, self._weights[0] + strength, 1.0)
         return _conjugate_gradients(lambda x: self._apply(x) + strength * x, aim, start, diagonal, most)
 
     def _apply(self, x: Floats) -> Floats:
         found = np.zeros(self._shape)
         for axes, weight in zip(self._levels, self._weights, strict=True):
             found += weight * x.sum(axis=_gone(self._shape, axes), keepdims=True)
-        return found
+        return found * self._drawn
 
     def _by_interactions(self, factors: Mapping[Axes, float], values: Floats) -> Floats:
         """Return values with the part in each space of interactions multiplied by its factor.

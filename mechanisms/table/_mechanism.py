@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Columns, Declared
+from penstock.mechanisms.combinations import Impossible
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.noise.totals import noisy as noisy_total
@@ -51,6 +52,7 @@ from penstock.mechanisms.table._margins import summed
 from penstock.mechanisms.table._promise import promise_of
 from penstock.mechanisms.table._relaxed import bootstrap_steps, individual_steps
 from penstock.mechanisms.table._weights import in_steps, value_grid, weighted_values
+from penstock.mechanisms.table._zeros import require_possible_cells
 from penstock.mechanisms.table.cells import Cells, Integers, build_cells
 from penstock.mechanisms.table.merging import from_columns
 from penstock.mechanisms.table.noise import cell_noise
@@ -63,6 +65,7 @@ __all__ = [
     "chosen_facts",
     "count_cells",
     "counts_units",
+    "excludes",
     "faults",
     "layout",
     "memory_of_cells",
@@ -111,6 +114,11 @@ def counts_units(params: Params) -> bool:
 def of_units(params: Params, unit: str) -> Params:
     """Return these settings for records of units, by the column that says whose record it is."""
     return params.model_copy(update={"contributors": unit}) if counts_units(params) else params
+
+
+def excludes(params: Params) -> Impossible:
+    """Return the combinations that no record may have."""
+    return params.impossible
 
 
 def needs_all(params: Params) -> str | None:
@@ -177,6 +185,7 @@ def protect_cells(
     """
     guarantee = promise(params, declared)
     limits = limits_by_measure(params, declared)
+    require_possible_cells(cells.counts, params, declared)
     if params.contributors is None:
         _require_contributors(cells.counts, params)
     drawn, entries = layout(params, declared), settle(params, declared)
@@ -227,7 +236,7 @@ def _build(columns: Columns, declared: Declared, params: Params, limits: Mapping
             np.clip(values[name], limits[name].low[places], limits[name].high[places], out=values[name])
     if in_steps(params):
         values = weighted_values(values, columns, params, declared)
-    return build_cells(codes, shape, values)
+    return build_cells(codes, shape, values, len(next(iter(columns.values()))))
 
 
 def _measured(
@@ -260,10 +269,11 @@ def _draw(
 ) -> tuple[Integers, Integers]:
     """Draw noise; return it and its steps, one row for each cell of the level, one column for each measure."""
     if entry.which is not None:
-        noise = np.empty((len(entry.which), len(entry.measures)), np.int64)
+        noise = np.zeros((len(entry.which), len(entry.measures)), np.int64)
         for place, kind in enumerate(entry.classes):
-            rows = entry.which == place if len(entry.classes) > 1 else slice(None)
-            noise[rows] = kind.draw(int(np.count_nonzero(entry.which == place)), randomness)
+            rows = entry.which == place
+            number = int(np.count_nonzero(rows))
+            noise[rows if number < len(noise) else slice(None)] = kind.draw(number, randomness)
         widths = np.array([kind.half_widths for kind in entry.classes], np.int64)
         return noise, touched(params) * entry.by_cell(widths)
     (name,) = entry.measures

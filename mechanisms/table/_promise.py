@@ -57,6 +57,12 @@ _SECRET = {
     "idp": phrases.noise_is_secret("local sensitivity", "size of the noise"),
     "k_anon": ("single records",),
 }
+_NO_SUCH_RECORD = (
+    "the combinations that are declared impossible come from public rules, not from the data, and no record of any "
+    "data set that is compared has one of them"
+)
+# Of tables with impossible combinations, beside the others.
+_ZEROS_CHECK = "impossible_cells_are_zero"
 _NOISY_CHECKS = (
     "columns_as_declared",
     "rows_as_declared",
@@ -96,11 +102,21 @@ def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Gua
         not_promised=(*_not_promised(params), *clamping.not_promised(clamped, "totals and means")),
         postprocessing="any" if model in ("dp", "k_anon") else "data_independent_only",
         composes_with="nothing: no theorem covers two releases" if model == "k_anon" else f"{model}: epsilons add up",
-        audit=_EXACT_CHECKS if model == "k_anon" else _NOISY_CHECKS,
+        audit=(
+            *(_EXACT_CHECKS if model == "k_anon" else _NOISY_CHECKS),
+            *((_ZEROS_CHECK,) if params.impossible else ()),
+        ),
     )
 
 
 def _output(params: Params) -> str:
+    if not params.dimensions:
+        return "The output is one row: figures of the whole file."
+    if params.impossible:
+        return (
+            "The output is one table; every declared cell is in it. Cells of combinations that are declared impossible "
+            "are exact zeros, and no data set that is compared has such a record."
+        )
     if not params.tables:
         return "The output is one table; every declared cell is in it."
     return (
@@ -114,8 +130,9 @@ def _parameters(params: Params, noise: str) -> dict[str, Any]:
     told = params.model_dump(mode="json", exclude_none=True, exclude={"model", "adjacency", "acknowledges", "table"})
     told["measures"] = list(measures(params))
     told["noise"] = noise
-    # An empty list of totals is a choice; the other settings mean nothing where they are empty.
-    return {name: value for name, value in told.items() if value not in ({}, []) or name == "totals"}
+    # An empty list of totals is a choice, or of dimensions; the other settings mean nothing where they are empty.
+    chosen = ("totals", "dimensions")
+    return {name: value for name, value in told.items() if value not in ({}, []) or name in chosen}
 
 
 def _hides_emptiness(params: Params) -> bool:
@@ -123,7 +140,10 @@ def _hides_emptiness(params: Params) -> bool:
 
 
 def _public(params: Params) -> tuple[str, ...]:
-    always = ("declared domains, categories and bounds", "grid", "dimensions and margins")
+    always = (
+        *("declared domains, categories and bounds", "grid", "dimensions and margins"),
+        *(("which combinations of categories are impossible",) if params.impossible else ()),
+    )
     if params.model == "k_anon":
         return always
     return (
@@ -144,6 +164,8 @@ def _assumptions(params: Params) -> tuple[str, ...]:
         *([] if params.contributors is not None else [phrases.one_individual(params.rows_per_unit)]),
         *weighted_words.assumptions(params),
     ]
+    if params.impossible:
+        always.append(_NO_SUCH_RECORD)
     if params.model == "k_anon":
         return tuple(always)
     always += phrases.validated_and_decided()
@@ -154,13 +176,14 @@ def _assumptions(params: Params) -> tuple[str, ...]:
     return tuple(always)
 
 
+def _noisy_figures(params: Params) -> str:
+    if params.exact_total:
+        return f"every figure but the {'grand total of counts' if params.dimensions else 'count'} is noisy"
+    return "every figure of a possible cell is noisy" if params.impossible else "every figure is noisy"
+
+
 def _not_promised(params: Params) -> tuple[str, ...]:
-    told = [
-        limit.replace("every figure is noisy", "every figure but the grand total of counts is noisy")
-        if params.exact_total
-        else limit
-        for limit in _LIMITS[params.model]
-    ]
+    told = [limit.replace("every figure is noisy", _noisy_figures(params)) for limit in _LIMITS[params.model]]
     if params.adjacency in ("replace", "bootstrap_replace", "from_D"):
         told.append(phrases.NUMBER_OF_RECORDS)
     if params.empty_cells == "zero":

@@ -1,6 +1,7 @@
 """Records counted and added up by cell, one pass for the counts and one for each measure.
 
     cell(r) = (.. (c_1 s_2 + c_2) s_3 + ..) s_m + c_m         c_d the record's category of dimension d, 0..s_d - 1  (1)
+              0 without dimensions: all records in one cell
     sum of |v| over the records of a cell < 2^62                                                                   (2)
 
 Every declared cell exists before a record is read, so whether a cell is there says nothing about the data. By (2) no
@@ -55,12 +56,13 @@ class Cells:
     measures: Mapping[str, Magnitudes]
 
 
-def build_cells(codes: Columns, shape: Sequence[int], values: Columns) -> Cells:
+def build_cells(codes: Columns, shape: Sequence[int], values: Columns, records: int | None = None) -> Cells:
     """Return the cells of records with these category codes, a column per dimension, and int64 values, one per measure.
 
+    records: how many there are, where no column may show it: without dimensions all of them are in the only cell.
     A missing category has code -1 and belongs to no cell: it is refused, unless it was declared as a category.
     """
-    cells, records = _number_of_cells(codes, shape), _number_of_records(codes, values)
+    cells, records = _number_of_cells(codes, shape), _number_of_records(codes, values, records)
     from penstock.mechanisms.table._kernels import tally
 
     narrow = {name: _as_the_kernels_read(column) for name, column in codes.items()}
@@ -113,7 +115,7 @@ def _magnitudes(
 
 
 def _number_of_cells(codes: Columns, shape: Sequence[int]) -> int:
-    if not shape or len(codes) != len(shape) or min(shape) < 1:
+    if len(codes) != len(shape) or min(shape, default=1) < 1:
         raise ValueError("one column of codes and at least one category for each dimension")
     cells = prod(int(categories) for categories in shape)
     if cells > MOST_CELLS:
@@ -126,9 +128,11 @@ def _number_of_cells(codes: Columns, shape: Sequence[int]) -> int:
     return cells
 
 
-def _number_of_records(codes: Columns, values: Columns) -> int:
+def _number_of_records(codes: Columns, values: Columns, stated: int | None) -> int:
     columns = [*codes.values(), *values.values()]
-    records = columns[0].size
+    if stated is None and not columns:
+        raise ValueError("the number of records, where no column shows it")
+    records = columns[0].size if stated is None else stated
     if any(column.shape != (records,) for column in columns):
         raise ValueError("one code and one value a record in every column")
     if any(column.dtype.kind not in "iu" for column in codes.values()):

@@ -16,9 +16,10 @@ from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults
-from penstock.mechanisms.table._exact_total import exact_total_faults
-from penstock.mechanisms.table._linked import LinkedSettings, linked_faults, linked_levels, size_faults
+from penstock.mechanisms.table._exact_total import count_is_public, exact_total_faults, whole_file_faults
+from penstock.mechanisms.table._linked import linked_faults, linked_levels, size_faults
 from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, made_with, squares_of, weight_faults
+from penstock.mechanisms.table._zeros import ZeroSettings, zero_faults
 from penstock.mechanisms.table.cells import MOST_CELLS
 
 __all__ = [
@@ -52,7 +53,7 @@ WEAKER = {
 }
 
 
-class Params(LinkedSettings):
+class Params(ZeroSettings):
     """What the table counts and adds up, and how it is protected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -63,8 +64,8 @@ class Params(LinkedSettings):
     )
     dimensions: tuple[StrictStr, ...] = Field(
         default=(),
-        min_length=1,
-        description="The columns of categories whose combinations are the cells. Empty cells exist too.",
+        description="The columns of categories whose combinations are the cells. Empty cells exist too. []: one row, "
+        "the figures of the whole file.",
     )
     count: bool = Field(default=True, description="Publish the number of records of every cell.")
     sums: tuple[StrictStr, ...] = Field(default=(), description="Numeric columns whose totals are published.")
@@ -208,12 +209,12 @@ def layout(params: Params, declared: Declared) -> Layout:
 def faults(params: Params, declared: Declared) -> list[Fault]:
     """Return every reason why these settings do not fit each other or these columns, found before any row is read."""
     found = [*_column_faults(params, declared), *_model_faults(params), *_share_faults(params), *_margin_faults(params)]
-    found += [*linked_faults(params), *exact_total_faults(params)]
+    found += [*linked_faults(params), *exact_total_faults(params), *whole_file_faults(params)]
     if not found:
         found += [*_size_faults(params, declared)]
     if not found:
         found += [*bound_faults(params.bounds, params.dimensions, (*params.sums, *params.means), declared)]
-        found += [*_layout_faults(layout(params, declared))]
+        found += [*_layout_faults(layout(params, declared)), *zero_faults(params, declared)]
     return found
 
 
@@ -312,9 +313,8 @@ def _share_faults(params: Params) -> Iterator[Fault]:
 
 
 def spenders(params: Params) -> tuple[str, ...]:
-    """Return the measures that spend epsilon: where everybody's cell is public, counts do not."""
-    free = params.adjacency == "bootstrap_within_cell"
-    return tuple(name for name in measures(params) if not (free and name == COUNT))
+    """Return the measures that spend epsilon; counts that are public do not."""
+    return tuple(name for name in measures(params) if not (name == COUNT and count_is_public(params)))
 
 
 def _margin_faults(params: Params) -> Iterator[Fault]:

@@ -99,6 +99,7 @@ def _whole(dimensions: tuple[str, ...], tables: Sequence[Params]) -> Params:
     summed = tuple(dict.fromkeys(name for each in tables for name in (*each.sums, *each.means)))
     return tables[0].model_copy(
         update={"dimensions": dimensions, "sums": summed, "means": (), "count": True, "shares": {}, "totals": None}
+        | {"impossible": []}  # each table looks at its own cells
     )
 
 

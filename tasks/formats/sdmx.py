@@ -11,6 +11,8 @@ __all__ = ["FORMAT"]
 
 # The version of the structure; a release has its own dataflow, so it is the first.
 _VERSION = "1.0"
+# Adjacencies under which counts have no noise; and, of relaxations, those where the number of records is public.
+_COUNTS_PUBLIC, _NUMBER_PUBLIC = "bootstrap_within_cell", ("bootstrap_replace", "from_D")
 
 
 def _write(rows: TableRows, stem: Path) -> None:
@@ -27,8 +29,11 @@ def _write(rows: TableRows, stem: Path) -> None:
 
 
 def _exact(rows: TableRows) -> Iterator[str]:
-    """Yield the figures without noise: all of an exact table, and counts where everybody's cell is public."""
-    public_counts = rows.guarantee.adjacency == "bootstrap_within_cell"
+    """Yield the figures without noise: all of an exact table, and counts where everybody's cell is public, or where the
+    only count is the number of records."""
+    of_all = not rows.layout.dimensions and rows.guarantee.parameters.get("mechanism") == "table"
+    public = (_COUNTS_PUBLIC, *(_NUMBER_PUBLIC if of_all else ()))
+    public_counts = rows.guarantee.adjacency in public
     for figure in rows.layout.figures:
         if rows.guarantee.model == "k_anon" or (public_counts and figure.statistic == "count"):
             yield figure.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
+from penstock.measures.cells.impossible import IMPOSSIBLE, figures_in_rows, impossible_rows
 from penstock.mechanisms.layout import Figure, Layout, error_of
 from penstock.mechanisms.linked_layout import levels_are_linked, tables_of
 from penstock.tasks.files.tables import table_schema
@@ -96,7 +97,13 @@ class CellClaims(Claims):
 
     @property
     def is_sound(self) -> bool:
-        return self.layout.is_sound and list(self.layout.layout.columns) == list(self.roles)
+        if not self.layout.is_sound or list(self.layout.layout.columns) != list(self.roles):
+            return False
+        known = {dimension.name: set(dimension.categories) for dimension in self.layout.dimensions}
+        return all(
+            len(combination) > 1 and all(set(map(str, named)) <= known[name] for name, named in combination.items())
+            for combination in self.guarantee.parameters.get(IMPOSSIBLE, ())
+        )
 
     @property
     def parts(self) -> tuple[Claims, ...]:
@@ -123,6 +130,9 @@ class CellClaims(Claims):
         yield from table_faults(table, self.layout.layout, self.k, of_contributors=self.of_contributors)
         if self.guarantee.parameters.get("exact_total"):
             yield from exact_total_faults(table, self.layout.layout)
+        # Of a file with other rows so much was told already, and the layout may have more than fit into memory.
+        if IMPOSSIBLE in self.guarantee.parameters and table.num_rows == self.layout.layout.rows:
+            yield from impossible_faults(table, self.layout.layout, self.guarantee.parameters[IMPOSSIBLE])
 
     @property
     def of_contributors(self) -> bool:
@@ -144,6 +154,8 @@ class CellClaims(Claims):
         )
 
     def seen(self, beside: Beside) -> Iterator[Seen]:
+        if IMPOSSIBLE in self.guarantee.parameters:
+            yield "impossible combinations", True, "Every figure of a combination that is declared impossible is 0."
         if self.guarantee.model != "k_anon":
             yield from super().seen(beside)
             return
@@ -213,6 +225,22 @@ def exact_total_faults(table: pa.Table, layout: Layout) -> Iterator[str]:
             totals = [layout.starts[place] for place, level in enumerate(layout.levels) if not level]
             if bool(errors[totals].any()):
                 yield f"must have the standard error 0 for the grand total of {figure.name}, which is exact"
+
+
+def impossible_faults(
+    table: pa.Table, layout: Layout, combinations: Sequence[Mapping[str, Sequence[object]]]
+) -> Iterator[str]:
+    """Yield a rule for each figure that is not an exact zero in a cell that is declared impossible."""
+    columns = {name: _numbers(table.column(name)) for name in layout.columns if name not in layout.dimensions}
+    for name in figures_in_rows(layout, columns, impossible_rows(layout, combinations)):
+        yield f"must have a {name} of exactly 0, or no mean, for every combination that is declared impossible"
+
+
+def _numbers(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
+    """Return numbers, NaN where there is none; in CSV that is an empty text."""
+    if pa.types.is_string(column.type):
+        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+    return column.cast(pa.float64()).fill_null(np.nan).to_numpy()  # type: ignore[no-any-return]
 
 
 def _adds_up(values: np.ndarray[Any, Any], layout: Layout) -> bool:

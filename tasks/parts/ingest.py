@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.dataset as ds
 
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.combinations import CombinationImpossible, Impossible, require_possible
 from penstock.mechanisms.mechanism import ByColumn
 from penstock.mechanisms.recode import stored_names
 from penstock.mechanisms.refusal import Refusal, TableEmpty, ValueMissing, ValueOutsideDomain
@@ -33,13 +34,15 @@ __all__ = ["PartRead", "PartsRead", "ReadOrder", "ingest_parts", "read_part", "s
 class ReadOrder:
     """A part of the source at this path, with these columns.
 
-    used: those that are kept. key: for the values alone (tasks.files.fingerprint); the key of the home goes nowhere.
+    used: those that are kept. excluded: combinations that no record may have, by output.
+    key: for the values alone (tasks.files.fingerprint); the key of the home goes nowhere.
     """
 
     source: str
     declared: Mapping[str, Column]
     used: tuple[str, ...]
     part: Part
+    excluded: Mapping[str | None, Impossible]
     key: bytes = field(repr=False)
 
 
@@ -105,13 +108,14 @@ def _read_parts(
             got=plan.memory,
             remedy="Allow more, or run where there is more.",
         )
-    orders = [ReadOrder(plan.source, declared, tuple(used), part, key) for part in parts]
+    orders = [ReadOrder(plan.source, declared, tuple(used), part, plan.excluded, key) for part in parts]
     return parts, spread("read a part", read_part, orders, plan.address)
 
 
 def _require_fit(found: Sequence[PartRead]) -> None:
-    """Refuse what reading all at once would refuse: missing values of all parts, then those outside their domain."""
-    for kind in (ValueMissing, ValueOutsideDomain):
+    """Refuse what reading all at once would refuse: missing values of all parts, then those outside their domain, then
+    combinations that cannot be."""
+    for kind in (ValueMissing, ValueOutsideDomain, CombinationImpossible):
         refused = [each.refusal for each in found if isinstance(each.refusal, kind)]
         kind.raise_for(dict.fromkeys(fault for refusal in refused for fault in refusal.faults))
 
@@ -137,7 +141,8 @@ def read_part(order: ReadOrder) -> PartRead:
             used=order.used,
             fingerprint=fingerprint,
         )
-    except (ValueMissing, ValueOutsideDomain) as refusal:
+        require_possible(columns, order.declared, order.excluded)
+    except (ValueMissing, ValueOutsideDomain, CombinationImpossible) as refusal:
         return PartRead(fingerprint.sums(), type(refusal)(*refusal.faults))  # without its traceback, which holds values
     save_whole(part.folder, columns)
     return PartRead(fingerprint.sums())

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.measures.gates import Gate
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.combinations import Impossible
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.recode import stored_names
-from penstock.mechanisms.registry import AnyParams
+from penstock.mechanisms.registry import AnyParams, mechanism_of
 from penstock.records.approval.rule import Rule
 from penstock.records.files.addresses import Place
 from penstock.records.ledger.accounts import Claim
@@ -203,7 +204,8 @@ class Plan:
     @property
     def declarations(self) -> list[dict[str, Any]]:
         """Return all that must be true of the records for a release to appear, one by one: how many they are, what each
-        used column holds, and by which column everybody is known, which is nowhere missing.
+        used column holds, which combinations no record has, and by which column everybody is known, which is nowhere
+        missing.
 
         A number outside of bounds that clamp refuses nothing.
         """
@@ -218,7 +220,14 @@ class Plan:
             }
             for name, column in self.used_columns.items()
         ]
-        return [{"records": self.min_rows}, *columns, *([] if self.unit is None else [{"unit": self.unit}])]
+        impossible = [{"impossible": dict(each)} for combinations in self.excluded.values() for each in combinations]
+        unit = [] if self.unit is None else [{"unit": self.unit}]
+        return [{"records": self.min_rows}, *columns, *impossible, *unit]
+
+    @property
+    def excluded(self) -> dict[str | None, Impossible]:
+        """Return for each output, by its name, the combinations of categories that no record may have."""
+        return {each.name: mechanism_of(each.params).excludes(each.params) for each in self.entries}
 
     @property
     def in_parts(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 
+from tests.mechanisms.faults_of_cells import FAULTS_OF_CELLS
 from tests.mechanisms.table_fault_case import ALIKE, COUNTED, MANY, SMALL, THIRDS, WEIGHTED, bounds, faulty
 
 FAULTY = {
@@ -350,4 +351,5 @@ FAULTY = {
     "categories alike as text": faulty(
         "dp", "columns.like.categories", "differ as text", dimensions=["like"], declared=ALIKE
     ),
+    **FAULTS_OF_CELLS,
 }

@@ -141,7 +141,7 @@ def test_a_table_of_too_many_cells_is_refused():
         build_cells({"a": column, "b": column}, (2**12, 2**12 + 1), {})
 
 
-@pytest.mark.parametrize(("dimensions", "shape"), [(0, ()), (1, (2, 2)), (2, (2,)), (1, (0,))])
+@pytest.mark.parametrize(("dimensions", "shape"), [(1, ()), (1, (2, 2)), (2, (2,)), (1, (0,))])
 def test_codes_that_do_not_fit_the_shape_are_an_error(dimensions, shape):
     with pytest.raises(ValueError, match="one column of codes and at least one category"):
         build_cells({f"d{place}": np.zeros(1, np.int64) for place in range(dimensions)}, shape, {})
