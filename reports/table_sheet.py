@@ -62,7 +62,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Rows with the same dimensions. count: how many such rows are in the file."""
+    """Rows with the same dimensions, or coarser levels of them, by their names. count: how many such rows are in the file."""
 
     dimensions: tuple[str, ...]
     axes: tuple[Axis, ...]
@@ -111,7 +111,7 @@ def sheet_of(layout: Layout, columns: Mapping[str, NDArray[Any]], most_rows: int
     """Return the table, or for a long one the totals and the first cells, `most_rows` in all."""
     must_fit(layout, columns)
     counts = [stop - start for start, stop in zip(layout.starts, layout.starts[1:], strict=False)]
-    order = [*sorted(range(1, len(counts)), key=lambda place: len(layout.levels[place])), 0]
+    order = [*sorted(range(1, len(counts)), key=lambda place: _rank(layout, layout.levels[place])), 0]
     cells, totals = counts[0], sum(counts[1:])
     room = most_rows - min(cells, max(most_rows // 4, most_rows - totals))
     levels = []
@@ -130,10 +130,22 @@ def sheet_of(layout: Layout, columns: Mapping[str, NDArray[Any]], most_rows: int
     )
 
 
+def _rank(layout: Layout, level: tuple[str, ...]) -> tuple[int, ...]:
+    """Return what puts levels with few dimensions first and, where some are coarser, of the same dimensions the
+    coarser."""
+    if not layout.coarser:
+        return (len(level),)
+    order, coarse = list(layout.dimensions), list(layout.coarser)
+    dimensions = [order.index(layout.dimension_of(name)) for name in level]
+    return (len(level), *dimensions, *(coarse.index(name) if name in coarse else len(coarse) for name in level))
+
+
 def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, shown: int) -> Level:
     dimensions = layout.levels[place]
     rows = slice(layout.starts[place], layout.starts[place] + shown)
-    labels = [[layout.dimensions[name][code] for code in columns[name][rows].tolist()] for name in dimensions]
+    shown_in = {name: layout.dimension_of(name) for name in dimensions}
+    known = {name: layout.labels(column) for name, column in shown_in.items()}
+    labels = [[known[name][code] for code in columns[shown_in[name]][rows].tolist()] for name in dimensions]
     drawn = [
         _drawn(
             columns[figure.name][rows].tolist(),

@@ -30,7 +30,7 @@ def different(output: TableOutput, cells: Cells) -> Integers:
 
 
 def different_in_rows(output: TableOutput, cells: Cells, units: Integers) -> Integers:
-    """(1) of every row of the table, where a unit with records in several cells of a margin counts once."""
+    """(1) of every row of the table, where a unit with records in several cells of a margin or group counts once."""
     layout = output.layout
     dimensions = layout.levels[0]
     digits = dict(zip(dimensions, np.unravel_index(cells.places, layout.shape(dimensions)), strict=True))
@@ -38,7 +38,10 @@ def different_in_rows(output: TableOutput, cells: Cells, units: Integers) -> Int
     for level, start, end in zip(layout.levels, layout.starts, layout.starts[1:], strict=False):
         places = np.zeros_like(cells.places)
         for name in level:
-            places = places * len(layout.dimensions[name]) + digits[name]
+            digit = digits[layout.dimension_of(name)]
+            if name in layout.coarser:
+                digit = np.array(layout.coarser[name].groups)[digit]
+            places = places * len(layout.categories(name)) + digit
         found = np.zeros(end - start, np.int64)
         np.add.at(found, _pairs(places, units)[0], 1)
         rows.append(found)

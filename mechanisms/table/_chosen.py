@@ -5,7 +5,8 @@
     epsilon of a measure = its share of (2), or all of (2) for all measures together in box noise                (3)
 
 Linked tables have the cells of several tables (_linked), which share what one table's cells have, equally; a level that
-several tables show is one level. A grand total that is exact (_exact_total) is none of the measured margins of counts;
+several tables show is one level. A margin may keep groups of categories, the coarser level of a taxonomy: one level
+more, of whose groups a record is in one. A grand total that is exact (_exact_total) is none of the measured margins of counts;
 in box noise the other measures of its level are drawn without it. One record counts in one cell of each level and in
 each measure, so (3) adds up to (1), and (1), for all the records of one unit, to epsilon (group privacy: Dwork & Roth
 2014, Theorem 2.2). Everything here is public.
@@ -26,6 +27,7 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.table._bounds import Limits, limits_of
 from penstock.mechanisms.table._exact_total import is_drawn
+from penstock.mechanisms.table._folding import axes_of_levels, folded
 from penstock.mechanisms.table._linked import cell_levels
 from penstock.mechanisms.table._weights import in_steps, step_of, value_steps, weighted_limits
 from penstock.mechanisms.table.cells import Integers
@@ -203,11 +205,10 @@ def _stated_error(measure: str, entries: tuple[Entry, ...], params: Params, decl
 
 
 def _with_noise(entry: Entry, kind: Kind, params: Params, limits: Mapping[str, Limits], drawn: Layout) -> Entry:
-    shape = drawn.shape(params.dimensions)
-    kept = [params.dimensions.index(name) for name in drawn.levels[entry.level]]
-    gone = tuple(axis for axis in range(len(shape)) if axis not in kept)
+    shape, axes = drawn.shape(params.dimensions), axes_of_levels(drawn)[entry.level]
     # A record of a margin cell is in one of its cells, so it adds at most the largest bound of them.
-    bounds = np.stack([limits[name].largest.reshape(shape).max(axis=gone).ravel() for name in entry.measures], axis=1)
+    cubes = [limits[name].largest.reshape(shape) for name in entry.measures]
+    bounds = np.stack([folded(cube, axes, np.maximum).ravel() for cube in cubes], axis=1)
     if params.bounds:
         different, which = np.unique(bounds, axis=0, return_inverse=True)
     else:  # sorting a million equal rows takes a second

@@ -21,6 +21,7 @@ from penstock.mechanisms.linked_layout import tables_of
 from penstock.mechanisms.table import _weighted_words as weighted_words
 from penstock.mechanisms.table._chosen import Entry, limits_by_measure, settle, touched, variances_by_measure
 from penstock.mechanisms.table._exact_total import EXACT_TOTAL
+from penstock.mechanisms.table._folding import axes_of_levels, plain_axes
 from penstock.mechanisms.table._known_total import variances_fitted_to
 from penstock.mechanisms.table._linked_fit import linked_variances
 from penstock.mechanisms.table._margins import reconciled_variances
@@ -100,14 +101,12 @@ def _of_tables(params: Params, entries: tuple[Entry, ...], drawn: Layout) -> str
 
 def _fitted(entries: tuple[Entry, ...], drawn: Layout, params: Params, declared: Declared) -> str:
     """Return the standard errors of all levels once the figures have been made to add up."""
-    dimensions = list(drawn.dimensions)
-    kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
-    shape = drawn.shape(drawn.cube)
+    shape, kept = drawn.shape(drawn.cube), axes_of_levels(drawn)
     told = []
     for name, variances in variances_by_measure(entries).items():
         to_total = params.exact_total and name == COUNT
         if drawn.tables:
-            most = linked_variances(variances, shape, kept, exact_total=to_total)
+            most = linked_variances(variances, shape, plain_axes(drawn), exact_total=to_total)
         else:
             each = (variances_fitted_to if to_total else reconciled_variances)(variances, shape, kept)
             most = [float(spread.max()) for spread in each]

@@ -17,6 +17,7 @@ _NOISE = {
     "idp": ", with noise of a secret size",
     "k_anon": "",
 }
+_CATEGORY = "category of the cell; _T stands for all"
 _FIGURE = {
     "count": "number of records{noise}",
     "sum": "total of {column}{clamped}{noise}",
@@ -52,7 +53,9 @@ _LINKED = (
 def treatments(params: Params, declared: Declared) -> dict[str, str]:
     """Return what each released column is."""
     drawn = layout(params, declared)
-    told = dict.fromkeys(drawn.dimensions, "category of the cell; _T stands for all")
+    told = {name: _CATEGORY for name in drawn.dimensions}
+    for name, levels in params.levels.items():
+        told[name] = f"{_CATEGORY}, and groups of categories are those of {' and '.join(levels)}"
     may_be = clamped(params, declared)
     for figure in drawn.figures:
         told[figure.name] = weighted_words.treatment(figure, params, may_be) or _FIGURE[figure.statistic].format(

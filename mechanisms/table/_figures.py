@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout, error_of
+from penstock.mechanisms.table._folding import Axis, axes_of_levels, plain_axes
 from penstock.mechanisms.table._known_total import fitted_to
 from penstock.mechanisms.table._linked_fit import linked
 from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
@@ -59,11 +60,9 @@ def fitted(
 
     total: what the cells add up to, where that is public; then (5). Linked tables: _linked_fit.
     """
-    dimensions = list(drawn.dimensions)
-    kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
-    shape = drawn.shape(drawn.cube)
+    shape, kept = drawn.shape(drawn.cube), axes_of_levels(drawn)
     if drawn.tables and variances is not None:
-        return Total(*linked(total, noisy, variances, shape, kept, nonnegative=nonnegative))
+        return Total(*linked(total, noisy, variances, shape, plain_axes(drawn), nonnegative=nonnegative))
     if total is not None and variances is not None:
         return Total(*fitted_to(total, noisy, variances, shape, kept, nonnegative=nonnegative))
     if len(noisy) == 1 or variances is None:
@@ -78,7 +77,7 @@ def fitted(
     return Total(_margins(cells, shape, kept), np.minimum(spread, np.concatenate(summed(variances[0], shape, kept))))
 
 
-def _margins(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[int]]) -> NDArray[Any]:
+def _margins(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[Axis]]) -> NDArray[Any]:
     """Return the cells and all margins, row by row; bounds and epsilon are such that no sum overflows (_chosen)."""
     return np.concatenate(summed(cells, shape, kept))
 

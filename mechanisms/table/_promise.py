@@ -123,7 +123,8 @@ def _hides_emptiness(params: Params) -> bool:
 
 
 def _public(params: Params) -> tuple[str, ...]:
-    always = ("declared domains, categories and bounds", "grid", "dimensions and margins")
+    groups = ("groups of categories",) if params.levels else ()
+    always = ("declared domains, categories and bounds", "grid", "dimensions and margins", *groups)
     if params.model == "k_anon":
         return always
     return (
