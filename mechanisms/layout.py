@@ -127,7 +127,8 @@ class Layout:
         return self.starts[-1]
 
     def labels(self, dimension: str) -> tuple[str, ...]:
-        """Return the categories of a dimension, then those of its coarser levels, TOTAL last where a margin needs it."""
+        """Return the categories of a dimension, then the groups of its coarser levels, TOTAL last where a margin needs
+        it."""
         coarser = (each.labels for each in self.coarser.values() if each.dimension == dimension)
         known = (*self.dimensions[dimension], *(label for labels in coarser for label in labels))
         everywhere = all(dimension in map(self.dimension_of, level) for level in self.levels)

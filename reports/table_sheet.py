@@ -47,8 +47,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Row:
+    """above: for each label the groups of coarser levels that it is in, if there are any, in words."""
+
     labels: tuple[str, ...]
     marks: tuple[Mark, ...]
+    above: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Rows with the same dimensions, or coarser levels of them, by their names. count: how many such rows are in the file."""
+    """Rows with the same dimensions, or coarser levels of them. count: how many such rows are in the file."""
 
     dimensions: tuple[str, ...]
     axes: tuple[Axis, ...]
@@ -146,6 +149,7 @@ def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, show
     shown_in = {name: layout.dimension_of(name) for name in dimensions}
     known = {name: layout.labels(column) for name, column in shown_in.items()}
     labels = [[known[name][code] for code in columns[shown_in[name]][rows].tolist()] for name in dimensions]
+    groups = {name: _groups_above(layout, name) for name in dimensions}
     drawn = [
         _drawn(
             columns[figure.name][rows].tolist(),
@@ -158,11 +162,27 @@ def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, show
         dimensions=dimensions,
         axes=tuple(axis for axis, _ in drawn),
         rows=tuple(
-            Row(tuple(column[row] for column in labels), tuple(marks[row] for _, marks in drawn))
+            Row(
+                tuple(column[row] for column in labels),
+                tuple(marks[row] for _, marks in drawn),
+                tuple(groups[name].get(column[row], "") for name, column in zip(dimensions, labels, strict=True)),
+            )
             for row in range(shown)
         ),
         count=layout.starts[place + 1] - layout.starts[place],
     )
+
+
+def _groups_above(layout: Layout, name: str) -> dict[str, str]:
+    """Return for each label of a dimension or coarser level the groups above it, those of the coarsest level first."""
+    levels = [own for own, each in layout.coarser.items() if each.dimension == layout.dimension_of(name)]
+    coarser = [layout.coarser[own] for own in levels[: levels.index(name) if name in levels else None]]
+    own = layout.coarser[name].groups if name in layout.coarser else range(len(layout.dimensions[name]))
+    return {
+        layout.categories(name)[place]: ", ".join(each.labels[each.groups[category]] for each in coarser)
+        for category, place in enumerate(own)
+        if coarser
+    }
 
 
 def _drawn(values: Sequence[float], errors: Sequence[float], figure: Figure) -> tuple[Axis, list[Mark]]:

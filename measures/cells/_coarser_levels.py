@@ -1,7 +1,7 @@
 """The check of coarser levels: their groups are those of the declared taxonomy.
 
-    category c of a dimension is in group g of its level number p  <=>  g is concept p + 1 of the way from the root
-    to c, the root being concept 0                                                                               (1)
+category c of a dimension is in group g of its level number p  <=>  g is concept p + 1 of the way from the root
+to c, the root being concept 0                                                                               (1)
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@
     epsilon of a measure = its share of (2), or all of (2) for all measures together in box noise                (3)
 
 Linked tables have the cells of several tables (_linked), which share what one table's cells have, equally; a level that
-several tables show is one level. A margin may keep groups of categories, the coarser level of a taxonomy: one level
-more, of whose groups a record is in one. A grand total that is exact (_exact_total) is none of the measured margins of counts;
-in box noise the other measures of its level are drawn without it. One record counts in one cell of each level and in
-each measure, so (3) adds up to (1), and (1), for all the records of one unit, to epsilon (group privacy: Dwork & Roth
-2014, Theorem 2.2). Everything here is public.
+several tables show is one level. So is a margin that keeps groups of categories (_coarser). A grand total that is exact
+(_exact_total) is none of the measured margins of counts; in box noise the other measures of its level are drawn without
+it. One record counts in one cell of each level, in one group of a coarser one, and in each measure, so (3) adds up to
+(1), and (1), for all the records of one unit, to epsilon (group privacy: Dwork & Roth 2014, Theorem 2.2). Everything
+here is public.
 """
 
 from __future__ import annotations

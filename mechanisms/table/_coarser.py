@@ -22,7 +22,15 @@ from penstock.mechanisms.refusal import Fault
 if TYPE_CHECKING:
     from penstock.mechanisms.table.settings import Params
 
-__all__ = ["LevelSettings", "coarser_levels", "combinations_of", "kept_faults", "level_faults", "margins_of", "rows_of_all"]
+__all__ = [
+    "LevelSettings",
+    "coarser_levels",
+    "combinations_of",
+    "kept_faults",
+    "level_faults",
+    "margins_of",
+    "rows_of_all",
+]
 
 _Name = Annotated[StrictStr, Field(pattern=r"^\S(.{0,98}\S)?$")]
 
@@ -40,7 +48,7 @@ class LevelSettings(BaseModel):
 
 
 def coarser_levels(params: Params, declared: Declared) -> dict[str, Coarser]:
-    """Return the coarser levels by name, those of each dimension from coarse to fine; settings must be without fault."""
+    """Return the coarser levels by name, of each dimension from coarse to fine; settings must be without fault."""
     found = {}
     for dimension in (name for name in params.dimensions if name in params.levels):
         above = [_above(declared[dimension], category) for category in declared[dimension].categories or ()]

@@ -14,6 +14,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import sqrt
 
+import numpy as np
+from numpy.typing import NDArray
+
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
@@ -21,10 +24,10 @@ from penstock.mechanisms.linked_layout import tables_of
 from penstock.mechanisms.table import _weighted_words as weighted_words
 from penstock.mechanisms.table._chosen import Entry, limits_by_measure, settle, touched, variances_by_measure
 from penstock.mechanisms.table._exact_total import EXACT_TOTAL
-from penstock.mechanisms.table._folding import axes_of_levels, plain_axes
+from penstock.mechanisms.table._folding import Axis, axes_of_levels, plain
 from penstock.mechanisms.table._known_total import variances_fitted_to
 from penstock.mechanisms.table._linked_fit import linked_variances
-from penstock.mechanisms.table._margins import reconciled_variances
+from penstock.mechanisms.table._margins import reconciled_variances, summed
 from penstock.mechanisms.table._mechanism import Params
 from penstock.mechanisms.table._weights import in_steps, step_of
 from penstock.mechanisms.table.draws import MOST_IN_A_BOX, Kind, Noise, noise_of
@@ -34,6 +37,7 @@ __all__ = ["expect"]
 
 _LEVEL = 0.95
 _GAMMA = 0.05
+_MOST_TOLD = 32  # levels
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
@@ -41,6 +45,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     drawn = layout(params, declared)
     cells, margins = drawn.cell_rows, drawn.rows - drawn.cell_rows
     sentences = [f"{cells:,} cells and {margins:,} totals and sub-totals; each is published, empty or not."]
+    sentences += _of_levels(drawn)
     if params.model == "k_anon":
         fewer = "fewer than k" if params.contributors is None else f"fewer than k different {params.contributors}"
         sentences.append(f"There is no noise. The release is refused if a cell has records, but {fewer}.")
@@ -54,6 +59,8 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
             sentences.append(
                 f"After least squares, standard errors at most: {_fitted(entries, drawn, params, declared)}."
             )
+        elif params.levels and len(drawn.levels) <= _MOST_TOLD:
+            sentences.append(f"Added up, standard errors at most: {_fitted(entries, drawn, params, declared)}.")
         elif margins:
             sentences.append(
                 f"A total of j cells has sqrt(j) times the standard error of one, the grand total {sqrt(cells):.3g} "
@@ -99,6 +106,19 @@ def _of_tables(params: Params, entries: tuple[Entry, ...], drawn: Layout) -> str
     )
 
 
+def _of_levels(drawn: Layout) -> list[str]:
+    """Return a sentence for each dimension that is shown by coarser levels too."""
+    told = []
+    for name, categories in drawn.dimensions.items():
+        levels = [f"{own} ({len(each.labels):,})" for own, each in drawn.coarser.items() if each.dimension == name]
+        if levels:
+            told.append(
+                f"{name} has totals by {' and by '.join(levels)}, in the column of its {len(categories):,} categories; "
+                "a record counts in one group of each level."
+            )
+    return told
+
+
 def _fitted(entries: tuple[Entry, ...], drawn: Layout, params: Params, declared: Declared) -> str:
     """Return the standard errors of all levels once the figures have been made to add up."""
     shape, kept = drawn.shape(drawn.cube), axes_of_levels(drawn)
@@ -106,9 +126,10 @@ def _fitted(entries: tuple[Entry, ...], drawn: Layout, params: Params, declared:
     for name, variances in variances_by_measure(entries).items():
         to_total = params.exact_total and name == COUNT
         if drawn.tables:
-            most = linked_variances(variances, shape, plain_axes(drawn), exact_total=to_total)
+            most = linked_variances(variances, shape, plain(kept), exact_total=to_total)
         else:
-            each = (variances_fitted_to if to_total else reconciled_variances)(variances, shape, kept)
+            made = reconciled_variances if params.margins == "measured" else _summed_variances
+            each = (variances_fitted_to if to_total else made)(variances, shape, kept)
             most = [float(spread.max()) for spread in each]
         errors = [_figure(sqrt(variance) * _step(name, params, declared)) for variance in most]
         places = [f"by {', '.join(level)}" if level else "in total" for level in drawn.levels]
@@ -117,6 +138,12 @@ def _fitted(entries: tuple[Entry, ...], drawn: Layout, params: Params, declared:
             + ", ".join(f"{error} {where}" for error, where in zip(errors, places, strict=True))
         )
     return "; ".join(told)
+
+
+def _summed_variances(
+    variances: list[NDArray[np.float64]], shape: tuple[int, ...], kept: list[tuple[Axis, ...]]
+) -> list[NDArray[np.float64]]:
+    return summed(variances[0], shape, kept)
 
 
 def _alternatives(params: Params, declared: Declared) -> list[str]:

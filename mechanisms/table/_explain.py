@@ -53,7 +53,7 @@ _LINKED = (
 def treatments(params: Params, declared: Declared) -> dict[str, str]:
     """Return what each released column is."""
     drawn = layout(params, declared)
-    told = {name: _CATEGORY for name in drawn.dimensions}
+    told = dict.fromkeys(drawn.dimensions, _CATEGORY)
     for name, levels in params.levels.items():
         told[name] = f"{_CATEGORY}, and groups of categories are those of {' and '.join(levels)}"
     may_be = clamped(params, declared)

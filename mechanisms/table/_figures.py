@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout, error_of
-from penstock.mechanisms.table._folding import Axis, axes_of_levels, plain_axes
+from penstock.mechanisms.table._folding import Axis, axes_of_levels, plain
 from penstock.mechanisms.table._known_total import fitted_to
 from penstock.mechanisms.table._linked_fit import linked
 from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
@@ -62,7 +62,7 @@ def fitted(
     """
     shape, kept = drawn.shape(drawn.cube), axes_of_levels(drawn)
     if drawn.tables and variances is not None:
-        return Total(*linked(total, noisy, variances, shape, plain_axes(drawn), nonnegative=nonnegative))
+        return Total(*linked(total, noisy, variances, shape, plain(kept), nonnegative=nonnegative))
     if total is not None and variances is not None:
         return Total(*fitted_to(total, noisy, variances, shape, kept, nonnegative=nonnegative))
     if len(noisy) == 1 or variances is None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.layout import Layout
 
-__all__ = ["Axis", "Grouped", "axes_of_levels", "folded", "is_grouped", "plain_axes", "unfolded"]
+__all__ = ["Axis", "Grouped", "axes_of_levels", "folded", "is_grouped", "plain", "unfolded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,9 @@ def axes_of_levels(drawn: Layout) -> list[tuple[Axis, ...]]:
     return [tuple(kept[name] for name in level) for level in drawn.levels]
 
 
-def plain_axes(drawn: Layout) -> list[tuple[int, ...]]:
-    """Return what each level keeps of the cube's axes, of a table without coarser levels."""
-    places = list(drawn.dimensions)
-    return [tuple(places.index(name) for name in level) for level in drawn.levels]
+def plain(levels: Sequence[Sequence[Axis]]) -> list[tuple[int, ...]]:
+    """Return the axes that each level keeps as they are, which is all of it where there are no groups."""
+    return [tuple(each for each in level if isinstance(each, int)) for level in levels]
 
 
 def is_grouped(levels: Sequence[Sequence[Axis]]) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.table import _cube
-from penstock.mechanisms.table._folding import Axis, is_grouped
+from penstock.mechanisms.table._folding import Axis, is_grouped, plain
 from penstock.mechanisms.table._margins import summed
 from penstock.mechanisms.table._rounding import rounded
 
@@ -46,11 +46,12 @@ def fitted_to(
         cells = noisy[0] + variances[0] / variances[0].sum() * float(total - int(noisy[0].sum()))
         whole, moves = _rounded(cells.reshape(shape), levels, total)
     else:
-        drawn = levels[: len(noisy)]
+        plain_levels = plain(levels)
+        drawn = plain_levels[: len(noisy)]
         widest = [float(each.max()) for each in variances]
         measured = [values.astype(np.float64) for values in noisy]
         cube = _cube.reconciled(measured, widest, shape, drawn, total=total, nonnegative=nonnegative)
-        whole, moves = rounded(cube, levels, nonnegative=nonnegative, total=total)
+        whole, moves = rounded(cube, plain_levels, nonnegative=nonnegative, total=total)
     spread = variances_fitted_to(variances, shape, levels)
     # The sum of all cells is n, whatever is rounded.
     stated = [each + move**2 if axes else each for axes, each, move in zip(levels, spread, moves, strict=True)]
@@ -59,10 +60,13 @@ def fitted_to(
 
 def _rounded(cells: Floats, levels: Sequence[tuple[Axis, ...]], total: int) -> tuple[Integers, list[float]]:
     """Return whole cells that add up to the total, and by how much the figures of each level have moved at most."""
-    plain = [axes for axes in levels if not is_grouped([axes])]
-    whole, moved = rounded(cells, plain, nonnegative=False, total=total)  # type: ignore[arg-type]
-    left, known = cells - whole, dict(zip(plain, moved, strict=True))
-    moves = [known[axes] if axes in known else float(np.abs(summed(left, whole.shape, [axes])[0]).max()) for axes in levels]
+    known = plain([axes for axes in levels if not is_grouped([axes])])
+    whole, moved = rounded(cells, known, nonnegative=False, total=total)
+    left, moves_of = cells - whole, dict[tuple[Axis, ...], float](zip(known, moved, strict=True))
+    moves = [
+        moves_of[axes] if axes in moves_of else float(np.abs(summed(left, whole.shape, [axes])[0]).max())
+        for axes in levels
+    ]
     return whole, moves
 
 
@@ -74,6 +78,7 @@ def variances_fitted_to(
     spread = [each * np.maximum(1 - each / everything, 0.0) for each in summed(variances[0], shape, levels)]
     if len(variances) > 1:
         widest = [float(each.max()) for each in variances]
-        best = _cube.reconciled_variances(widest, shape, levels[: len(variances)], levels, exact_total=True)
+        measured = plain(levels[: len(variances)])
+        best = _cube.reconciled_variances(widest, shape, measured, plain(levels), exact_total=True)
         spread = [np.minimum(each, least) for each, least in zip(spread, best, strict=True)]
     return [each if axes else 0.0 * each for axes, each in zip(levels, spread, strict=True)]

@@ -42,12 +42,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.mechanisms.table._folding import Axis, folded, is_grouped, unfolded
+from penstock.mechanisms.table._folding import Axis, folded, is_grouped, plain, unfolded
 
 __all__ = ["reconciled", "reconciled_variances", "summed", "whole"]
 
 Floats = NDArray[np.float64]
-Axes = tuple[Axis, ...]
+Axes = tuple[int, ...]
 
 _PRECISION = 1e-6  # of a standard error
 _STRENGTH = 3.0  # r of (4), in units of 1 / v_0: of 1, 3, 10 and 30 the one with the fewest rounds
@@ -101,10 +101,11 @@ def reconciled_variances(
         return [np.array(variances[0], np.float64), *(1 / (1 / own + 1 / added) for own, added in both)]
     if not _equal(variances):
         return [np.asarray(each, np.float64).copy() for each in variances]
-    values = _interactions(variances, shape, levels)
+    axes_of = plain(levels)
+    values = _interactions(variances, shape, axes_of)
     spread = []
     shares = [(frozenset(part), prod(shape[axis] - 1 for axis in part) / value) for part, value in values.items()]
-    for axes, each in zip(levels, variances, strict=True):
+    for axes, each in zip(axes_of, variances, strict=True):
         kept_axes = frozenset(axes)
         inside = sum(share for part, share in shares if part <= kept_axes)
         spread.append(np.full(len(each), _collapsed(shape, axes) ** 2 / prod(shape) * inside))
@@ -128,12 +129,12 @@ def whole(values: Floats) -> NDArray[np.int64]:
 class _System:
     """sum over levels of A_l' A_l / v_l, applied and solved."""
 
-    def __init__(self, variances: Sequence[Floats], shape: tuple[int, ...], levels: Sequence[Axes]) -> None:
+    def __init__(self, variances: Sequence[Floats], shape: tuple[int, ...], levels: Sequence[Sequence[Axis]]) -> None:
         self._shape = shape
         self._levels = levels
         self._weights = [unfolded(1 / each, shape, axes) for axes, each in zip(levels, variances, strict=True)]
         alike = _equal(variances) and not is_grouped(levels)
-        self._values = _interactions(variances, shape, levels) if alike else None
+        self._values = _interactions(variances, shape, plain(levels)) if alike else None
 
     def weighted(self, measured: Sequence[Floats]) -> Floats:
         """Return the sum of A_l' y_l / v_l."""

@@ -14,8 +14,8 @@ from penstock.mechanisms.layout import TOTAL, Layout, error_of
 from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.refusal import Fault
-from penstock.mechanisms.table._bounds import CellBounds, bound_faults
 from penstock.mechanisms.table import _coarser
+from penstock.mechanisms.table._bounds import CellBounds, bound_faults
 from penstock.mechanisms.table._coarser import LevelSettings, coarser_levels, margins_of
 from penstock.mechanisms.table._exact_total import exact_total_faults
 from penstock.mechanisms.table._linked import LinkedSettings, linked_faults, linked_levels, size_faults

@@ -76,7 +76,9 @@ class LayoutClaim(BaseModel):
             figures=tuple(Figure(f.name, f.statistic, f.column, f.whole) for f in self.figures),
             errors=self.errors,
             tables={table.name: tuple(table.dimensions) for table in self.tables},
-            coarser={each.name: Coarser(each.dimension, tuple(each.labels), tuple(each.groups)) for each in self.coarser},
+            coarser={
+                each.name: Coarser(each.dimension, tuple(each.labels), tuple(each.groups)) for each in self.coarser
+            },
         )
 
     @property
