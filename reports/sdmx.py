@@ -208,8 +208,10 @@ def _codes(layout: Layout, dimension: str) -> tuple[str, ...]:
 
 
 def _parents(layout: Layout, dimension: str) -> list[str]:
-    """Return for each label of a dimension the code above it: of a category or a group that of the group one level up,
-    of the coarsest groups that of the total. A dimension without coarser levels has none."""
+    """Return for each label of a dimension the code of the group one level up, where there is one.
+
+    The total is nobody's parent: the schema of SDMX-ML 3.0 lets no identifier of a parent begin with _.
+    """
     codes = _codes(layout, dimension)
     parents = [""] * len(codes)
     first = layout.first_labels
@@ -220,9 +222,6 @@ def _parents(layout: Layout, dimension: str) -> list[str]:
         for place, over in zip(before, above, strict=True):
             parents[place] = codes[over]
         before = above
-    if own and _has_total(layout, dimension):
-        for place in before:
-            parents[place] = TOTAL
     return parents
 
 

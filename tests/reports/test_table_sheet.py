@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from penstock.mechanisms.layout import Figure, Layout, error_of
+from penstock.mechanisms.layout import Coarser, Figure, Layout, error_of
 from penstock.reports.table_sheet import Axis, Mark, described, must_fit, sheet_of
 from tests.records import page_facts as facts
 
@@ -140,3 +140,21 @@ def test_columns_must_be_those_of_the_layout() -> None:
             must_fit(layout, wrong)
         with pytest.raises(ValueError, match=rule):
             sheet_of(layout, wrong)
+
+
+def test_groups_come_before_their_categories_and_every_label_says_what_is_above_it() -> None:
+    coarser = {
+        "section": Coarser("nace", ("goods", "services"), (0, 1, 0)),
+        "division": Coarser("nace", ("farms", "trade", "plants"), (0, 1, 2)),
+    }
+    dimensions = {"nace": ("rice", "shops", "steel"), "sex": ("f", "m")}
+    levels = (("nace", "sex"), ("section", "sex"), ("nace",), ("sex",), ("division",), ("section",), ())
+    layout = Layout("t", dimensions, levels, (COUNT,), False, coarser=coarser)
+    sheet = sheet_of(layout, counts_of(layout))
+    shown = {level.dimensions: [(row.labels, row.above) for row in level.rows] for level in sheet.levels}
+    assert list(shown) == [(), ("section",), ("division",), ("nace",), ("sex",), ("section", "sex"), ("nace", "sex")]
+    assert shown["section",] == [(("goods",), ("",)), (("services",), ("",))]
+    assert shown["division",] == [(("farms",), ("goods",)), (("trade",), ("services",)), (("plants",), ("goods",))]
+    assert shown["nace",][2] == (("steel",), ("goods, plants",))
+    assert shown["section", "sex"][3] == (("services", "m"), ("", ""))
+    assert shown["nace", "sex"][0] == (("rice", "f"), ("goods, farms", ""))
