@@ -8,6 +8,7 @@ coarser level, or nothing; a record is in one group of each level, so a measured
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
@@ -116,14 +117,14 @@ def level_faults(params: Params, declared: Declared, figures: Sequence[Figure]) 
         rule = "must not be given with exact_total where margins are measured, which are not fitted to it by groups"
         yield Fault("levels", rule, "Choose margins: summed, or remove exact_total.")
     taken = {*declared, *(name for figure in figures for name in (figure.name, error_of(figure.name)))}
-    every = [name for names in params.levels.values() for name in names]
+    times = Counter(name for names in params.levels.values() for name in names)
     for dimension, names in params.levels.items():
         field = f"levels.{dimension}"
         if dimension not in params.dimensions:
             yield Fault("levels", "must be of dimensions of this table", "Correct the name.", repr(dimension))
             continue
         for name in dict.fromkeys(names):
-            if name in taken or every.count(name) > 1:
+            if name in taken or times[name] > 1:
                 rule = "must have a name that no column, no figure and no other level has"
                 yield Fault(field, rule, "Rename the level.", repr(name))
         yield from _tree_faults(field, names, declared[dimension])

@@ -10,7 +10,7 @@ be neighbours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,29 @@ from penstock.mechanisms.layout import Layout
 __all__ = ["Axis", "Grouped", "axes_of_levels", "folded", "is_grouped", "plain", "unfolded"]
 
 
+Integers = NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class Grouped:
-    """One axis whose categories are put together: for each the place of its group. No group is empty."""
+    """One axis whose categories are put together: for each the place of its group. No group is empty.
+
+    places: the groups as an array. order: categories group by group; None where they stand so. starts: where in that
+    order each group begins. They are kept because least squares fold thousands of times.
+    """
 
     axis: int
     groups: tuple[int, ...]
+    places: Integers = field(init=False, repr=False, compare=False)
+    order: Integers | None = field(init=False, repr=False, compare=False)
+    starts: Integers = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        places = np.array(self.groups, np.int64)
+        order = np.argsort(places, kind="stable")
+        object.__setattr__(self, "places", places)
+        object.__setattr__(self, "order", None if bool((np.diff(places) >= 0).all()) else order)
+        object.__setattr__(self, "starts", np.searchsorted(places[order], np.arange(places.max() + 1)))
 
 
 Axis = int | Grouped
@@ -56,10 +73,8 @@ def folded(cube: NDArray[Any], level: Sequence[Axis], fold: np.ufunc = np.add) -
     found: NDArray[Any] = fold.reduce(cube, axis=gone, keepdims=True)
     for each in level:
         if isinstance(each, Grouped):
-            groups = np.asarray(each.groups)
-            order = np.argsort(groups, kind="stable")
-            starts = np.searchsorted(groups[order], np.arange(groups.max() + 1))
-            found = fold.reduceat(found.take(order, axis=each.axis), starts, axis=each.axis)
+            sorted_out = found if each.order is None else found.take(each.order, axis=each.axis)
+            found = fold.reduceat(sorted_out, each.starts, axis=each.axis)
     return found
 
 
@@ -67,12 +82,12 @@ def unfolded(values: NDArray[Any], shape: Sequence[int], level: Sequence[Axis]) 
     """Return (2), as an array that broadcasts over the cells."""
     sizes = [1] * len(shape)
     for each in level:
-        axis, size = (each.axis, max(each.groups) + 1) if isinstance(each, Grouped) else (each, shape[each])
+        axis, size = (each.axis, len(each.starts)) if isinstance(each, Grouped) else (each, shape[each])
         sizes[axis] = size
     found = values.reshape(sizes)
     for each in level:
         if isinstance(each, Grouped):
-            found = found.take(each.groups, axis=each.axis)
+            found = found.take(each.places, axis=each.axis)
     return found
 
 

@@ -123,7 +123,7 @@ def test_both_pages_show_groups_and_what_is_above_a_category(workplace: Workplac
     confidential = next((workplace.home / "runs").rglob("report.html"))
     public = (bundle / "report.html").read_text(encoding="utf-8")
     assert "By side and education" in public
-    assert "North <small>coast</small>" in public
+    assert "North <small>(coast)</small>" in public
     for text in (public, confidential.read_text(encoding="utf-8")):
         assert "levels: region" in text
 
