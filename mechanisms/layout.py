@@ -5,8 +5,9 @@ A table has one row for each declared cell, the empty ones included, and then on
     rows = levels in turn;  within a level, the cells of its dimensions, the last dimension fastest              (1)
 
 The first level has every dimension. A dimension that a level does not have takes the category TOTAL there, which is
-what SDMX calls a total. Every figure has a column, and where the model lets it be published a second one with its
-standard error.
+what SDMX calls a total. A level may keep a coarser level of a dimension instead, under a name of its own: groups of its
+categories, such as the sections of activities, which stand in the column of the dimension. Every figure has a column,
+and where the model lets it be published a second one with its standard error.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TOTAL", "Figure", "Layout", "error_of"]
+__all__ = ["TOTAL", "Coarser", "Figure", "Layout", "error_of"]
 
 TOTAL = "_T"
 
@@ -59,10 +60,21 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Coarser:
+    """A coarser level of a dimension: the labels of its groups and, for each category, the place of its group. No group
+    is without a category."""
+
+    dimension: str
+    labels: tuple[str, ...]
+    groups: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """The rows and columns of one table.
 
-    dimensions: the categories of each, as text. levels: the dimensions of the cells, then of each margin.
+    dimensions: the categories of each, as text. levels: the dimensions of the cells, then of each margin, where the
+    name of a coarser level may stand for its dimension. coarser: these levels, for each dimension from coarse to fine.
     errors: whether standard errors are published. weights: columns of weights, and of strata, that the figures are made
     with.
     tables: of linked tables the dimensions of each. They have their levels in common: first the cells of each table,
@@ -76,6 +88,7 @@ class Layout:
     errors: bool
     weights: tuple[str, ...] = ()
     tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    coarser: Mapping[str, Coarser] = field(default_factory=dict)
 
     @property
     def cube(self) -> tuple[str, ...]:
@@ -105,9 +118,17 @@ class Layout:
         """Return whether the standard error of a figure stands beside it; an error has none of its own."""
         return self.errors and not figure.is_error
 
+    def dimension_of(self, name: str) -> str:
+        """Return the dimension of which a level keeps something by this name."""
+        return self.coarser[name].dimension if name in self.coarser else name
+
+    def categories(self, name: str) -> tuple[str, ...]:
+        """Return the categories of a dimension, or the groups of a coarser level."""
+        return self.coarser[name].labels if name in self.coarser else self.dimensions[name]
+
     def shape(self, level: tuple[str, ...]) -> tuple[int, ...]:
         """Return the number of categories of each dimension of a level."""
-        return tuple(len(self.dimensions[name]) for name in level)
+        return tuple(len(self.categories(name)) for name in level)
 
     @property
     def starts(self) -> tuple[int, ...]:
@@ -119,17 +140,31 @@ class Layout:
         return self.starts[-1]
 
     def labels(self, dimension: str) -> tuple[str, ...]:
-        """Return the categories of a dimension, TOTAL last where a margin needs it."""
-        everywhere = all(dimension in level for level in self.levels)
-        return self.dimensions[dimension] if everywhere else (*self.dimensions[dimension], TOTAL)
+        """Return the categories of a dimension, then the groups of its coarser levels, TOTAL last where a margin needs
+        it."""
+        coarser = (each.labels for each in self.coarser.values() if each.dimension == dimension)
+        known = (*self.dimensions[dimension], *(label for labels in coarser for label in labels))
+        everywhere = all(dimension in map(self.dimension_of, level) for level in self.levels)
+        return known if everywhere else (*known, TOTAL)
+
+    @property
+    def first_labels(self) -> dict[str, int]:
+        """Return where the labels of each dimension and each coarser level begin among those of the dimension."""
+        after = {name: len(categories) for name, categories in self.dimensions.items()}
+        first = dict.fromkeys(self.dimensions, 0)
+        for name, each in self.coarser.items():
+            first[name] = after[each.dimension]
+            after[each.dimension] += len(each.labels)
+        return first
 
     def codes(self) -> dict[str, NDArray[np.int32]]:
         """Return for each dimension the place of every row's category among its labels."""
+        first, last = self.first_labels, {name: len(self.labels(name)) - 1 for name in self.dimensions}
         parts: dict[str, list[NDArray[np.int32]]] = {name: [] for name in self.dimensions}
         for level in self.levels:
             shape = self.shape(level)
             places = np.indices(shape, np.int32).reshape(len(shape), prod(shape))
-            for name, categories in self.dimensions.items():
-                total = np.full(prod(shape), len(categories), np.int32)
-                parts[name].append(places[level.index(name)] if name in level else total)
+            kept = {self.dimension_of(name): places[axis] + first[name] for axis, name in enumerate(level)}
+            for name, codes in parts.items():
+                codes.append(kept[name] if name in kept else np.full(prod(shape), last[name], np.int32))
         return {name: np.concatenate(codes) for name, codes in parts.items()}

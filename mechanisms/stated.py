@@ -173,6 +173,7 @@ class TableParameters(TypedDict):
     k: NotRequired[Whole]
     exact_total: NotRequired[Literal[True]]
     tables: NotRequired[dict[str, list[str]]]
+    levels: NotRequired[dict[str, list[str]]]
     contributors: NotRequired[str]
     weight: NotRequired[WeightParameters]
     impossible: NotRequired[Combinations]

@@ -55,13 +55,14 @@ _SIGNS = (("<=", "LE"), (">=", "GE"), ("≤", "LE"), ("≥", "GE"), ("<", "LT"),
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """Anything with an identifier. parts: the codes of a list, the concepts of a scheme."""
+    """Anything with an identifier. parts: the codes of a list, the concepts of a scheme. parent: the code above."""
 
     id: str
     name: str
     description: str = ""
     version: str = "1.0"
     parts: tuple[_Named, ...] = ()
+    parent: str = ""
 
 
 _OBS_STATUS = _Named(
@@ -144,8 +145,10 @@ def sdmx_structure(layout: Layout, *, version: str, prepared: datetime, timed: b
             name,
             version=version,
             parts=tuple(
-                _Named(code, "Total" if code == TOTAL else label)
-                for code, label in zip(_codes(layout, name), layout.labels(name), strict=True)
+                _Named(code, "Total" if code == TOTAL else label, parent=parent)
+                for code, label, parent in zip(
+                    _codes(layout, name), layout.labels(name), _parents(layout, name), strict=True
+                )
             ),
         )
         for name, identifier in own.items()
@@ -209,8 +212,30 @@ def _dimensions(layout: Layout) -> dict[str, str]:
 
 def _codes(layout: Layout, dimension: str) -> tuple[str, ...]:
     """Return the identifiers of a dimension's labels; no category gets that of a total, as all begin with a letter."""
-    categories = layout.dimensions[dimension]
-    return identifiers(categories) + (TOTAL,) * (len(layout.labels(dimension)) - len(categories))
+    labels, totals = layout.labels(dimension), (TOTAL,) * _has_total(layout, dimension)
+    return identifiers(labels[: len(labels) - len(totals)]) + totals
+
+
+def _parents(layout: Layout, dimension: str) -> list[str]:
+    """Return for each label of a dimension the code of the group one level up, where there is one.
+
+    The total is nobody's parent: the schema of SDMX-ML 3.0 lets no identifier of a parent begin with _.
+    """
+    codes = _codes(layout, dimension)
+    parents = [""] * len(codes)
+    first = layout.first_labels
+    own = [(first[name], each.groups) for name, each in layout.coarser.items() if each.dimension == dimension]
+    before = list(range(len(layout.dimensions[dimension])))  # of each category what stands for it one level down
+    for begin, groups in reversed(own):
+        above = [begin + group for group in groups]
+        for place, over in zip(before, above, strict=True):
+            parents[place] = codes[over]
+        before = above
+    return parents
+
+
+def _has_total(layout: Layout, dimension: str) -> bool:
+    return any(dimension not in map(layout.dimension_of, level) for level in layout.levels)
 
 
 def _figures(figures: Sequence[Figure]) -> tuple[str, ...]:

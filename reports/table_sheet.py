@@ -49,8 +49,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Row:
+    """above: for each label the groups of coarser levels that it is in, if there are any, in words."""
+
     labels: tuple[str, ...]
     marks: tuple[Mark, ...]
+    above: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Rows with the same dimensions. count: how many such rows are in the file."""
+    """Rows with the same dimensions, or coarser levels of them. count: how many such rows are in the file."""
 
     dimensions: tuple[str, ...]
     axes: tuple[Axis, ...]
@@ -122,7 +125,7 @@ def sheet_of(layout: Layout, columns: Mapping[str, NDArray[Any]], most_rows: int
     """Return the table, or for a long one the totals and the first cells, `most_rows` in all."""
     must_fit(layout, columns)
     counts = [stop - start for start, stop in zip(layout.starts, layout.starts[1:], strict=False)]
-    order = [*sorted(range(1, len(counts)), key=lambda place: len(layout.levels[place])), 0]
+    order = [*sorted(range(1, len(counts)), key=lambda place: _rank(layout, layout.levels[place])), 0]
     cells, totals = counts[0], sum(counts[1:])
     room = most_rows - min(cells, max(most_rows // 4, most_rows - totals))
     levels = []
@@ -143,10 +146,23 @@ def sheet_of(layout: Layout, columns: Mapping[str, NDArray[Any]], most_rows: int
     )
 
 
+def _rank(layout: Layout, level: tuple[str, ...]) -> tuple[int, ...]:
+    """Return what puts levels with few dimensions first and, where some are coarser, of the same dimensions the
+    coarser."""
+    if not layout.coarser:
+        return (len(level),)
+    order, coarse = list(layout.dimensions), list(layout.coarser)
+    dimensions = [order.index(layout.dimension_of(name)) for name in level]
+    return (len(level), *dimensions, *(coarse.index(name) if name in coarse else len(coarse) for name in level))
+
+
 def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, shown: int) -> Level:
     dimensions = layout.levels[place]
     rows = slice(layout.starts[place], layout.starts[place] + shown)
-    labels = [[layout.dimensions[name][code] for code in columns[name][rows].tolist()] for name in dimensions]
+    shown_in = {name: layout.dimension_of(name) for name in dimensions}
+    known = {name: layout.labels(column) for name, column in shown_in.items()}
+    labels = [[known[name][code] for code in columns[shown_in[name]][rows].tolist()] for name in dimensions]
+    groups = {name: _groups_above(layout, name) for name in dimensions}
     drawn = [
         _drawn(
             columns[figure.name][rows].tolist(),
@@ -159,11 +175,27 @@ def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, show
         dimensions=dimensions,
         axes=tuple(axis for axis, _ in drawn),
         rows=tuple(
-            Row(tuple(column[row] for column in labels), tuple(marks[row] for _, marks in drawn))
+            Row(
+                tuple(column[row] for column in labels),
+                tuple(marks[row] for _, marks in drawn),
+                tuple(groups[name].get(column[row], "") for name, column in zip(dimensions, labels, strict=True)),
+            )
             for row in range(shown)
         ),
         count=layout.starts[place + 1] - layout.starts[place],
     )
+
+
+def _groups_above(layout: Layout, name: str) -> dict[str, str]:
+    """Return for each label of a dimension or coarser level the groups above it, those of the coarsest level first."""
+    levels = [own for own, each in layout.coarser.items() if each.dimension == layout.dimension_of(name)]
+    coarser = [layout.coarser[own] for own in levels[: levels.index(name) if name in levels else None]]
+    own = layout.coarser[name].groups if name in layout.coarser else range(len(layout.dimensions[name]))
+    return {
+        layout.categories(name)[place]: ", ".join(each.labels[each.groups[category]] for each in coarser)
+        for category, place in enumerate(own)
+        if coarser
+    }
 
 
 def _drawn(values: Sequence[float], errors: Sequence[float], figure: Figure) -> tuple[Axis, list[Mark]]:

@@ -19,6 +19,7 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
                        mechanism's own code is used
     totals             the cells of a table counted and added up again from the records, by code that no mechanism
                        uses
+    _coarser_levels    the check of coarser levels: their groups are those of the declared taxonomy
     _linked            the check of figures that several linked tables show
     _figures           the checks of what a table shows: its columns, its rows, its margins, and where its figures
                        come from

@@ -2,7 +2,8 @@
 
     columns_as_declared   the columns of the layout and no others, each of its kind; standard errors under dp only
     rows_as_declared      row p of a level whose dimensions have s_1, .., s_m categories is the cell of the digits of p
-                          in the mixed radix s_1, .., s_m, the last digit fastest; a dimension that it lacks is a total
+                          in the mixed radix s_1, .., s_m, the last digit fastest; a dimension that it lacks is a total;
+                          the label of group g of a coarser level comes after all categories and all groups before it
     margins_add_up        a count or sum of a margin = the sum of the published cells that it has
     traced                a count or sum of a cell = its noisy total times the step; mean = total / count, clamped to
                           the declared domain, and none where the count is below 1; where the grand total of counts
@@ -87,15 +88,20 @@ def rows_as_declared(promise: Promise, table: Recounted) -> Check:
 
 
 def _digits(layout: Layout, name: str) -> NDArray[np.int64]:
-    parts = []
+    begins, parts = {name: 0}, []
+    total = len(layout.dimensions[name])
+    for coarse, each in layout.coarser.items():
+        if each.dimension == name:
+            begins[coarse] = total
+            total += len(each.labels)
     for level in layout.levels:
         sizes = layout.shape(level)
         rows = np.arange(prod(sizes))
-        if name in level:
-            place = level.index(name)
-            parts.append(rows // prod(sizes[place + 1 :]) % sizes[place])
-        else:
-            parts.append(np.full_like(rows, len(layout.dimensions[name])))
+        places = [place for place, kept in enumerate(level) if kept in begins]
+        for place in places:
+            parts.append(begins[level[place]] + rows // prod(sizes[place + 1 :]) % sizes[place])
+        if not places:
+            parts.append(np.full_like(rows, total))
     return np.concatenate(parts)
 
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from penstock.measures.cells._coarser_levels import coarser_as_declared
 from penstock.measures.cells.impossible import IMPOSSIBLE, impossible_cells
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import COUNT
 from penstock.measures.checks import RecheckImpossible
-from penstock.mechanisms.layout import Figure
+from penstock.mechanisms.layout import Figure, Layout
 from penstock.mechanisms.linked_layout import levels_are_linked
 from penstock.mechanisms.models import Model
 from penstock.mechanisms.stated import TableChosen, TableParameters, is_stated
@@ -142,6 +143,7 @@ def read_promise(output: TableOutput) -> Promise:
             and tuple(parameters["dimensions"]) == tuple(layout.dimensions)
             and {name: tuple(own) for name, own in parameters.get("tables", {}).items()} == dict(layout.tables)
             and _levels_as_promised(promise, output)
+            and coarser_as_declared(output, parameters.get("levels", {}))
             and _settings_fit(promise)
             and bool(output.chosen.get("exact_total", False)) == promise.exact_total
             and parameters["noise"] == promise.noise
@@ -201,9 +203,15 @@ def _levels_as_promised(promise: Promise, output: TableOutput) -> bool:
     return (
         set(layout.levels[0]) == set(layout.dimensions)
         and (len(layout.levels) == 1 or promise.margins != "none")
-        and all(set(level) < set(layout.dimensions) for level in layout.levels[1:])
+        and all(_is_margin(layout, level) for level in layout.levels[1:])
         and measured <= ({0} if promise.margins != "measured" else set(range(len(layout.levels))))
     )
+
+
+def _is_margin(layout: Layout, level: tuple[str, ...]) -> bool:
+    """Return whether a level keeps some dimensions, or coarser levels of them, each once, and not all categories."""
+    kept = [layout.dimension_of(name) for name in level]
+    return len(set(kept)) == len(kept) and set(kept) <= set(layout.dimensions) != set(level)
 
 
 def _settings_fit(promise: Promise) -> bool:

@@ -32,7 +32,7 @@ def different(output: TableOutput, cells: Cells) -> Integers:
 
 
 def different_in_rows(output: TableOutput, cells: Cells, units: Integers) -> Integers:
-    """(1) of every row of the table, where a unit with records in several cells of a margin counts once."""
+    """(1) of every row of the table, where a unit with records in several cells of a margin or group counts once."""
     rows = []
     for places, number in rows_of_records(output, cells):
         found = np.zeros(number, np.int64)
@@ -50,7 +50,10 @@ def rows_of_records(output: TableOutput, cells: Cells) -> Iterator[tuple[Integer
     for level, start, end in zip(layout.levels, layout.starts, layout.starts[1:], strict=False):
         places = np.zeros_like(cells.places)
         for name in level:
-            places = places * len(layout.dimensions[name]) + digits[name]
+            digit = digits[layout.dimension_of(name)]
+            if name in layout.coarser:
+                digit = np.array(layout.coarser[name].groups)[digit]
+            places = places * len(layout.categories(name)) + digit
         yield places, end - start
 
 

@@ -56,7 +56,7 @@ def impossible_rows(layout: Layout, combinations: Sequence[Mapping[str, Sequence
 def figures_in_rows(layout: Layout, columns: Columns, rows: Places) -> Iterator[str]:
     """Yield the columns of figures and standard errors that are not 0 in these rows; where a mean is, it has none."""
     for figure in layout.figures:
-        for name in (figure.name, *((error_of(figure.name),) if layout.errors else ())):
+        for name in (figure.name, *((error_of(figure.name),) if layout.has_error(figure) else ())):
             values = columns[name][rows]
             right = np.isnan(values) if figure.kind in _UNDEFINED else values == 0
             if not bool(right.all()):

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.checks import RecheckImpossible
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.layout import Coarser, Layout
 
 __all__ = [
     "COUNT",
@@ -254,14 +254,26 @@ def _counted(output: TableOutput, measure: str) -> Measured:
 
 def folded(layout: Layout, level: tuple[str, ...], by_cell: NDArray[Any], fold: np.ufunc = np.add) -> NDArray[Any]:
     """Fold the cells of the table into the cells of a level; by sums where no other fold is given."""
-    cells = layout.cube
-    gone = tuple(axis for axis, name in enumerate(cells) if name not in level)
-    kept = [name for name in cells if name in level]
-    cube = (
-        fold.reduce(by_cell.reshape(layout.shape(cells)), axis=gone) if gone else by_cell.reshape(layout.shape(cells))
-    )
-    found: NDArray[Any] = np.asarray(cube).transpose([kept.index(name) for name in level]).ravel()
+    cells, kept = layout.cube, {layout.dimension_of(name): name for name in level}
+    cube = by_cell.reshape(layout.shape(cells))
+    gone = tuple(axis for axis, name in enumerate(cells) if name not in kept)
+    left = [name for name in cells if name in kept]
+    cube = np.asarray(fold.reduce(cube, axis=gone)) if gone else cube
+    for axis, name in enumerate(left):
+        if kept[name] in layout.coarser:
+            cube = _by_group(np.moveaxis(cube, axis, 0), layout.coarser[kept[name]], fold)
+            cube = np.moveaxis(cube, 0, axis)
+    found: NDArray[Any] = cube.transpose([left.index(layout.dimension_of(name)) for name in level]).ravel()
     return found
+
+
+def _by_group(cube: NDArray[Any], coarser: Coarser, fold: np.ufunc) -> NDArray[Any]:
+    """Fold the slices of the first axis that are in the same group, one after the other."""
+    found: list[NDArray[Any] | None] = [None] * len(coarser.labels)
+    for part, group in zip(cube, coarser.groups, strict=True):
+        before = found[group]
+        found[group] = part if before is None else fold(before, part)
+    return np.stack([part for part in found if part is not None])
 
 
 def _exponent(output: TableOutput, measure: str, column: Column) -> int:

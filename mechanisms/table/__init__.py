@@ -13,6 +13,7 @@
     scales        the scale of the noise of every cell that follows from it, bound to its adjacency
     noise         discrete Laplace noise of these scales
     _figures      from noisy totals to published figures;  _margins: sums, and least squares
+    _coarser      levels of a taxonomy: groups of the categories of a dimension;  _folding: cells put together by them
     _zeros        cells that cannot have records, by public rules
     _exact_total  where the grand total of counts is public;  _known_total: counts fitted to it
     _linked       several tables that share cells;  _linked_fit: their figures, fitted together

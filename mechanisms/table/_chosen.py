@@ -9,17 +9,18 @@ By (4) the figures' own standard errors grow by a ninth where sampling errors ar
 them, for an error that is worth as much where it matters, in large cells.
 
 Linked tables have the cells of several tables (_linked), which share what one table's cells have, equally; a level that
-several tables show is one level. A grand total that is exact (_exact_total) is none of the measured margins of counts;
-in box noise the other measures of its level are drawn without it. One record counts in one cell of each level and in
-each measure, so (3) adds up to (1), and (1), for all the records of one unit, to epsilon (group privacy: Dwork & Roth
-2014, Theorem 2.2). Everything here is public.
+several tables show is one level. So is a margin that keeps groups of categories (_coarser). A grand total that is exact
+(_exact_total) is none of the measured margins of counts; in box noise the other measures of its level are drawn without
+it. One record counts in one cell of each level, in one group of a coarser one, and in each measure, so (3) adds up to
+(1), and (1), for all the records of one unit, to epsilon (group privacy: Dwork & Roth 2014, Theorem 2.2). Everything
+here is public.
 
 A table without dimensions has one cell, in which a replaced record stays, so that it moves a measure by at most
 
-    high - low                                                                                                  (4)
+    high - low                                                                                                  (5)
 
-One cell is touched, and (4) stands in place of B with epsilon undivided; where 0 is a bound (4) is B, so that the noise
-is half of what two cells would need. No part of a data set has (4), because a replaced record may leave it: under
+One cell is touched, and (5) stands in place of B with epsilon undivided; where 0 is a bound (5) is B, so that the noise
+is half of what two cells would need. No part of a data set has (5), because a replaced record may leave it: under
 `replace` nothing is spent on a part (mechanisms/composition). Cells that are impossible (_zeros) are not drawn.
 """
 
@@ -38,6 +39,7 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.table._bounds import Limits, limits_of
 from penstock.mechanisms.table._exact_total import count_is_number_of_records, is_drawn
+from penstock.mechanisms.table._folding import axes_of_levels, folded
 from penstock.mechanisms.table._linked import cell_levels
 from penstock.mechanisms.table._weights import in_steps, squares_of, step_of, value_steps, weighted_limits
 from penstock.mechanisms.table._zeros import possible_cells, within_possible
@@ -240,13 +242,11 @@ def _with_noise(
     drawn: Layout,
     possible: NDArray[np.bool_],
 ) -> Entry:
-    shape = drawn.shape(params.dimensions)
-    kept = [params.dimensions.index(name) for name in drawn.levels[entry.level]]
-    gone = tuple(axis for axis in range(len(shape)) if axis not in kept)
-    some = possible.any(axis=gone).ravel()
+    shape, axes = drawn.shape(params.dimensions), axes_of_levels(drawn)[entry.level]
+    some = folded(possible, axes, np.maximum).ravel()
     # A record of a margin cell is in one of its cells, so it adds at most the largest bound of them.
-    reaches = [reach(limits[name], params).reshape(shape).max(axis=gone).ravel() for name in entry.measures]
-    bounds = np.stack(reaches, axis=1)[some]
+    cubes = [reach(limits[name], params).reshape(shape) for name in entry.measures]
+    bounds = np.stack([folded(cube, axes, np.maximum).ravel() for cube in cubes], axis=1)[some]
     if params.bounds:
         different, of_drawn = np.unique(bounds, axis=0, return_inverse=True)
     else:  # sorting a million equal rows takes a second
@@ -264,7 +264,7 @@ def touched(params: Params) -> int:
 
 
 def reach(limits: Limits, params: Params) -> Integers:
-    """Return by how much one change moves each cell that it touches: B_i, or (4) where there is only one cell."""
+    """Return by how much one change moves each cell that it touches: B_i, or (5) where there is only one cell."""
     return limits.largest if params.dimensions or params.adjacency != "replace" else limits.high - limits.low
 
 

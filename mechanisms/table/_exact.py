@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.table._folding import axes_of_levels, unfolded
 from penstock.mechanisms.table._strata import Sampled, sampled
 from penstock.mechanisms.table._weights import CONTRIBUTORS, strata_of, value_grid, weights_of
 from penstock.mechanisms.table.settings import Params, layout
@@ -73,10 +74,10 @@ def _places(columns: Columns, declared: Declared, drawn: Layout) -> Integers:
 def _rows(drawn: Layout) -> Iterator[tuple[Integers, int]]:
     """Yield for each level the row of every cell, counted from the first of the level, and how many rows it has."""
     shape = drawn.shape(drawn.levels[0])
-    for level in drawn.levels:
-        sizes = [len(drawn.dimensions[name]) if name in level else 1 for name in drawn.dimensions]
-        numbers = np.arange(prod(sizes), dtype=np.int64).reshape(sizes)
-        yield np.broadcast_to(numbers, shape).ravel(), prod(sizes)
+    for level, axes in zip(drawn.levels, axes_of_levels(drawn), strict=True):
+        number = prod(drawn.shape(level))
+        numbers = unfolded(np.arange(number, dtype=np.int64), shape, axes)
+        yield np.broadcast_to(numbers, shape).ravel(), number
 
 
 def _different(rows: Integers, units: Integers, number: int) -> Integers:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared
@@ -32,6 +33,7 @@ from penstock.mechanisms.table._chosen import (
     variances_by_measure,
 )
 from penstock.mechanisms.table._exact_total import COUNT_IS_NUMBER, EXACT_TOTAL, count_is_number_of_records
+from penstock.mechanisms.table._folding import Axis, axes_of_levels, plain
 from penstock.mechanisms.table._known_total import variances_fitted_to
 from penstock.mechanisms.table._linked_fit import linked_variances
 from penstock.mechanisms.table._margins import reconciled_variances, summed
@@ -45,6 +47,7 @@ __all__ = ["expect"]
 
 _LEVEL = 0.95
 _GAMMA = 0.05
+_MOST_TOLD = 32  # levels
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
@@ -58,6 +61,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         impossible = cells - int(np.count_nonzero(possible_cells(params, declared)))
         cells -= impossible
         sentences.append(f"Of these cells {impossible:,} cannot have records, by declaration: they are exact zeros.")
+    sentences += _of_levels(drawn)
     if params.model == "k_anon":
         fewer = "fewer than k" if params.contributors is None else f"fewer than k different {params.contributors}"
         sentences.append(f"There is no noise. The release is refused if a cell has records, but {fewer}.")
@@ -71,6 +75,8 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
             sentences.append(
                 f"After least squares, standard errors at most: {_fitted(entries, drawn, params, declared)}."
             )
+        elif params.levels and len(drawn.levels) <= _MOST_TOLD:
+            sentences.append(f"Added up, standard errors at most: {_fitted(entries, drawn, params, declared)}.")
         elif margins:
             sentences.append(
                 f"A total of j cells has sqrt(j) times the standard error of one, the grand total {sqrt(cells):.3g} "
@@ -123,20 +129,32 @@ def _of_tables(params: Params, entries: tuple[Entry, ...], drawn: Layout) -> str
     )
 
 
+def _of_levels(drawn: Layout) -> list[str]:
+    """Return a sentence for each dimension that is shown by coarser levels too."""
+    told = []
+    for name, categories in drawn.dimensions.items():
+        levels = [f"{own} ({len(each.labels):,})" for own, each in drawn.coarser.items() if each.dimension == name]
+        if levels:
+            told.append(
+                f"{name} has totals by {' and by '.join(levels)}, in the column of its {len(categories):,} categories; "
+                "a record counts in one group of each level."
+            )
+    return told
+
+
 def _fitted(entries: tuple[Entry, ...], drawn: Layout, params: Params, declared: Declared) -> str:
     """Return the standard errors of all levels once the figures have been made to add up."""
-    dimensions = list(drawn.dimensions)
-    kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
-    shape = drawn.shape(drawn.cube)
+    shape, kept = drawn.shape(drawn.cube), axes_of_levels(drawn)
     told = []
     for name, variances in variances_by_measure(entries).items():
         if name in squares_of(params):
             continue
         to_total = params.exact_total and name == COUNT
         if drawn.tables:
-            most = linked_variances(variances, shape, kept, exact_total=to_total)
+            most = linked_variances(variances, shape, plain(kept), exact_total=to_total)
         else:
-            each = (variances_fitted_to if to_total else reconciled_variances)(variances, shape, kept)
+            made = reconciled_variances if params.margins == "measured" else _summed_variances
+            each = (variances_fitted_to if to_total else made)(variances, shape, kept)
             if params.impossible:  # a margin of few possible cells is better known by their sum
                 each = [np.minimum(*both) for both in zip(each, summed(variances[0], shape, kept), strict=True)]
             most = [float(spread.max()) for spread in each]
@@ -147,6 +165,12 @@ def _fitted(entries: tuple[Entry, ...], drawn: Layout, params: Params, declared:
             + ", ".join(f"{error} {where}" for error, where in zip(errors, places, strict=True))
         )
     return "; ".join(told)
+
+
+def _summed_variances(
+    variances: list[NDArray[np.float64]], shape: tuple[int, ...], kept: list[tuple[Axis, ...]]
+) -> list[NDArray[np.float64]]:
+    return summed(variances[0], shape, kept)
 
 
 def _alternatives(params: Params, declared: Declared) -> list[str]:

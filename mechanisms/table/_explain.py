@@ -18,6 +18,7 @@ _NOISE = {
     "idp": ", with noise of a secret size",
     "k_anon": "",
 }
+_CATEGORY = "category of the cell; _T stands for all"
 _FIGURE = {
     "count": "number of records{noise}",
     "sum": "total of {column}{clamped}{noise}",
@@ -57,7 +58,9 @@ _LINKED = (
 def treatments(params: Params, declared: Declared) -> dict[str, str]:
     """Return what each released column is."""
     drawn = layout(params, declared)
-    told = dict.fromkeys(drawn.dimensions, "category of the cell; _T stands for all")
+    told = dict.fromkeys(drawn.dimensions, _CATEGORY)
+    for name, levels in params.levels.items():
+        told[name] = f"{_CATEGORY}, and groups of categories are those of {' and '.join(levels)}"
     may_be = clamped(params, declared)
     for figure in drawn.figures:
         told[figure.name] = weighted_words.treatment(figure, params, may_be) or _FIGURE[figure.statistic].format(

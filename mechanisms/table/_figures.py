@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout, error_of
+from penstock.mechanisms.table._folding import Axis, axes_of_levels, plain
 from penstock.mechanisms.table._known_total import fitted_to
 from penstock.mechanisms.table._linked_fit import linked
 from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
@@ -61,11 +62,9 @@ def fitted(
 
     total: what the cells add up to, where that is public; then (5). Linked tables: _linked_fit.
     """
-    dimensions = list(drawn.dimensions)
-    kept = [[dimensions.index(name) for name in level] for level in drawn.levels]
-    shape = drawn.shape(drawn.cube)
+    shape, kept = drawn.shape(drawn.cube), axes_of_levels(drawn)
     if drawn.tables and variances is not None:
-        return Total(*linked(total, noisy, variances, shape, kept, nonnegative=nonnegative))
+        return Total(*linked(total, noisy, variances, shape, plain(kept), nonnegative=nonnegative))
     if total is not None and variances is None:  # the only count of a table, which is that number
         return Total(np.array([total]), np.zeros(1))
     if total is not None and variances is not None:
@@ -82,7 +81,7 @@ def fitted(
     return Total(_margins(cells, shape, kept), np.minimum(spread, np.concatenate(summed(variances[0], shape, kept))))
 
 
-def _margins(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[int]]) -> NDArray[Any]:
+def _margins(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[Axis]]) -> NDArray[Any]:
     """Return the cells and all margins, row by row; bounds and epsilon are such that no sum overflows (_chosen)."""
     return np.concatenate(summed(cells, shape, kept))
 

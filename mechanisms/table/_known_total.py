@@ -6,7 +6,8 @@
 
 By (2) N cells of the same variance v have v (1 - 1/N) each, and the grand total has none. Where the variances of a
 level differ, as in box noise with bounds of single cells, (3) takes the largest one, so what is stated is an upper
-bound. Rounding moves the figures of a level by at most the stated move, which is added to Var as its square.
+bound. Rounding moves the figures of a level by at most the stated move, which is added to Var as its square. Rounding
+looks at no groups of categories, whose figures move by the sum of what their cells were moved by.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.table import _cube
+from penstock.mechanisms.table._folding import Axis, is_grouped, plain
 from penstock.mechanisms.table._margins import summed
 from penstock.mechanisms.table._rounding import rounded
 
@@ -31,7 +33,7 @@ def fitted_to(
     noisy: Sequence[Integers],
     variances: Sequence[Floats],
     shape: tuple[int, ...],
-    kept: Sequence[Sequence[int]],
+    kept: Sequence[Sequence[Axis]],
     *,
     nonnegative: bool,
 ) -> tuple[Integers, Floats]:
@@ -42,27 +44,41 @@ def fitted_to(
     levels = [tuple(axes) for axes in kept]
     if len(noisy) == 1:
         cells = noisy[0] + variances[0] / variances[0].sum() * float(total - int(noisy[0].sum()))
-        whole, moves = rounded(cells.reshape(shape), levels, nonnegative=False, total=total)
+        whole, moves = _rounded(cells.reshape(shape), levels, total)
     else:
-        drawn = levels[: len(noisy)]
+        plain_levels = plain(levels)
+        drawn = plain_levels[: len(noisy)]
         widest = [float(each.max()) for each in variances]
         measured = [values.astype(np.float64) for values in noisy]
         cube = _cube.reconciled(measured, widest, shape, drawn, total=total, nonnegative=nonnegative)
-        whole, moves = rounded(cube, levels, nonnegative=nonnegative, total=total)
+        whole, moves = rounded(cube, plain_levels, nonnegative=nonnegative, total=total)
     spread = variances_fitted_to(variances, shape, levels)
     # The sum of all cells is n, whatever is rounded.
     stated = [each + move**2 if axes else each for axes, each, move in zip(levels, spread, moves, strict=True)]
     return np.concatenate(summed(whole.ravel(), shape, levels)), np.concatenate(stated)
 
 
+def _rounded(cells: Floats, levels: Sequence[tuple[Axis, ...]], total: int) -> tuple[Integers, list[float]]:
+    """Return whole cells that add up to the total, and by how much the figures of each level have moved at most."""
+    known = plain([axes for axes in levels if not is_grouped([axes])])
+    whole, moved = rounded(cells, known, nonnegative=False, total=total)
+    left, moves_of = cells - whole, dict[tuple[Axis, ...], float](zip(known, moved, strict=True))
+    moves = [
+        moves_of[axes] if axes in moves_of else float(np.abs(summed(left, whole.shape, [axes])[0]).max())
+        for axes in levels
+    ]
+    return whole, moves
+
+
 def variances_fitted_to(
-    variances: Sequence[Floats], shape: tuple[int, ...], kept: Sequence[Sequence[int]]
+    variances: Sequence[Floats], shape: tuple[int, ...], kept: Sequence[Sequence[Axis]]
 ) -> list[Floats]:
     """Return an upper bound on the variance of each figure, level by level, without the bound at 0 and rounding."""
     levels, everything = [tuple(axes) for axes in kept], float(variances[0].sum())
     spread = [each * np.maximum(1 - each / everything, 0.0) for each in summed(variances[0], shape, levels)]
     if len(variances) > 1:
         widest = [float(each.max()) for each in variances]
-        best = _cube.reconciled_variances(widest, shape, levels[: len(variances)], levels, exact_total=True)
+        measured = plain(levels[: len(variances)])
+        best = _cube.reconciled_variances(widest, shape, measured, plain(levels), exact_total=True)
         spread = [np.minimum(each, least) for each, least in zip(spread, best, strict=True)]
     return [each if axes else 0.0 * each for axes, each in zip(levels, spread, strict=True)]

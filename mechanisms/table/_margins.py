@@ -11,7 +11,8 @@ dimensions: on that of the dimensions S its value is
 
     h_S = sum over levels l that keep S of m_l / v_l                                                             (3)
 
-so a linear system in it is solved by means over the dimensions and differences of them; else by conjugate gradients.
+so a linear system in it is solved by means over the dimensions and differences of them; else, and where a level has
+groups of categories, whose sizes differ, by conjugate gradients.
 With x >= 0, (1) is solved by alternating directions: with u the running excess and r = 3 / v_0 for each cell,
 
     x <- (sum A_l' A_l / v_l + r)^-1 (sum A_l' y_l / v_l + r (z - u)),   z <- max(x + u, 0),   u <- u + x - z    (4)
@@ -24,6 +25,10 @@ most that of any measurement (Gauss-Markov), and by (3), where the variances of 
 Where v_l(c) = 0 nothing was drawn, and the figure is 0 by declaration: cells that cannot have records (_zeros), and
 margins without any other. x is fixed at 0 there, and (1) is over the other measurements; its system is then not
 diagonal as in (3), so that it is solved by conjugate gradients in the cells that are left.
+
+With groups the stated variance is that of two independent measurements together, which least squares only improve on:
+
+    Var((A_T x)(c)) <= 1 / (1 / v_T(c) + 1 / (A_T v_0)(c)),   and v_0(c) in the cells; 0 where nothing was drawn  (6)
 
 Source: Hay et al. 2010, "Boosting the accuracy of differentially private histograms through consistency", for (2) as
 post-processing; Boyd et al. 2011, section 3.1, for (4); (3) and (5) are the analysis of variance of a full factorial.
@@ -41,6 +46,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.mechanisms.table._folding import Axis, folded, is_grouped, plain, unfolded
+
 __all__ = ["reconciled", "reconciled_variances", "summed", "whole"]
 
 Floats = NDArray[np.float64]
@@ -53,17 +60,17 @@ _STEPS_A_ROUND = 10  # of conjugate gradients, which go on from the round before
 _EXACT = 2.0**53
 
 
-def summed(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[int]]) -> list[NDArray[Any]]:
-    """Return, for each tuple of axes that are kept, the sums of the cells over the others."""
+def summed(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[Axis]]) -> list[NDArray[Any]]:
+    """Return, for each tuple of axes that are kept or grouped, the sums of the cells over the others."""
     table = cells.reshape(shape)
-    return [table.sum(axis=_gone(shape, tuple(axes))).reshape(-1) for axes in kept]
+    return [folded(table, axes).reshape(-1) for axes in kept]
 
 
 def reconciled(
     measured: Sequence[Floats],
     variances: Sequence[Floats],
     shape: tuple[int, ...],
-    kept: Sequence[Sequence[int]],
+    kept: Sequence[Sequence[Axis]],
     *,
     nonnegative: bool,
 ) -> Floats:
@@ -88,16 +95,21 @@ def reconciled(
 
 
 def reconciled_variances(
-    variances: Sequence[Floats], shape: tuple[int, ...], kept: Sequence[Sequence[int]]
+    variances: Sequence[Floats], shape: tuple[int, ...], kept: Sequence[Sequence[Axis]]
 ) -> list[Floats]:
     """Return an upper bound on the variance of each figure of (2), level by level, without the bound at 0."""
     levels = [tuple(axes) for axes in kept]
+    if is_grouped(levels):
+        sums = summed(variances[0], shape, levels[1:])
+        both = zip(variances[1:], sums, strict=True)
+        return [np.array(variances[0], np.float64), *(_of_two(own, added) for own, added in both)]
     if not _equal(variances):
         return [np.asarray(each, np.float64).copy() for each in variances]
-    values = _interactions(variances, shape, levels)
+    axes_of = plain(levels)
+    values = _interactions(variances, shape, axes_of)
     spread = []
     shares = [(frozenset(part), prod(shape[axis] - 1 for axis in part) / value) for part, value in values.items()]
-    for axes, each in zip(levels, variances, strict=True):
+    for axes, each in zip(axes_of, variances, strict=True):
         kept_axes = frozenset(axes)
         inside = sum(share for part, share in shares if part <= kept_axes)
         spread.append(np.full(len(each), _collapsed(shape, axes) ** 2 / prod(shape) * inside))
@@ -121,21 +133,22 @@ def whole(values: Floats) -> NDArray[np.int64]:
 class _System:
     """sum over levels of A_l' A_l / v_l, applied and solved."""
 
-    def __init__(self, variances: Sequence[Floats], shape: tuple[int, ...], levels: Sequence[Axes]) -> None:
+    def __init__(self, variances: Sequence[Floats], shape: tuple[int, ...], levels: Sequence[Sequence[Axis]]) -> None:
         self._shape = shape
         self._levels = levels
         self._weights = [
-            np.divide(1, each, out=np.zeros(len(each)), where=each > 0).reshape(_open(shape, axes))
+            unfolded(np.divide(1, each, out=np.zeros(len(each)), where=each > 0), shape, axes)
             for axes, each in zip(levels, variances, strict=True)
         ]
         self._drawn = self._weights[0] > 0
-        self._values = _interactions(variances, shape, levels) if _equal(variances) else None
+        alike = _equal(variances) and not is_grouped(levels)
+        self._values = _interactions(variances, shape, plain(levels)) if alike else None
 
     def weighted(self, measured: Sequence[Floats]) -> Floats:
         """Return the sum of A_l' y_l / v_l."""
         aim = np.zeros(self._shape)
         for axes, weight, values in zip(self._levels, self._weights, measured, strict=True):
-            aim += weight * values.reshape(_open(self._shape, axes))
+            aim += weight * unfolded(values, self._shape, axes)
         return aim * self._drawn
 
     def solve(self, aim: Floats, strength: Floats, start: Floats, most: int) -> Floats:
@@ -149,7 +162,7 @@ class _System:
     def _apply(self, x: Floats) -> Floats:
         found = np.zeros(self._shape)
         for axes, weight in zip(self._levels, self._weights, strict=True):
-            found += weight * x.sum(axis=_gone(self._shape, axes), keepdims=True)
+            found += weight * unfolded(folded(x, axes), self._shape, axes)
         return found * self._drawn
 
     def _by_interactions(self, factors: Mapping[Axes, float], values: Floats) -> Floats:
@@ -191,6 +204,12 @@ def _interactions(variances: Sequence[Floats], shape: tuple[int, ...], levels: S
     }
 
 
+def _of_two(own: Floats, added: Floats) -> Floats:
+    """(6)."""
+    drawn = (own > 0) & (added > 0)
+    return np.divide(own * added, own + added, out=np.zeros(len(own)), where=drawn)
+
+
 def _equal(variances: Sequence[Floats]) -> bool:
     return all(bool((each == each[0]).all()) for each in variances)
 
@@ -202,8 +221,3 @@ def _collapsed(shape: tuple[int, ...], axes: Axes) -> int:
 
 def _gone(shape: tuple[int, ...], axes: Axes) -> Axes:
     return tuple(axis for axis in range(len(shape)) if axis not in axes)
-
-
-def _open(shape: tuple[int, ...], axes: Axes) -> tuple[int, ...]:
-    """Return the shape of a level that broadcasts over the cells."""
-    return tuple(size if axis in axes else 1 for axis, size in enumerate(shape))

@@ -48,6 +48,7 @@ from penstock.mechanisms.table._chosen import (
 )
 from penstock.mechanisms.table._exact import contributors_of_cells, exact_figures
 from penstock.mechanisms.table._figures import figures, fitted
+from penstock.mechanisms.table._folding import axes_of_levels
 from penstock.mechanisms.table._margins import summed
 from penstock.mechanisms.table._promise import promise_of
 from penstock.mechanisms.table._relaxed import bootstrap_steps, individual_steps
@@ -252,9 +253,8 @@ def _measured(
     noisy = {name: [exact[name]] for name in measures(params)}
     hidden: dict[str, Integers] = {}
     for entry in entries:
-        level = drawn.levels[entry.level]
-        kept = [[list(drawn.dimensions).index(name) for name in level]]
-        truth = {name: summed(exact[name], cells.shape, kept)[0] for name in entry.measures}
+        axes = axes_of_levels(drawn)[entry.level]
+        truth = {name: summed(exact[name], cells.shape, [axes])[0] for name in entry.measures}
         noise, steps = _draw(entry, cells, params, limits, randomness)
         for place, name in enumerate(entry.measures):
             total = noisy_total(truth[name], noise[:, place])

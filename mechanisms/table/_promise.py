@@ -142,6 +142,7 @@ def _hides_emptiness(params: Params) -> bool:
 def _public(params: Params) -> tuple[str, ...]:
     always = (
         *("declared domains, categories and bounds", "grid", "dimensions and margins"),
+        *(("groups of categories",) if params.levels else ()),
         *(("which combinations of categories are impossible",) if params.impossible else ()),
     )
     if params.model == "k_anon":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 from math import prod
 from typing import Annotated, Literal
 
@@ -15,7 +14,9 @@ from penstock.mechanisms.layout import TOTAL, Layout, error_of
 from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.refusal import Fault
+from penstock.mechanisms.table import _coarser
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults
+from penstock.mechanisms.table._coarser import LevelSettings, coarser_levels, margins_of
 from penstock.mechanisms.table._exact_total import count_is_public, exact_total_faults, whole_file_faults
 from penstock.mechanisms.table._linked import linked_faults, linked_levels, size_faults
 from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, made_with, squares_of, weight_faults
@@ -39,6 +40,8 @@ TableModel = Literal["dp", "bdp", "idp", "k_anon"]
 MOST_MARGINS = 2**15
 # Variances of measured margins are made of those of every set of dimensions in every margin: seconds of work.
 MOST_RECONCILED = 2**20
+# Least squares with groups go through all levels thousands of times.
+MOST_GROUPED = 2**23
 
 ADJACENCIES: dict[str, tuple[str, ...]] = {
     "dp": ("replace", "add_remove"),
@@ -53,7 +56,7 @@ WEAKER = {
 }
 
 
-class Params(ZeroSettings):
+class Params(ZeroSettings, LevelSettings):
     """What the table counts and adds up, and how it is protected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -180,17 +183,7 @@ def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
 
 def levels(params: Params) -> tuple[tuple[str, ...], ...]:
     """Return the dimensions of the cells, then of each margin in the order of the dimensions, large margins first."""
-    if params.tables:
-        return linked_levels(params)
-    places = range(len(params.dimensions))
-    if params.margins == "none":
-        kept: list[tuple[int, ...]] = []
-    elif params.totals is None:
-        kept = [margin for size in reversed(places) for margin in combinations(places, size)]
-    else:
-        kept = [tuple(place for place in places if params.dimensions[place] in margin) for margin in params.totals]
-        kept.sort(key=lambda margin: (-len(margin), margin))
-    return (params.dimensions, *(tuple(params.dimensions[place] for place in margin) for margin in kept))
+    return linked_levels(params) if params.tables else (params.dimensions, *margins_of(params))
 
 
 def layout(params: Params, declared: Declared) -> Layout:
@@ -203,6 +196,7 @@ def layout(params: Params, declared: Declared) -> Layout:
         errors=params.model == "dp",
         weights=made_with(params),
         tables=params.tables,
+        coarser=coarser_levels(params, declared),
     )
 
 
@@ -210,6 +204,8 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     """Return every reason why these settings do not fit each other or these columns, found before any row is read."""
     found = [*_column_faults(params, declared), *_model_faults(params), *_share_faults(params), *_margin_faults(params)]
     found += [*linked_faults(params), *exact_total_faults(params), *whole_file_faults(params)]
+    if not found:
+        found += [*_coarser.level_faults(params, declared, [*figures_of(params, declared)])]
     if not found:
         found += [*_size_faults(params, declared)]
     if not found:
@@ -339,8 +335,7 @@ def _margin_faults(params: Params) -> Iterator[Fault]:
     kept = [frozenset(margin) for margin in params.totals]
     if len(set(kept)) < len(kept):
         yield Fault("totals", "must not list a margin twice", "Remove the repetition.")
-    if any(not margin < set(params.dimensions) for margin in kept):
-        yield Fault("totals", "must each keep some of the dimensions, not all", "Name dimensions of this table.")
+    yield from _coarser.kept_faults(params)
 
 
 def _size_faults(params: Params, declared: Declared) -> Iterator[Fault]:
@@ -350,8 +345,9 @@ def _size_faults(params: Params, declared: Declared) -> Iterator[Fault]:
         yield from size_faults(params, sizes)
         return
     cells = rows = prod(sizes.values())
+    sizes |= {name: len(each.labels) for name, each in coarser_levels(params, declared).items()}
     if params.margins != "none" and params.totals is None:
-        rows = prod(size + 1 for size in sizes.values())
+        rows = _coarser.rows_of_all(params, sizes)
     elif params.margins != "none":
         rows += sum(prod(sizes[name] for name in set(margin)) for margin in params.totals or ())
     if cells > MOST_CELLS:
@@ -360,14 +356,14 @@ def _size_faults(params: Params, declared: Declared) -> Iterator[Fault]:
         rule = "must form at most 2^24 rows, totals and sub-totals included"
         yield Fault("totals", rule, "Name the margins that are needed, or choose margins: none.", f"{rows:,} rows")
     else:
-        yield from _margin_size_faults(params)
+        yield from _margin_size_faults(params, cells)
 
 
-def _margin_size_faults(params: Params) -> Iterator[Fault]:
+def _margin_size_faults(params: Params, cells: int) -> Iterator[Fault]:
     """Yield a fault if margins are too many: by themselves, or measured ones times sets of dimensions and measures."""
     if params.margins == "none":
         return
-    sets = 2 ** len(params.dimensions)
+    sets = _coarser.combinations_of(params)
     margins = sets - 1 if params.totals is None else len(params.totals)
     if margins > MOST_MARGINS:
         rule = f"must form at most {MOST_MARGINS:,} margins"
@@ -378,6 +374,9 @@ def _margin_size_faults(params: Params) -> Iterator[Fault]:
         )
         remedy = "Name fewer totals, take fewer dimensions or sums, or choose margins: summed."
         yield Fault("totals", rule, remedy, f"{sets:,} x {1 + margins:,} x {len(measures(params)):,}")
+    elif params.levels and params.margins == "measured" and cells * (1 + margins) > MOST_GROUPED:
+        rule = f"must be fewer: cells x levels is at most {MOST_GROUPED:,} for measured margins with coarser levels"
+        yield Fault("totals", rule, "Name fewer totals, or choose margins: summed.", f"{cells:,} x {1 + margins:,}")
 
 
 def _layout_faults(drawn: Layout) -> Iterator[Fault]:

@@ -98,8 +98,16 @@ def _whole(dimensions: tuple[str, ...], tables: Sequence[Params]) -> Params:
     """Return settings of a table that has the cells and measures of all of these."""
     summed = tuple(dict.fromkeys(name for each in tables for name in (*each.sums, *each.means)))
     return tables[0].model_copy(
-        update={"dimensions": dimensions, "sums": summed, "means": (), "count": True, "shares": {}, "totals": None}
-        | {"impossible": []}  # each table looks at its own cells
+        update={
+            "dimensions": dimensions,
+            "sums": summed,
+            "means": (),
+            "count": True,
+            "shares": {},
+            "totals": None,
+            "levels": {},
+            "impossible": [],  # each table looks at its own cells
+        }
     )
 
 

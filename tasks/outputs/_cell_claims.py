@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.measures.cells.impossible import IMPOSSIBLE, figures_in_rows, impossible_rows
-from penstock.mechanisms.layout import Figure, Layout, error_of
+from penstock.mechanisms.layout import Coarser, Figure, Layout, error_of
 from penstock.mechanisms.linked_layout import levels_are_linked, tables_of
 from penstock.tasks.files.tables import table_schema
 from penstock.tasks.outputs._claims import Beside, Claims, Seen
@@ -49,14 +49,24 @@ class _TableClaim(BaseModel):
     levels: list[list[str]]
 
 
+class _CoarserClaim(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    dimension: str
+    labels: list[str]
+    groups: list[int]
+
+
 class LayoutClaim(BaseModel):
-    """The layout as the manifest states it; tables: those of linked tables."""
+    """The layout as the manifest states it; coarser: levels of dimensions; tables: those of linked tables."""
 
     table: Annotated[str, Field(pattern=_NAME)]
     dimensions: list[_DimensionClaim]
     levels: list[list[str]] = Field(min_length=1)
     figures: list[_FigureClaim] = Field(min_length=1)
     errors: bool
+    coarser: list[_CoarserClaim] = Field(default_factory=list)
     tables: list[_TableClaim] = Field(default_factory=list)
 
     @property
@@ -68,12 +78,17 @@ class LayoutClaim(BaseModel):
             figures=tuple(Figure(f.name, f.statistic, f.column, f.whole) for f in self.figures),
             errors=self.errors,
             tables={table.name: tuple(table.dimensions) for table in self.tables},
+            coarser={
+                each.name: Coarser(each.dimension, tuple(each.labels), tuple(each.groups)) for each in self.coarser
+            },
         )
 
     @property
     def is_sound(self) -> bool:
         """Return whether the levels are made of the dimensions, the cells first; of linked tables those of each."""
         known = [dimension.name for dimension in self.dimensions]
+        if self.coarser and not self._has_sound_groups:
+            return False
         if self.tables:
             margins = len(self.levels) > len(self.tables)
             told = [(table.name, [tuple(level) for level in table.levels]) for table in self.tables]
@@ -82,7 +97,26 @@ class LayoutClaim(BaseModel):
                 and levels_are_linked(self.layout, with_margins=margins)
                 and told == [(table.name, list(table.levels)) for table in tables_of(self.layout)]
             )
-        return self.levels[0] == known and all(set(level) <= set(known) for level in self.levels)
+        kept = [[self.layout.dimension_of(name) for name in level] for level in self.levels]
+        return self.levels[0] == known and all(
+            set(level) <= set(known) and (not self.coarser or len(set(level)) == len(level)) for level in kept
+        )
+
+    @property
+    def _has_sound_groups(self) -> bool:
+        """Return whether every coarser level puts each category of a dimension into one of its groups, none empty,
+        under a name and labels of its own."""
+        sizes = {dimension.name: len(dimension.categories) for dimension in self.dimensions}
+        labels = {name: [*self.layout.labels(name)] for name in sizes}
+        return (
+            not self.tables
+            and len({*sizes, *(each.name for each in self.coarser)}) == len(sizes) + len(self.coarser)
+            and all(len(set(own)) == len(own) for own in labels.values())
+            and all(
+                len(each.groups) == sizes.get(each.dimension) and {*each.groups} == {*range(len(each.labels))}
+                for each in self.coarser
+            )
+        )
 
 
 class CellClaims(Claims):
@@ -245,11 +279,23 @@ def _numbers(column: pa.ChunkedArray) -> np.ndarray[Any, Any]:
 
 def _adds_up(values: np.ndarray[Any, Any], layout: Layout) -> bool:
     cells = values[: layout.starts[1]].reshape(layout.shape(layout.levels[0]))
-    axes = list(layout.dimensions)
     for place, level in enumerate(layout.levels):
-        gone = tuple(axes.index(name) for name in axes if name not in level)
         stated = values[layout.starts[place] : layout.starts[place + 1]]
-        total, size = cells.sum(axis=gone).ravel(), np.abs(cells).sum(axis=gone).ravel()
+        total, size = (_total(each, level, layout) for each in (cells, np.abs(cells)))
         if not bool((np.abs(stated - total) <= _ROUNDING * size).all()):
             return False
     return True
+
+
+def _total(cells: np.ndarray[Any, Any], level: tuple[str, ...], layout: Layout) -> np.ndarray[Any, Any]:
+    """Return the sums of the cells over what a level does not keep, group by group where it is a coarser one."""
+    kept = {layout.dimension_of(name): name for name in level}
+    for axis, name in enumerate(layout.dimensions):
+        if name not in kept:
+            cells = cells.sum(axis=axis, keepdims=True)
+        elif kept[name] in layout.coarser:
+            coarse = layout.coarser[kept[name]]
+            groups = [np.flatnonzero(np.equal(coarse.groups, group)) for group in range(len(coarse.labels))]
+            cells = np.stack([cells.take(places, axis=axis).sum(axis=axis) for places in groups], axis=axis)
+    found: np.ndarray[Any, Any] = cells.ravel()
+    return found

@@ -92,6 +92,8 @@ class Cells(Output):
             "figures": [asdict(figure) for figure in layout.figures],
             "errors": layout.errors,
         }
+        if layout.coarser:
+            told["coarser"] = [{"name": name, **asdict(each)} for name, each in layout.coarser.items()]
         if layout.tables:
             told["tables"] = [
                 {

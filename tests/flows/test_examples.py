@@ -35,6 +35,7 @@ RECORDS = {
     "adult-bands": 30_162,
     "adult-closeness": 30_162,
     "adult-dp": 30_162,
+    "adult-levels": 30_162,
     "adult-linked": 30_162,
     "adult-refinement": 30_162,
     "adult-statistics": 30_162,
@@ -68,6 +69,7 @@ DECIDED_BEFORE = {
 # Cells and totals of the examples that publish a table.
 CELLS = {
     "adult-bands": 12 + 4 + 3 + 1,
+    "adult-levels": (4 + 1) * (41 + 12 + 4 + 1),
     "adult-linked": 2 * 16 + 2 * 2 + 16 * 7 + 2 + 16 + 2 + 7 + 1,
     "adult-statistics": 4,
     "adult-table": 64 + 4 + 16 + 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.mechanisms.layout import TOTAL, Figure, Layout, error_of
+from penstock.mechanisms.layout import TOTAL, Coarser, Figure, Layout, error_of
 
 COUNT = Figure("count", "count", None, True)
 SUM = Figure("output_sum", "sum", "output", False)
@@ -24,6 +25,40 @@ def layouts(draw: st.DrawFn) -> Layout:
     levels = (tuple(dimensions), *chosen[: draw(st.integers(0, len(chosen)))])
     figures = draw(st.sampled_from([(), (COUNT,), (COUNT, SUM)]))
     return Layout("table", dimensions, levels, figures, draw(st.booleans()))
+
+
+@st.composite
+def layouts_with_groups(draw: st.DrawFn) -> Layout:
+    """The same with one or two coarser levels of the first dimension, which some margins keep in its place."""
+    plain = draw(layouts().filter(lambda layout: bool(layout.dimensions)))
+    first, categories = next(iter(plain.dimensions.items()))
+    coarser = {}
+    for name in ("upper", "lower")[: draw(st.integers(1, 2))]:
+        number = draw(st.integers(1, len(categories)))
+        groups = draw(st.permutations([*range(number), *(0 for _ in categories[number:])]))
+        coarser[name] = Coarser(first, tuple(f"{name}{group}" for group in range(number)), tuple(groups))
+    more = tuple(
+        tuple(draw(st.sampled_from([*coarser])) if name == first else name for name in level)
+        for level in plain.levels
+        if first in level
+    )
+    return replace(plain, levels=(*plain.levels, *dict.fromkeys(more)), coarser=coarser)
+
+
+@given(layouts_with_groups())
+def test_groups_stand_in_the_column_of_their_dimension(layout: Layout) -> None:
+    rows = []
+    for level in layout.levels:
+        for cell in product(*(layout.categories(name) for name in level)):
+            named = {layout.dimension_of(name): label for name, label in zip(level, cell, strict=True)}
+            rows.append(tuple(named.get(name, TOTAL) for name in layout.dimensions))
+    codes = layout.codes()
+    assert layout.rows == len(rows)
+    assert [
+        tuple(layout.labels(name)[codes[name][row]] for name in layout.dimensions) for row in range(layout.rows)
+    ] == rows
+    for place, name in enumerate(layout.dimensions):
+        assert (TOTAL in layout.labels(name)) == any(row[place] == TOTAL for row in rows)
 
 
 def rows_of(layout: Layout) -> list[tuple[str, ...]]:

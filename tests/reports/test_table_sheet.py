@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from penstock.mechanisms.layout import Figure, Layout, error_of
+from penstock.mechanisms.layout import Coarser, Figure, Layout, error_of
 from penstock.reports.table_sheet import Axis, Mark, described, must_fit, sheet_of
 from tests.records import page_facts as facts
 
@@ -165,3 +165,21 @@ def test_an_error_is_drawn_without_an_error_of_its_own_and_one_that_was_left_out
     of_sum = Figure("x_weighted_sum_combined_error", "weighted_sum_combined_error", "x", False)
     assert described(of_sum) == "error of the weighted sum of x from noise and sampling together"
     assert not facts.sheet().combined
+
+
+def test_groups_come_before_their_categories_and_every_label_says_what_is_above_it() -> None:
+    coarser = {
+        "section": Coarser("nace", ("goods", "services"), (0, 1, 0)),
+        "division": Coarser("nace", ("farms", "trade", "plants"), (0, 1, 2)),
+    }
+    dimensions = {"nace": ("rice", "shops", "steel"), "sex": ("f", "m")}
+    levels = (("nace", "sex"), ("section", "sex"), ("nace",), ("sex",), ("division",), ("section",), ())
+    layout = Layout("t", dimensions, levels, (COUNT,), False, coarser=coarser)
+    sheet = sheet_of(layout, counts_of(layout))
+    shown = {level.dimensions: [(row.labels, row.above) for row in level.rows] for level in sheet.levels}
+    assert list(shown) == [(), ("section",), ("division",), ("nace",), ("sex",), ("section", "sex"), ("nace", "sex")]
+    assert shown["section",] == [(("goods",), ("",)), (("services",), ("",))]
+    assert shown["division",] == [(("farms",), ("goods",)), (("trade",), ("services",)), (("plants",), ("goods",))]
+    assert shown["nace",][2] == (("steel",), ("goods, plants",))
+    assert shown["section", "sex"][3] == (("services", "m"), ("", ""))
+    assert shown["nace", "sex"][0] == (("rice", "f"), ("goods, farms", ""))

@@ -21,6 +21,7 @@ from penstock.mechanisms.numbers.grid import grid_of
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import Fault, ScaleZero, SettingRefused, TooFewRecords
 from penstock.mechanisms.table import _bounds as bounds
+from penstock.mechanisms.table import _coarser as coarser
 from penstock.mechanisms.table import _mechanism as internal
 from penstock.mechanisms.table import settings
 from penstock.mechanisms.table._bounds import limits_of, table_grid
@@ -29,8 +30,11 @@ from penstock.mechanisms.table.cells import build_cells
 from penstock.mechanisms.table.settings import levels, measures
 from tests.mechanisms.table_fault_case import FURTHER, MANY, column
 from tests.mechanisms.table_fault_case import bounds as x_bounds
-from tests.mechanisms.table_faults import FAULTY
+from tests.mechanisms.table_faults import FAULTY as OF_TABLES
+from tests.mechanisms.table_level_faults import LEVEL_FAULTS
 from tests.support.plain_tables import DECLARED, MODELS, columns_of, records_of, table
+
+FAULTY = {**OF_TABLES, **LEVEL_FAULTS}
 
 
 @pytest.mark.parametrize("name", FAULTY)
@@ -57,7 +61,7 @@ def test_all_faults_are_told_at_once() -> None:
     ]
 
 
-@pytest.mark.parametrize("module", [settings, bounds, internal])
+@pytest.mark.parametrize("module", [settings, bounds, coarser, internal])
 def test_every_fault_in_the_source_has_a_case(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     told: set[int] = set()
 
