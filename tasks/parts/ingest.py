@@ -34,16 +34,16 @@ __all__ = ["PartRead", "PartsRead", "ReadOrder", "ingest_parts", "read_part", "s
 class ReadOrder:
     """A part of the source at this path, with these columns.
 
-    used: those that are kept. excluded: combinations that no record may have, by output.
-    key: for the values alone (tasks.files.fingerprint); the key of the home goes nowhere.
+    used: those that are kept. key: for the values alone (tasks.files.fingerprint); the key of the home goes nowhere.
+    excluded: combinations that no record may have, by output.
     """
 
     source: str
     declared: Mapping[str, Column]
     used: tuple[str, ...]
     part: Part
-    excluded: Mapping[str | None, Impossible]
     key: bytes = field(repr=False)
+    excluded: Mapping[str | None, Impossible] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _read_parts(
             got=plan.memory,
             remedy="Allow more, or run where there is more.",
         )
-    orders = [ReadOrder(plan.source, declared, tuple(used), part, plan.excluded, key) for part in parts]
+    orders = [ReadOrder(plan.source, declared, tuple(used), part, key, plan.excluded) for part in parts]
     return parts, spread("read a part", read_part, orders, plan.address)
 
 
