@@ -33,7 +33,7 @@ __all__ = [
     "rows_of_all",
 ]
 
-_Name = Annotated[StrictStr, Field(pattern=r"^\S(.{0,98}\S)?$")]
+_Name = Annotated[StrictStr, Field(pattern=r"^[a-z][a-z0-9_]{0,49}$")]
 
 
 class LevelSettings(BaseModel):

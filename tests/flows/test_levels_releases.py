@@ -18,6 +18,7 @@ from penstock.flows.release import release
 from penstock.flows.spec import load_spec
 from penstock.mechanisms import table
 from penstock.mechanisms.randomness import system
+from penstock.mechanisms.refusal import SpecRefused
 from penstock.records.home import Home
 from penstock.tasks.files.source import open_source, read_source
 from penstock.tasks.files.tables import read_table
@@ -260,6 +261,14 @@ def test_an_exact_table_in_parts_is_the_one_that_is_made_at_once(workplace: Work
     assert {name: values.tolist() for name, values in in_parts.items()} == {
         name: values.tolist() for name, values in at_once.items()
     }
+
+
+@pytest.mark.parametrize("name", ["NUTS 1", "", "a" * 51, "side\n"])
+def test_names_of_levels_are_written_like_those_of_tables(workplace: Workplace, name: str) -> None:
+    make_levels(workplace)
+    workplace.raw["protect"][0]["levels"] = {"region": [name]}
+    with pytest.raises(SpecRefused, match="lower case letters"):
+        load_spec(workplace.write_spec())
 
 
 def test_several_outputs_with_levels_are_counted_in_one_pass(workplace: Workplace) -> None:
