@@ -1,7 +1,8 @@
 """The check of sampling errors under noise: of what the noisy sums of squares are, and of what stands beside them.
 
     sampling error = sqrt(Q)                        Q the noisy sum of squares, in the unit of the figure, where   (1)
-    Q >= 2 sqrt(V)                                  V the variance of its noise; none elsewhere                    (2)
+    Q >= 2 sqrt(V)                                  V the variance of its noise; none elsewhere; both 0 where a    (2)
+                                                    cell is impossible
     combined error = sqrt(standard error^2 + sampling error^2), none where the sampling error is none               (3)
 
 Where margins were measured, or tables are linked, Q was fitted to all noisy sums and is not what was drawn; then (3) is
@@ -34,7 +35,8 @@ def errors_fit(promise: Promise, table: Recounted, figure: Figure, errors: NDArr
         return _is_combined(table, figure, errors)
     known = ~np.isnan(errors)
     if promise.is_fitted:
-        return bool((errors[known] > 0).all())
+        exact = table.output.released[error_of(figure.name.removesuffix("_sampling_error"))] == 0
+        return bool(((errors > 0) | (exact & (errors == 0)))[known].all())
     measure = f"squares of {figure.column or COUNT}"
     unit = float(np.ldexp(1.0, table.measured[measure].exponent))
     squares = _in_rows(table, np.asarray(table.output.hidden[f"noised 0 {measure}"]).astype(np.float64)) * unit
@@ -60,11 +62,11 @@ def _in_rows(table: Recounted, by_cell: Floats) -> Floats:
 
 
 def _variances(promise: Promise, table: Recounted, measure: str) -> Floats:
-    """Return V of every cell, in squared steps; none where a cell has no stated noise."""
+    """Return V of every cell, in squared steps: 0 where nothing was drawn, none where a cell has no stated noise."""
     entry = next(each for each in promise.entries if each.level == 0 and measure in each.measures)
     steps = [np.asarray(table.output.hidden[f"steps 0 {name}"]) for name in entry.measures]
     widths = np.stack(steps, axis=1) // promise.touched
-    found = np.full(len(widths), np.nan)
+    found = np.where(widths.any(axis=1), np.nan, 0.0)
     for place in range(len(entry.classes)):
         rows = (widths == np.array(entry.classes[place].half_widths)).all(axis=1)
         found[rows] = _variance(promise, entry, place, entry.measures.index(measure))
