@@ -57,13 +57,11 @@ def rows_of_records(output: TableOutput, cells: Cells) -> Iterator[tuple[Integer
         yield places, end - start
 
 
-def together(output: TableOutput, cells: Cells, values: Integers) -> tuple[Integers, Integers]:
-    """(2), with the cell of each; the records themselves where each is its own contributor."""
-    if output.units is None:
-        return cells.places, values
-    places, starts = _pairs(cells.places, output.units)
-    order = np.lexsort((output.units, cells.places))
-    return places, np.add.reduceat(values[order], starts) if len(values) else values
+def together(places: Integers, units: Integers, values: Integers) -> tuple[Integers, Integers]:
+    """(2) of every pair, and the row of each; places: the row of every record."""
+    found, starts = _pairs(places, units)
+    order = np.lexsort((units, places))
+    return found, np.add.reduceat(values[order], starts) if len(values) else values
 
 
 def _pairs(places: Integers, units: Integers) -> tuple[Integers, Integers]:

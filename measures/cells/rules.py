@@ -4,7 +4,11 @@ x_1 >= x_2 >= ... are the sizes |v| of the contributions to a cell, as they ente
 column's grid; X is their sum. Sizes, so that a large loss counts like a large gain and a total that cancels hides
 nobody. Every record is its own contributor; where units are counted, all records of a unit in a cell are one, whose v
 is their sum: a gain and a loss of the same unit cancel, because what can be learnt of it is its total. Contributions
-are unweighted, also where figures are weighted. All cells of the first level, that is without margins.
+are unweighted, also where figures are weighted.
+
+Shares are those of the cells. A total has no larger one, because sizes of records add up; but those of units do not:
+what others gain and lose in several cells may cancel in a total, and leave one unit alone. So where units are counted
+every row of the table is judged.
 
 Quotients are exact and then rounded to the unsafe side (rounding.py): a gate on such a number lets nothing pass that
 the rule forbids, and nothing fail that is just on its limit.
@@ -22,7 +26,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.measures.cells.contributors import different, together
+from penstock.measures.cells.contributors import different, rows_of_records, together
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.totals import Cells, find_cells, unweighted
 from penstock.measures.measurement import Direction, Measurement, MeasureUndefined
@@ -129,22 +133,36 @@ class _Sizes:
 
 
 def contributions(output: TableOutput, cells: Cells, column: str) -> tuple[Integers, Integers, Integers]:
-    """Return X, x_1 and x_2 of every cell, 0 where there is none; `add_up` has refused sums that would overflow.
+    """Return X, x_1 and x_2 of every cell, or of every row where units are counted; 0 where there is none.
+
+    `add_up` has refused sums that would overflow.
 
     x_2 is the largest of the records that are left when one that has x_1 is taken out.
     """
     if output.counted is not None:
         counted = output.counted.measures[column]
         return counted.sizes, counted.first, counted.second
-    places, values = together(output, cells, unweighted(output, cells, column).values)
+    values = unweighted(output, cells, column).values
+    if output.units is None:
+        return _largest_two(cells.places, values, len(cells.counts))
+    by_level = [
+        _largest_two(*together(places, output.units, values), number)
+        for places, number in rows_of_records(output, cells)
+    ]
+    sizes, first, second = (np.concatenate(each) for each in zip(*by_level, strict=True))
+    return sizes, first, second
+
+
+def _largest_two(places: Integers, values: Integers, number: int) -> tuple[Integers, Integers, Integers]:
+    """Return X, x_1 and x_2 of so many rows; places: the row of each contribution."""
     each = np.abs(values)
-    sizes, first, second = (np.zeros_like(cells.counts) for _ in range(3))
+    sizes, first, second = (np.zeros(number, np.int64) for _ in range(3))
     np.add.at(sizes, places, each)
     np.maximum.at(first, places, each)
-    holder = np.zeros_like(cells.counts)  # for each cell, any one contributor that has x_1
+    holder = np.full(number, -1)  # for each row, any one contributor that has x_1
     largest = np.flatnonzero(each == first[places])
     holder[places[largest]] = largest
-    each[holder[cells.counts > 0]] = 0
+    each[holder[holder >= 0]] = 0
     np.maximum.at(second, places, each)
     return sizes, first, second
 

@@ -28,12 +28,15 @@ from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.layout import Layout
+from penstock.mechanisms.refusal import TooFewRecords, ValueOutsideDomain
 from penstock.mechanisms.table._folding import axes_of_levels, unfolded
 from penstock.mechanisms.table._strata import Sampled, sampled
 from penstock.mechanisms.table._weights import CONTRIBUTORS, strata_of, value_grid, weights_of
 from penstock.mechanisms.table.settings import Params, layout
 
 __all__ = ["contributors_of_cells", "exact_figures"]
+
+_FARTHEST = 1e150  # products with declared values stay finite
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -48,6 +51,8 @@ def exact_figures(
     """
     drawn = layout(params, declared)
     places = _places(columns, declared, drawn)
+    if params.weight is not None:
+        _require_weights(columns, declared, params, places, units)
     released: dict[str, NDArray[Any]] = {}
     if units is not None and any(figure.name == CONTRIBUTORS for figure in drawn.figures):
         by_level = [_different(rows[places], units, number) for rows, number in _rows(drawn)]
@@ -61,6 +66,30 @@ def contributors_of_cells(columns: Columns, declared: Declared, params: Params, 
     """(1) of the cells."""
     drawn = layout(params, declared)
     return _different(_places(columns, declared, drawn), units, drawn.starts[1])
+
+
+def _require_weights(
+    columns: Columns, declared: Declared, params: Params, places: Integers, units: Integers | None
+) -> None:
+    """Refuse records without weight, which would count towards k and add nothing, and replicates that leave out fewer
+    than k records or contributors of a cell: an exact sampling error would be about them alone."""
+    column, *replicates = weights_of(params)
+    weights = declared[column].clamped(columns[column].astype(np.float64))
+    if bool((weights <= 0).any()):
+        rule = "must be above 0 in every record: one without weight would count towards k and add nothing"
+        raise ValueOutsideDomain.at(column, rule=rule, remedy="Leave such records out of the source.")
+    if bool((weights > _FARTHEST).any()):
+        raise ValueOutsideDomain.at(column, rule="must be at most 1e150, to be added up", remedy="Correct the weights.")
+    if not replicates or params.k is None:
+        return
+    changed = np.zeros(len(places), np.bool_)
+    for name in replicates:
+        changed |= declared[name].clamped(columns[name].astype(np.float64)) != weights
+    whose = np.arange(len(places)) if units is None else units
+    several = _different(places[changed], whose[changed], int(places.max(initial=0)) + 1)
+    if bool(((several > 0) & (several < params.k)).any()):
+        rule = "must give another weight to none of the records of a cell, or to at least k of them"
+        raise TooFewRecords.at("weight.replicates", rule=rule, remedy="Take replicates of the whole sample.")
 
 
 def _places(columns: Columns, declared: Declared, drawn: Layout) -> Integers:

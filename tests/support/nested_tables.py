@@ -97,7 +97,7 @@ def survey(n: int = 400, seed: int = 1, declared: Mapping[str, Column] = DECLARE
         "nace": np.concatenate([nace, nace]),
         "x": chance.integers(-3, 10, 2 * n),
         "y": chance.integers(0, 17, 2 * n) / 4,
-        "w": chance.integers(0, 11, 2 * n) / 2,
+        "w": chance.integers(1, 11, 2 * n) / 2,
         "w1": chance.integers(0, 11, 2 * n) / 2,
     }
     return {name: values for name, values in found.items() if name in declared}

@@ -147,19 +147,21 @@ def firms(rows: int, number: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 
 @given(st.integers(0, 50), st.integers(3, 8), st.integers(0, 2**32))
 @settings(max_examples=30)
-def test_the_rules_are_about_contributors_and_their_totals_in_a_cell(rows: int, number: int, seed: int) -> None:
+def test_the_rules_are_about_contributors_and_their_totals_in_every_row(rows: int, number: int, seed: int) -> None:
     records, whose = firms(rows, number, seed)
     made = output(table("k_anon", k=3, contributors="firm", sums=["x"]), FIRMS, records, whose)
     assert failed(made) == set()
     records = records.assign(firm=whose)
     fewest, dominance, two, p_percent = [], [], [], []
-    for cell in rows_of([("area", "size")]):
+    for cell in rows_of(made.layout.levels):
         those = inside(records, cell)
         sizes = sorted(those.groupby("firm")["x"].sum().abs(), reverse=True)
         fewest.append(those["firm"].nunique())
+        if not any(sizes):
+            continue
         dominance.append(sizes[0] / sum(sizes))
         two.append(sum(sizes[:2]) / sum(sizes))
-        p_percent.append(100 * (sum(sizes) - sizes[0] - sizes[1]) / sizes[0])
+        p_percent.append(100 * (sum(sizes) - sum(sizes[:2])) / sizes[0])
     assert judge("smallest_frequency", made).value == min(fewest)
     assert judge("largest_share", made).value == pytest.approx(max(dominance))
     assert judge("two_largest_share", made).value == pytest.approx(max(two))
@@ -174,6 +176,21 @@ def test_losses_and_gains_of_one_contributor_cancel_in_a_cell() -> None:
     assert judge("largest_share", made).value == pytest.approx(40 / 81)
     alone = output(table("k_anon", k=3, sums=["x"]), FIRMS, records)
     assert judge("largest_share", alone).value == pytest.approx(80 / 239)
+
+
+def test_a_total_in_which_all_others_cancel_is_that_of_one_contributor() -> None:
+    """In each cell the largest of three has 20 of 60; in total two of them cancel, and 20 is what the third one has."""
+    records = pd.DataFrame({"area": ["north"] * 3 + ["south"] * 3, "size": "small", "x": [20, 20, 20, 20, -20, -20]})
+    whose = np.array([0, 1, 2, 0, 1, 2])
+    params = table("k_anon", k=3, dimensions=["area"], contributors="firm", sums=["x"])
+    wide = {**FIRMS, "x": Column(role="confidential", type="integer", domain=(-50, 90))}
+    made = output(params, wide, records, whose)
+    assert judge("largest_share", made).value == 1
+    assert judge("p_percent", made).value == 0
+    alone = output(
+        table("k_anon", k=3, dimensions=["area"], contributors="firm", sums=["x"], margins="none"), wide, records, whose
+    )
+    assert judge("largest_share", alone).value == pytest.approx(1 / 3)
 
 
 def test_the_rules_are_about_unweighted_contributions() -> None:

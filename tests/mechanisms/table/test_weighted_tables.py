@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.mechanism import ByCell
 from penstock.mechanisms.randomness import seeded
-from penstock.mechanisms.refusal import ValueOutsideDomain
+from penstock.mechanisms.refusal import TooFewRecords, ValueOutsideDomain
 from penstock.mechanisms.table import MECHANISM, Params, _weights, chosen_facts, count_cells, faults, layout, protect
 from penstock.mechanisms.table._expect import expect
 from penstock.mechanisms.table._explain import advice, treatments
@@ -83,6 +83,47 @@ def test_exact_weighted_figures_are_those_of_pandas(rows: int, seed: int, margin
             assert released[name][row] == pytest.approx(value, **near)
             error = sqrt(sum((made[each][name] - value) ** 2 for each in ("a", "b")) / 2)
             assert released[f"{name}_sampling_error"][row] == pytest.approx(error, **near)
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0])
+def test_a_record_without_weight_is_refused_in_an_exact_table(weight: float) -> None:
+    """It would count towards k, and the weighted total would be that of the others."""
+    records = by_hand().assign(w=[weight, 3.0])
+    with pytest.raises(ValueOutsideDomain) as refused:
+        protect(columns(records, ONE), ONE, weighted(sums=["x"], means=[]), seeded(1))
+    assert refused.value.faults[0].field == "w"
+    protect(columns(records, ONE), ONE, weighted("dp", sums=["x"], means=[]), seeded(1))
+
+
+def test_weights_that_cannot_be_added_up_are_refused() -> None:
+    declared = {**ONE, "w": Column(role="weight")}
+    with pytest.raises(ValueOutsideDomain) as refused:
+        protect(columns(by_hand().assign(w=1e308), declared), declared, weighted(sums=["x"], means=[]), seeded(1))
+    assert refused.value.faults[0].field == "w"
+
+
+def test_replicates_that_leave_out_fewer_than_k_records_of_a_cell_are_refused() -> None:
+    """The first leaves out one record: its sampling error would be that record's weight times its value."""
+    records = pd.concat([by_hand()] * 3, ignore_index=True).assign(
+        a=lambda found: found["w"], b=lambda found: found["w"]
+    )
+    one = records.assign(a=lambda found: found["w"].where(found.index != 4, 0.0))
+    params = weighted(sums=["x"], means=[], weight=REPLICATES, k=2)
+    with pytest.raises(TooFewRecords) as refused:
+        protect(columns(one, WEIGHTED), WEIGHTED, params, seeded(1))
+    assert refused.value.faults[0].field == "weight.replicates"
+    protect(columns(records, WEIGHTED), WEIGHTED, params, seeded(1))
+    two = one.assign(b=lambda found: found["w"].where(found.index != 1, 9.0))
+    protect(columns(two, WEIGHTED), WEIGHTED, params, seeded(1))
+    whose = np.array([0, 1, 0, 1, 1, 1])
+    with pytest.raises(TooFewRecords):
+        protect(
+            columns(two, WEIGHTED),
+            WEIGHTED,
+            weighted(sums=["x"], means=[], weight=REPLICATES, k=2, contributors="firm"),
+            seeded(1),
+            units=whose,
+        )
 
 
 def half_up(number: Fraction) -> int:
