@@ -96,10 +96,12 @@ def arm(point: str) -> None:
         trap(durable, "write_whole", lambda path, *_: path.name == "protected.json")
     elif place == "files":
         trap(durable, "write_whole", lambda path, *_: path.name == "files.json")
-    elif place.startswith(("marker of ", "drawing of ")):
-        what, _, output = place.split()
-        name = "protected.json" if what == "marker" else "drawing.json"
-        trap(durable, "write_whole", lambda path, *_: (path.parent.name, path.name) == (output, name))
+    elif place.startswith("marker of "):
+        output = place.split()[-1]
+        trap(durable, "write_whole", lambda path, *_: (path.parent.name, path.name) == (output, "protected.json"))
+    elif place.startswith("drawing of "):  # which begins with its charge
+        output = place.split()[-1]
+        trap(Ledger, "spend", lambda *_, draws, **__: output in draws)
     elif place == "csv":
         trap(columns, "write_csv")
     elif place == "manifest":
