@@ -28,6 +28,7 @@ def reserve(job: Job, source: Ingested) -> None:
     """Reserve the cost of every output, all or none, or refuse. What was drawn before, by this run or for the same
     question, has been charged already; but a table that comes out again is a release like any other, and is
     registered. A draw that had begun and was lost is reserved again."""
+    job.stay_left_out(source.digest)
     claims, repeated = [], list[Job]()
     for each in job.outputs:
         if staged_before(each) is not None:

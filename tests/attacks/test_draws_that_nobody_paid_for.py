@@ -159,7 +159,7 @@ def test_nor_is_it_under_the_relaxations(workplace: Workplace, zygote: Zygote, m
     workplace.raw["protect"][0] |= {"sums": ["income"]}
     workplace.raw["protect"][1] |= {"sums": ["income"]}
     for entry in workplace.raw["protect"] if model == "bdp" else ():
-        entry |= {"scale": "smooth", "empty_cells": "publish"}
+        entry |= {"scale": "per_cell", "empty_cells": "noise"}
     workplace.write_spec()
     open_dp_account(4, model=model, adjacency=adjacency)  # type: ignore[arg-type]
     copies, one = Copies(workplace), TABLES[0]

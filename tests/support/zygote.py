@@ -29,6 +29,7 @@ from penstock.records.ledger.ledger import Ledger
 from penstock.records.log.log import Log
 from penstock.tasks import look
 from penstock.tasks.files import columns
+from penstock.tasks.run import job
 
 # The ledger writes its events in transactions of its own.
 LEDGER = {"RESERVED": "reserve_all", "SPENT": "spend", "SETTLED": "settle"}
@@ -90,6 +91,8 @@ def arm(point: str) -> None:
         trap(Ledger, LEDGER[place])
     elif place == "LOOKED":
         trap(look, "look")
+    elif place == "LEFT_OUT":
+        trap(job, "note_left_out")
     elif place.isupper():
         trap(Log, "append", lambda log, action, **_: action.value == place)
     elif place == "marker":
