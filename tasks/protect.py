@@ -1,10 +1,11 @@
 """Protect: the only step that draws. Its output is staged once and found again after a crash.
 
-Every draw is paid for, because right before it, in the same process, the ledger turns a reservation of just that output
-into SPENT, which it does once for each reservation. What this run drew and lost, in a crash or because its source changed
-and it started over, has used up its own; nothing in the run's folder says that a draw is paid for, so nothing that is
-forgotten there, or put back, makes one free. So it is for a single output and for one of several, under every model. A
-table that was drawn and committed, but not kept for its question, is lost in the same way if the run starts over.
+Every draw is paid for, because right before it, in the same process, the ledger turns a reservation of just that
+output into SPENT, which it does once for each reservation. What this run drew and lost, in a crash or because its
+source changed and it started over, has used up its own; nothing in the run's folder says that a draw is paid for, so
+nothing that is forgotten there, or put back, makes one free. So it is for a single output and for one of several, under
+every model. A table that was drawn and committed, but not kept for its question, is lost in the same way if the run
+starts over.
 """
 
 from __future__ import annotations

@@ -118,7 +118,10 @@ class Screen:
                 ("approvals missing", f"{document['missing']} of {document['required']}"),
                 ("may decide", ", ".join(document["allowed"])),
                 ("until", document["until"]),
-                ("looks", f"{document['looks']}: other runs that published nothing, left outputs out, or declared these data anew"),
+                (
+                    "looks",
+                    f"{document['looks']}: runs that published nothing or declared data anew, outputs left out",
+                ),
                 ("confidential report", document["confidential_report"]),
                 ("decide", f"penstock approve {document['run']} --reviewer NAME --key FILE"),
             ):

@@ -40,7 +40,17 @@ from penstock.records.ledger.accounts import dataset_subject, source_subject
 from penstock.records.ledger.limits import AccountRefused, Officer, write_signed
 from penstock.records.log.log import Action, Event, Log, LogReader
 
-__all__ = ["ALLOWED", "Looks", "LooksExhausted", "allow_looks", "look", "looks", "looks_of", "note_left_out", "on_record"]
+__all__ = [
+    "ALLOWED",
+    "Looks",
+    "LooksExhausted",
+    "allow_looks",
+    "look",
+    "looks",
+    "looks_of",
+    "note_left_out",
+    "on_record",
+]
 
 # The limit if no officer set one: ten answers of yes or no tell 1,024 cases apart. Where epsilon is spent, the answer
 # that all is as declared is one of the ten the first time it is declared so; the account counts the draw itself.

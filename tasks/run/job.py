@@ -80,8 +80,8 @@ class Job:
         if self.plan.spends:
             self.record(Action.LEFT_OUT, output=name, code=code)
         else:
-            how = {"actor": self.actor, "now": datetime.now(UTC)}
-            note_left_out(self.log, run=self.run.id, output=name, code=code, **how)
+            now = datetime.now(UTC)
+            note_left_out(self.log, run=self.run.id, output=name, code=code, actor=self.actor, now=now)
             self.tell(Action.LEFT_OUT, code)
         self.run.commit(_LEFT_OUT, {"code": code})
 

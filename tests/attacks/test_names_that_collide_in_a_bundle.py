@@ -1,5 +1,5 @@
 """Records that were named as a folder of every bundle, beside a table that spends epsilon: the bundle could never be
-staged, so epsilon was spent for nothing, in every further run again; or their files lay where readers look for others."""
+staged, so epsilon was spent for nothing, again in every run; or files lay where readers look for others."""
 
 from __future__ import annotations
 
