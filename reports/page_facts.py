@@ -35,7 +35,8 @@ class ConfidentialReport:
     weights, missing]. undefined: names of measures that have no value for these columns.
     clamped: columns that may be clamped [column, values, clamped, true, bias, biased, cells [cell, true, bias]].
     validation: expectations, failed. steps: [name, seconds].
-    looks: how many other runs looked at these data and published nothing or declared something new, and how many may.
+    looks: how many other runs looked at these data and published nothing or declared something new, how many outputs
+    they left out, and how many may.
     """
 
     name: str

@@ -363,6 +363,7 @@ def _question(job: Job, content: str, stands: ApprovalState, note: str) -> str:
         f"**Approvals missing:** {stands.missing} of {stands.required}. "
         f"**Approved by:** {', '.join(decided) or 'nobody'}. "
         f"**May decide:** {', '.join(open_to) or 'nobody'}. **Until:** {until}. "
-        f"**Other runs that looked at these data and published nothing, or declared them anew:** {_looks(job)}.\n\n"
+        f"**Other runs that looked at these data and published nothing, left outputs out, or declared them "
+        f"anew:** {_looks(job)}.\n\n"
         f"{job.plan.statement}"
     )

@@ -34,8 +34,9 @@ def assess(job: Job, source: Ingested, staged: Sequence[Staged]) -> tuple[tuple[
     kept: list[Staged] = []
     for each, drawn in zip(job.outputs, staged, strict=True):
         name = each.plan.output_name
-        decision, assessed[name] = _assessed(each, source, drawn)
-        with unless_left_out(each):
+        # A gate may have no value on these data; that is a refusal like any other, of this output alone.
+        with unless_left_out(each, drawn=True):
+            decision, assessed[name] = _assessed(each, source, drawn)
             # Where epsilon is spent, its gates were judged before the draw; what fails now is a defect.
             if each.plan.may_be_left_out and not each.plan.spends and refuses(job, decision):
                 raise GateRefused.by(decision)
@@ -44,7 +45,7 @@ def assess(job: Job, source: Ingested, staged: Sequence[Staged]) -> tuple[tuple[
     require_one_left(job)
     shared: list[dict[str, Any]] = []
     for file in job.plan.files:
-        drawn_parts = [(e, d) for e, d in zip(job.outputs, staged, strict=True) if e.plan.output_name in file.outputs]
+        drawn_parts = [(e, d) for e, d in zip(job.outputs, kept, strict=True) if e.plan.output_name in file.outputs]
         judgement = judge_file(job, file, source, drawn_parts)
         decisions[file.name], found = _assessed_file(file, judgement, drawn_parts[0][1].records)
         shared.append({"name": file.name, "outputs": list(file.outputs), **found})

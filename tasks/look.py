@@ -45,6 +45,7 @@ def answered(
         source=claim.source,
         known_by=claim.known_by,
         declared=_declared(job),
+        may_leave_out=sum(each.may_be_left_out and not each.spends for each in job.plan.outputs),
         run=job.run.id,
         actor=job.actor,
         now=datetime.now(UTC),

@@ -1,9 +1,17 @@
-"""Protect: the only step that draws. Its output is staged once and found again after a crash."""
+"""Protect: the only step that draws. Its output is staged once and found again after a crash.
+
+Every draw is paid for, because right before it, in the same process, the ledger turns a reservation of just that
+output into SPENT, which it does once for each reservation. What this run drew and lost, in a crash or because its
+source changed and it started over, has used up its own; nothing in the run's folder says that a draw is paid for, so
+nothing that is forgotten there, or put back, makes one free. So it is for a single output and for one of several, under
+every model. A table that was drawn and committed, but not kept for its question, is lost in the same way if the run
+starts over.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -31,9 +39,7 @@ from penstock.tasks.run.job import Job
 from penstock.tasks.run.step import step
 from penstock.tasks.shared_files import digests_of_files, join_files
 
-__all__ = ["claim_of", "drawn_digests", "has_drawn", "is_charged", "protect", "staged_before"]
-
-_DRAWING = "drawing"  # committed before one of several outputs is drawn
+__all__ = ["claim_of", "drawn_digests", "has_drawn", "protect", "staged_before"]
 
 
 def _not_as_staged(name: str) -> Fault:
@@ -75,13 +81,6 @@ def claim_of(job: Job, source: Ingested, answer: Answer | None) -> Claim:
     return claim if answer is None else replace(claim, epsilon=None, delta=Fraction(0), repeats=answer.run)
 
 
-def is_charged(job: Job, claim: Claim) -> bool:
-    """Return whether one of several outputs was charged for and its draw has not begun: it is not charged again."""
-    return (
-        job.whole is not None and job.run.committed(_DRAWING) is None and job.ledger.is_charged(claim, run=job.run.id)
-    )
-
-
 def has_drawn(job: Job) -> bool:
     """Return whether this run has drawn any of its outputs."""
     return any(each.run.committed("protected") is not None for each in job.every_output)
@@ -118,7 +117,8 @@ def _is_drawn(job: Job) -> bool:
 
 
 def _draw_or_repeat(job: Job, missing: list[Job], source: Ingested) -> None:
-    """Stage what is missing: drawn now, or as it was drawn before. All of it is charged before any of it is drawn."""
+    """Stage what is missing: drawn now, or as it was drawn before. All of it was reserved before any of it is drawn,
+    and so counts; each output is spent when its own draw begins."""
     answers = {each.plan.output_name: drawn_before(each, *source.digests) for each in missing}
     fresh = [each for each in missing if answers[each.plan.output_name] is None]
     randomness = system()
@@ -127,26 +127,25 @@ def _draw_or_repeat(job: Job, missing: list[Job], source: Ingested) -> None:
     for each in fresh:
         with unless_left_out(each):
             draws[each.plan.output_name] = each.plan.output.prepare(each, source)  # a cluster may fail
-    # Before the draw, never after; some may have been charged by an attempt that died between two outputs.
-    unpaid = [e for e in missing if not is_charged(e, claim_of(e, source, answers[e.plan.output_name]))]
-    if unpaid:
-        _spend(job, [each.plan.output_name for each in unpaid if each.plan.output_name in draws])
-    if fresh:
-        job.record(Action.PROTECTING, **_promised(job))
+    if draws:
         # The compiler is not safe to load on two threads.
         importlib.import_module("penstock.mechanisms.microaggregation.kernels")
+    told = False
     for each in missing:
         answer = answers[each.plan.output_name]
         if answer is not None:  # nothing is charged for it, but from here on it may be public
+            _spend(each, draws=False)
             _commit(each, each.plan.output.take_back(each, answer))
         elif not each.is_left_out:
+            _spend(each, draws=True)  # before the draw, never after
+            if not told:
+                job.record(Action.PROTECTING, **_promised(job))
+                told = True
             with unless_left_out(each):
                 _draw(each, source, draws[each.plan.output_name], randomness)
 
 
 def _draw(job: Job, source: Ingested, draw: Draw, randomness: Randomness) -> None:
-    if job.whole is not None:
-        job.run.commit(_DRAWING, {})
     kept = _rows_kept(job, source, randomness)
     _keep(job, _commit(job, draw(kept, randomness)))
 
@@ -158,9 +157,11 @@ def _promised(job: Job) -> dict[str, Any]:
     return {"guarantees": {str(each.output_name): each.guarantee.model_dump(mode="json") for each in plan.outputs}}
 
 
-def _spend(job: Job, draws: Collection[str | None]) -> None:
-    """Tell the ledger that from here on nothing is given back."""
-    job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC), draws=draws)
+def _spend(job: Job, *, draws: bool) -> None:
+    """Tell the ledger that from here on nothing of an output is given back. draws: it is drawn now; otherwise it comes
+    back."""
+    only = (job.plan.output_name,)
+    job.ledger.spend(job.run.id, actor=job.actor, now=datetime.now(UTC), draws=only if draws else (), only=only)
     head = job.log.head()
     job.run.remember({"seq": head.seq, "digest": head.digest})  # a database restored later would be older than this
 

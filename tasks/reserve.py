@@ -15,7 +15,7 @@ from penstock.tasks.files.columns import load_columns
 from penstock.tasks.ingest import Ingested
 from penstock.tasks.leave_out import require_one_left, unless_left_out
 from penstock.tasks.overlaps import record_overlaps, require_somebody_to_look
-from penstock.tasks.protect import claim_of, is_charged, staged_before
+from penstock.tasks.protect import claim_of, staged_before
 from penstock.tasks.repeat import drawn_before
 from penstock.tasks.run.job import Job
 from penstock.tasks.run.step import step
@@ -27,7 +27,8 @@ __all__ = ["reserve"]
 def reserve(job: Job, source: Ingested) -> None:
     """Reserve the cost of every output, all or none, or refuse. What was drawn before, by this run or for the same
     question, has been charged already; but a table that comes out again is a release like any other, and is
-    registered."""
+    registered. A draw that had begun and was lost is reserved again."""
+    job.stay_left_out(source.digest)
     claims, repeated = [], list[Job]()
     for each in job.outputs:
         if staged_before(each) is not None:
@@ -35,10 +36,7 @@ def reserve(job: Job, source: Ingested) -> None:
         with unless_left_out(each):
             _require_foreseen(each, source)
             answer = drawn_before(each, *source.digests)
-            claim = claim_of(each, source, answer)
-            if is_charged(each, claim):
-                continue
-            claims.append(claim)
+            claims.append(claim_of(each, source, answer))
             repeated += [] if answer is None else [each]
     require_one_left(job)
     if not claims:

@@ -118,7 +118,10 @@ class Screen:
                 ("approvals missing", f"{document['missing']} of {document['required']}"),
                 ("may decide", ", ".join(document["allowed"])),
                 ("until", document["until"]),
-                ("looks", f"{document['looks']}: other runs that published nothing, or declared these data anew"),
+                (
+                    "looks",
+                    f"{document['looks']}: runs that published nothing or declared data anew, outputs left out",
+                ),
                 ("confidential report", document["confidential_report"]),
                 ("decide", f"penstock approve {document['run']} --reviewer NAME --key FILE"),
             ):
@@ -233,7 +236,8 @@ class Screen:
                 self._out.print(analysts)
             if "looks" in book:
                 counted = book["looks"]
-                self._out.print(f"looks: {len(counted['runs'])} of {counted['allowed']} allowed")
+                number = len(counted["runs"]) + counted["left_out"]
+                self._out.print(f"looks: {number} of {counted['allowed']} allowed")
             self._out.print()
 
     def show_people(self, people: Sequence[Mapping[str, str]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from penstock.flows.spec._entries import columns_of, name_of, own, settings_of
+from penstock.flows.spec._output_faults import TAKEN
 from penstock.measures.gates import Gate
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.recode import stored_name
@@ -14,8 +15,6 @@ from penstock.mechanisms.shared_file import Part, not_alike
 
 __all__ = ["file_faults", "files_of"]
 
-# Folders of every bundle.
-_TAKEN = ("metadata", "tables")
 _LINKAGE = "record_linkage"
 
 
@@ -37,12 +36,12 @@ def file_faults(
     files = files_of(params)
     if len(params) == 1:
         return
-    taken = {*_TAKEN, *(name_of(entry) for entry in params.values())}
+    taken = {*TAKEN, *(str(name_of(entry)).casefold() for entry in params.values())}
     spending = {place for place, entry in params.items() if mechanism_of(entry).spends(entry)}
     for file, parts in files.items():
         field = f"protect.{min(parts)}.file"
-        if file in taken:
-            rule = f"must differ from the names of all outputs, and from {' and '.join(_TAKEN)}"
+        if file.casefold() in taken:
+            rule = f"must differ from the names of all outputs, and from what every bundle has: {', '.join(TAKEN)}"
             yield Fault(field, rule, "Rename the file.", repr(file))
         if len(parts) == 1:
             rule = "must be given by at least two outputs, whose columns stand beside each other in it"

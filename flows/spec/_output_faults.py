@@ -13,7 +13,10 @@ from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.registry import AnyParams, mechanism_of
 
-__all__ = ["output_faults"]
+__all__ = ["TAKEN", "output_faults"]
+
+# What lies in every bundle beside the folders of records and of files that several outputs share.
+TAKEN = ("metadata", "tables", "data", "manifest.json", "report.html")
 
 
 def output_faults(
@@ -58,13 +61,17 @@ def _column_faults(place: int, entry: AnyParams, columns: Mapping[str, Column]) 
 
 def _name_faults(params: Mapping[int, AnyParams]) -> Iterator[Fault]:
     for key, named in (("name", _names_of), ("table", _tables_of)):
-        count = Counter(name for entry in params.values() for name in named(entry))
+        # Some file systems take names that differ in their case for one.
+        count = Counter(name.casefold() for entry in params.values() for name in named(entry))
         for place, entry in params.items():
             if not named(entry) and key == "name":
                 rule = "must be given where there are several outputs"
                 yield Fault(f"protect.{place}.name", rule, "Name it, such as: people.")
             for name in named(entry):
-                if count[name] > 1:
+                if key == "name" and mechanism_of(entry).kind != "cells" and name.casefold() in TAKEN:
+                    rule = f"must differ from what every bundle has: {', '.join(TAKEN)}"
+                    yield Fault(f"protect.{place}.name", rule, "Rename the output.", repr(name))
+                if count[name.casefold()] > 1:
                     rule = "must differ from that of every other output"
                     where = "tables" if key == "table" and getattr(entry, "tables", None) else key
                     yield Fault(f"protect.{place}.{where}", rule, "Rename one of them.", repr(name))

@@ -94,14 +94,25 @@ class Ledger:
                 ledger.write(Action.RESERVED, run=run, facts=facts, subjects=cost.claim.subjects)
             return costs
 
-    def spend(self, run: str, *, actor: str, now: datetime, draws: Collection[str | None] = (None,)) -> None:
+    def spend(
+        self,
+        run: str,
+        *,
+        actor: str,
+        now: datetime,
+        draws: Collection[str | None] = (None,),
+        only: Collection[str | None] | None = None,
+    ) -> None:
         """Record that the draw begins, or that what another run drew comes out; from here on nothing is given back.
 
-        draws: the outputs that will be drawn; the others that were reserved repeat what was drawn before.
+        A reservation is spent once, so a draw that follows this has paid for itself: one that is lost, whatever has
+        become of the run's files since, needs another reservation. draws: the outputs that will be drawn; the others
+        that were reserved repeat what was drawn before. only: the outputs that this is about; all, if not given.
         """
         with self._log.transaction() as writer:
             ledger = LedgerWriter(writer, actor=actor, now=now)
             reserved = [cost for cost in ledger.costs_of(run) if cost.state == "reserved"]
+            reserved = [cost for cost in reserved if only is None or cost.claim.output in only]
             # A repeat costs nothing, so nothing may be drawn for it.
             charged = {cost.claim.output for cost in reserved if cost.claim.repeats is None}
             if not reserved or not charged.issuperset(draws):
@@ -138,11 +149,6 @@ class Ledger:
                     staged = cost.attempt == last[cost.claim.output] and cost.claim.output not in left_out
                     facts["outcome"] = outcome if staged else "refused"
                     ledger.write(Action.SETTLED, run=run, facts=facts, subjects=cost.claim.subjects)
-
-    def is_charged(self, claim: Claim, *, run: str) -> bool:
-        """Return whether a run was charged for this claim already."""
-        with self._log.reader() as reader:
-            return any(cost.claim == claim and cost.state == "spent" for cost in LedgerReader(reader).costs_of(run))
 
     def overlapping(self, claim: Claim, *, run: str) -> tuple[Cost, ...]:
         """Return other releases of the same data set or records, out or in progress, that share a column with this one,

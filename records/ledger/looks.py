@@ -10,7 +10,13 @@ nothing new.
     LOOKED, under everything the records are known by, is on disk before anything the data answer is revealed   (1)
     count = the other runs with (1), except first publications, receipts, and draws of at least ENOUGH,         (2)
             the first and the last of these only if, where epsilon is spent, they declared nothing new
-    a run may look while (2) is below the limit of its data set                                                 (3)
+            + the outputs without epsilon that other runs left out, whatever became of these runs
+    a run may look while (2), with what it may leave out, is within the limit of its data set                   (3)
+
+That an output was left out, because its gate or the data refused it, is an answer for which nothing was published and
+nothing spent. A run that may leave out several asks several, so (3) is asked for all of them, or for the run itself if
+it can leave out none: once the data have answered, it is too late to refuse, because whether the others appear would
+tell about the data.
 
 A declaration is new if no earlier look at these records made it: for a column that is used, its type,
 categories, bounds and rule for missing values; how many records there must be; and which column identifies people.
@@ -34,7 +40,17 @@ from penstock.records.ledger.accounts import dataset_subject, source_subject
 from penstock.records.ledger.limits import AccountRefused, Officer, write_signed
 from penstock.records.log.log import Action, Event, Log, LogReader
 
-__all__ = ["ALLOWED", "Looks", "LooksExhausted", "allow_looks", "look", "looks", "looks_of"]
+__all__ = [
+    "ALLOWED",
+    "Looks",
+    "LooksExhausted",
+    "allow_looks",
+    "look",
+    "looks",
+    "looks_of",
+    "note_left_out",
+    "on_record",
+]
 
 # The limit if no officer set one: ten answers of yes or no tell 1,024 cases apart. Where epsilon is spent, the answer
 # that all is as declared is one of the ten the first time it is declared so; the account counts the draw itself.
@@ -52,15 +68,24 @@ class LooksExhausted(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """The runs that count, oldest first, and how many may. names: the data sets whose limits these are."""
+    """The runs that count, oldest first, and how many looks are allowed.
+
+    left_out: how many outputs runs left out, each of which counts too. names: the data sets whose limits these are.
+    """
 
     runs: tuple[str, ...]
     allowed: int
     names: str = ""
+    left_out: int = 0
+
+    @property
+    def count(self) -> int:
+        """Return (2)."""
+        return len(self.runs) + self.left_out
 
     @property
     def in_words(self) -> str:
-        return f"{len(self.runs)} of {self.allowed} allowed"
+        return f"{self.count} of {self.allowed} allowed"
 
 
 def look(
@@ -73,11 +98,13 @@ def look(
     now: datetime,
     known_by: Iterable[str] = (),
     declared: Iterable[str] = (),
+    may_leave_out: int = 0,
 ) -> None:
     """Put on record that a run looks at the data, or refuse; only then may anything be revealed that the data answer.
 
     known_by: further subjects under which the same records are found again. declared: if epsilon is spent, keyed
-    digests of everything that the data are declared to be.
+    digests of everything that the data are declared to be. may_leave_out: how many outputs may be left out because of
+    the data.
     """
     subjects = _subjects(dataset, source, known_by)
     with log.transaction() as writer:
@@ -86,18 +113,47 @@ def look(
         if any(e.action is Action.LOOKED and e.run == run and e.facts["source"] == source for e in before):
             return  # it was killed since, and is resumed
         found = _counted(ledger, writer, before, dataset, run)
-        if len(found.runs) >= found.allowed:
-            raise LooksExhausted.at(
-                "budget.dataset",
-                rule=f"must allow another look: {len(found.runs)} runs have looked at these data and published "
-                f"nothing, or declared them anew, and {found.allowed} may, which is the smallest limit of "
-                f"{found.names}: however a run ends, it answers something about the data",
-                remedy="Publish what waits; or let an officer see why the others ended, and allow more for the data "
-                "set that the spec names: penstock budget looks DATASET --most NUMBER ...",
-            )
+        asked = max(1, may_leave_out)
+        if found.count + asked > found.allowed:
+            raise _exhausted(found, asked)
         told = sorted(declared)
         facts = {"dataset": dataset, "source": source, **({"declared": told} if told else {})}
         ledger.write(Action.LOOKED, run=run, facts=facts, subjects=subjects)
+
+
+def _exhausted(found: Looks, asked: int) -> LooksExhausted:
+    beside = f", {found.left_out} outputs were left out" if found.left_out else ""
+    more = "another look" if asked == 1 else f"{asked} more looks, one for each output that may be left out"
+    return LooksExhausted.at(
+        "budget.dataset",
+        rule=f"must allow {more}: {len(found.runs)} runs have looked at these data and published "
+        f"nothing, or declared them anew{beside}, and {found.allowed} may, which is the smallest limit of "
+        f"{found.names}: however a run ends, it answers something about the data",
+        remedy="Publish what waits; or let an officer see why the others ended, and allow more for the data "
+        "set that the spec names: penstock budget looks DATASET --most NUMBER ...",
+    )
+
+
+def note_left_out(log: Log, *, run: str, output: str, code: str, actor: str, now: datetime) -> None:
+    """Put on record, once for each source, that a run left out an output because of the data, under all subjects under
+    which it looked. code: of the refusal."""
+    with log.transaction() as writer:
+        mine = writer.events(run)
+        looked = [event for event in mine if event.action is Action.LOOKED]
+        if not looked:
+            raise ValueError("a run leaves nothing out because of data at which it has not looked")
+        source = looked[-1].facts["source"]
+        if output not in on_record(mine, source):
+            facts = {"output": output, "code": code, "source": source}
+            LedgerWriter(writer, actor=actor, now=now).write(
+                Action.LEFT_OUT, run=run, facts=facts, subjects=looked[-1].facts["subjects"]
+            )
+
+
+def on_record(events: Iterable[Event], source: str) -> dict[str, str]:
+    """Return what the run of these events left out because of the data of this source, with the code of the refusal."""
+    found = (event.facts for event in events if event.action is Action.LEFT_OUT)
+    return {facts["output"]: facts["code"] for facts in found if facts.get("source") == source}
 
 
 def looks(log: Log, *, dataset: str | None, source: str, known_by: Iterable[str] = (), but: str | None = None) -> Looks:
@@ -151,7 +207,7 @@ def _counted(
     names = {dataset}
     declared, anew = set[str](), set[str]()
     costs, repeats = dict[tuple[str, int], Fraction](), set[tuple[str, int]]()
-    bounded, paid = {but}, set[str]()
+    bounded, paid, gone = {but}, set[str](), set[tuple[str, str, str]]()
     for event in events:
         facts = event.facts
         if event.action is Action.LOOKED:
@@ -160,6 +216,8 @@ def _counted(
             if not declared.issuperset(facts.get("declared", ())):
                 anew.add(event.run)
             declared.update(facts.get("declared", ()))
+        elif event.action is Action.LEFT_OUT and event.run != but:
+            gone.add((event.run, facts["output"], facts["source"]))
         elif event.action is Action.RESERVED:
             place = (event.run, facts["attempt"])
             if facts.get("repeats") is not None:
@@ -179,6 +237,7 @@ def _counted(
         tuple(left),
         min((_limit(ledger, name) for name in known), default=ALLOWED),
         ", ".join(known) or "data without a name",
+        len(gone),
     )
 
 

@@ -23,6 +23,7 @@ from penstock.mechanisms.refusal import Refusal
 from penstock.records import Action, Home, Ledger, Log, LogAppendFailed, Run, open_records
 from penstock.records.files.addresses import Place
 from penstock.records.home import login
+from penstock.records.ledger.looks import note_left_out, on_record
 from penstock.tasks.run._lineage import tell_lineage
 from penstock.tasks.run.events import tell
 from penstock.tasks.run.plan import Plan
@@ -71,9 +72,23 @@ class Job:
         return self.whole is not None and self.run.committed(_LEFT_OUT) is not None
 
     def leave_out(self, code: str) -> None:
-        """Leave this output out of the release, for ever. code: of the refusal."""
+        """Leave this output out of the release, for ever, and put it on record before. code: of the refusal.
+
+        Where no epsilon is spent on it that tells something about the data, and counts as a look at them.
+        """
+        name = str(self.plan.output_name)
+        if self.plan.spends:
+            self.record(Action.LEFT_OUT, output=name, code=code)
+        else:
+            now = datetime.now(UTC)
+            note_left_out(self.log, run=self.run.id, output=name, code=code, actor=self.actor, now=now)
+            self.tell(Action.LEFT_OUT, code)
         self.run.commit(_LEFT_OUT, {"code": code})
-        self.record(Action.LEFT_OUT, output=self.plan.output_name, code=code)
+
+    def stay_left_out(self, source: str) -> None:
+        """Leave out what an attempt of this run put on record as left out, for the same source, and died over."""
+        for output, code in on_record(self.log.events(self.run.id), source).items():
+            self.run.within(output).commit(_LEFT_OUT, {"code": code})
 
     def record(self, action: Action, **facts: Any) -> None:
         """Append to the audit log; a failed append stops the release."""

@@ -23,8 +23,9 @@ from tests.support.workplace import Workplace, budget_of, open_dp_account
 POINTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "before RESERVED": ("1", ()),
     "after RESERVED": ("1", ()),
-    "after SPENT": ("1", ()),
-    "after PROTECTING": ("1", ()),
+    "before SPENT": ("1", ()),
+    "after SPENT": ("5/4", ()),
+    "after PROTECTING": ("5/4", ()),
     "after drawing of by_region": ("5/4", ()),
     "before marker of by_region": ("5/4", ()),
     "after marker of by_region": ("1", TABLES[:1]),

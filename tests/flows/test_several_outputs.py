@@ -75,9 +75,9 @@ def test_all_outputs_are_reserved_before_the_first_is_drawn(workplace: Workplace
     open_dp_account(2)
     release(workplace)
     order = [event.action.value for event in open_records().log.events()]
-    last_charge = max(place for place, name in enumerate(order) if name in ("RESERVED", "SPENT"))
+    last_reservation = max(place for place, name in enumerate(order) if name == "RESERVED")
     assert [order.count(name) for name in ("RESERVED", "SPENT", "PROTECTED")] == [3, 3, 1]
-    assert last_charge < order.index("PROTECTING") < order.index("PROTECTED")
+    assert last_reservation < order.index("SPENT") < order.index("PROTECTING") < order.index("PROTECTED")
 
 
 def test_what_does_not_fit_together_reserves_nothing(workplace: Workplace) -> None:

@@ -29,6 +29,7 @@ from penstock.records.ledger.ledger import Ledger
 from penstock.records.log.log import Log
 from penstock.tasks import look
 from penstock.tasks.files import columns
+from penstock.tasks.run import job
 
 # The ledger writes its events in transactions of its own.
 LEDGER = {"RESERVED": "reserve_all", "SPENT": "spend", "SETTLED": "settle"}
@@ -90,16 +91,20 @@ def arm(point: str) -> None:
         trap(Ledger, LEDGER[place])
     elif place == "LOOKED":
         trap(look, "look")
+    elif place == "LEFT_OUT":
+        trap(job, "note_left_out")
     elif place.isupper():
         trap(Log, "append", lambda log, action, **_: action.value == place)
     elif place == "marker":
         trap(durable, "write_whole", lambda path, *_: path.name == "protected.json")
     elif place == "files":
         trap(durable, "write_whole", lambda path, *_: path.name == "files.json")
-    elif place.startswith(("marker of ", "drawing of ")):
-        what, _, output = place.split()
-        name = "protected.json" if what == "marker" else "drawing.json"
-        trap(durable, "write_whole", lambda path, *_: (path.parent.name, path.name) == (output, name))
+    elif place.startswith("marker of "):
+        output = place.split()[-1]
+        trap(durable, "write_whole", lambda path, *_: (path.parent.name, path.name) == (output, "protected.json"))
+    elif place.startswith("drawing of "):  # which begins with its charge
+        output = place.split()[-1]
+        trap(Ledger, "spend", lambda *_, draws, **__: output in draws)
     elif place == "csv":
         trap(columns, "write_csv")
     elif place == "manifest":

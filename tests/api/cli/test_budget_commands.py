@@ -127,7 +127,7 @@ def test_an_account_is_opened_raised_and_shown(desk: Desk) -> None:
             "dataset": "income",
             "accounts": [{**account, "partition": None, "spent": "0", "left": "5/2"}],
             "releases": [],
-            "looks": {"runs": [], "allowed": ALLOWED, "names": "income"},
+            "looks": {"runs": [], "allowed": ALLOWED, "names": "income", "left_out": 0},
         }
     ]
     assert desk.typed("audit", "verify", "--json").document()["ledger_events"] == 2
@@ -207,7 +207,7 @@ def test_what_was_spent_is_shown_as_json(desk: Desk) -> None:
 
 
 def test_a_data_set_that_nobody_knows_is_shown_as_empty(desk: Desk) -> None:
-    looks = {"runs": [], "allowed": ALLOWED, "names": "incme"}
+    looks = {"runs": [], "allowed": ALLOWED, "names": "incme", "left_out": 0}
     assert desk.shown("incme") == [{"dataset": "incme", "accounts": [], "releases": [], "looks": looks}]
     assert desk.typed("budget", "show", "incme").out == "incme\nlooks: 0 of 10 allowed\n\n"
     assert desk.typed("budget", "show").out == ""
@@ -220,7 +220,7 @@ def test_looks_are_shown_and_allowed_by_an_officer(desk: Desk) -> None:
     allowed = desk.looks("income", most="30")
     assert (allowed.code, allowed.err, allowed.out) == (0, "", "Looks at income: 2 of 30 allowed.\n")
     [book] = desk.shown("income")
-    assert book["looks"] == {"runs": ["r1", "r2"], "allowed": 30, "names": "income"}
+    assert book["looks"] == {"runs": ["r1", "r2"], "allowed": 30, "names": "income", "left_out": 0}
     assert "looks: 2 of 30 allowed" in desk.typed("budget", "show").out
     assert desk.looks("income", "--json", most="1").document() == {"dataset": "income", **book["looks"], "allowed": 1}
     events = desk.typed("audit", "show", "--json").document()["events"][-2:]

@@ -13,7 +13,17 @@ from penstock.records.ledger._transactions import LedgerWriter
 from penstock.records.ledger.accounts import Claim, LedgerAltered
 from penstock.records.ledger.ledger import BudgetExceeded
 from penstock.records.ledger.limits import AccountRefused, OfficerNotTrusted, open_account
-from penstock.records.ledger.looks import ALLOWED, ENOUGH, LooksExhausted, allow_looks, look, looks, looks_of
+from penstock.records.ledger.looks import (
+    ALLOWED,
+    ENOUGH,
+    LooksExhausted,
+    allow_looks,
+    look,
+    looks,
+    looks_of,
+    note_left_out,
+    on_record,
+)
 from tests.records.database_faults import tamper
 from tests.records.ledger_cases import HOW, account, claim, officer, released, uncounted, with_accounts
 
@@ -249,3 +259,49 @@ def test_of_runs_that_start_together_no_more_may_look_than_allowed(either_home: 
         child.join()
     assert sum(done.get() for _ in children) == ALLOWED
     assert len(counted(open_records(home=either_home))) == ALLOWED
+
+
+def left_out(records: Records, run: str, *outputs: str) -> None:
+    for output in outputs:
+        note_left_out(records.log, run=run, output=output, code="gate-refused", **HOW)
+
+
+def test_every_output_that_was_left_out_is_a_look_whatever_became_of_its_run(records: Records) -> None:
+    looked(records, "published", "refused")
+    left_out(records, "published", "one", "two", "one")
+    left_out(records, "refused", "one")
+    published(records, "published", uncounted(dataset="income"))
+    found = looks_of(records.log, "income")
+    assert (found.runs, found.left_out, found.count) == (("refused",), 3, 4)
+    assert found.in_words == f"4 of {ALLOWED} allowed"
+    assert looks(records.log, dataset=None, source="s1").count == 4
+    assert looks(records.log, dataset="income", source="s1", but="refused").count == 2
+    assert records.ledger.verify() > 0
+    records.log.verify()
+
+
+def test_the_same_output_left_out_of_another_source_is_another_look(records: Records) -> None:
+    looked(records, "r0")
+    left_out(records, "r0", "one")
+    looked(records, "r0", source="s2")
+    left_out(records, "r0", "one", "one")
+    assert looks_of(records.log, "income").left_out == 2
+    assert on_record(records.log.events("r0"), "s2") == {"one": "gate-refused"}
+    assert on_record(records.log.events("r0"), "s3") == {}
+
+
+def test_nothing_is_left_out_before_a_look(records: Records) -> None:
+    with pytest.raises(ValueError, match="at which it has not looked"):
+        left_out(records, "r0", "one")
+
+
+@pytest.mark.parametrize(("before", "outputs", "allowed"), [(0, ALLOWED, True), (0, ALLOWED + 1, False), (7, 4, False)])
+def test_a_run_needs_a_look_for_each_output_that_it_may_leave_out(
+    records: Records, before: int, outputs: int, allowed: bool
+) -> None:
+    looked(records, *many(before))
+    if allowed:
+        looked(records, "several", may_leave_out=outputs)
+        return
+    with pytest.raises(LooksExhausted, match=f"must allow {outputs} more looks, one for each output"):
+        looked(records, "several", may_leave_out=outputs)
