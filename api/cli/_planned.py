@@ -37,6 +37,13 @@ def show_planned(screen: Screen, planned: Mapping[str, Any]) -> None:
     if earlier:
         told = (f"{each['edition']}: published on {each['date']} as {each['release']}" for each in earlier)
         _paragraph("Earlier editions", told)
+    for refusal in planned.get("refusals", ()):
+        told = [f"{each['field']}: {_rule(each)}. {each['remedy']}" for each in refusal["faults"]]
+        _paragraph(f"A run would be refused ({refusal['code']})", [*told, f"See docs/refusals.md#{refusal['code']}"])
+
+
+def _rule(fault: Mapping[str, str]) -> str:
+    return fault["rule"] + (f", got {fault['got']}" if fault["got"] else "")
 
 
 def _show_outputs(planned: Mapping[str, Any]) -> None:

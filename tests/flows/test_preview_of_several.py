@@ -143,6 +143,7 @@ def test_a_column_that_is_made_is_told_once_for_all_outputs(several: Workplace) 
 
 
 def test_the_page_shows_every_output_once_and_what_they_share_under_their_names(several: Workplace) -> None:
+    several.raw["approve"] = {"reviewers": 1, "allowed": ["anna", "ben"]}  # records beside tables need one
     told = typed("plan", several.write_spec())
     assert told.code == 0
     page = told.out
