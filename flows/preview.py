@@ -21,7 +21,7 @@ from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle.outside import require_outside
 from penstock.records.files.addresses import is_address
 from penstock.records.home import Home, login
-from penstock.tasks.editions import Edition, earlier_editions
+from penstock.tasks.editions import Edition, earlier_editions, edition_in_words
 from penstock.tasks.foreseen import Known, what_is_known
 from penstock.tasks.overlaps import outputs_beside
 from penstock.tasks.run.plan import Plan
@@ -72,12 +72,14 @@ class Preview(TypedDict):
     settled: what the mechanism chooses from public facts, as the manifest will state it; None if it leaves nothing open
     or the number of records is not known. publishes_to: the folder in which the bundle will appear.
     Of a release with several outputs guarantee, settled and gates stand in `outputs`, and `together` says what they
-    promise together. earlier_editions: what was published of other states of the same data, as this home knows it.
+    promise together. edition: this one, and the period that it is about. earlier_editions: what was published of other
+    states of the same data, as this home knows it.
     refusals: what a run would be refused for by the accounts and releases of this home, or for want of reviewers,
     before it reads any row; in its order.
     """
 
     name: str
+    edition: NotRequired[str]
     spec_digest: str
     guarantee: NotRequired[dict[str, Any]]
     together: NotRequired[TogetherPreview]
@@ -136,6 +138,7 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
     known = what_is_known(plan, Home.located(), None if home is None else home.ledger, events, again=False)
     planned: Preview = {
         "name": plan.name,
+        **({} if plan.edition is None else {"edition": edition_in_words(plan.edition)}),
         "spec_digest": plan.spec_digest,
         "records": rows,
         "records_are_public": public,
@@ -235,8 +238,12 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
     all_used = all_used if plan.output.needs_records else ""
     most = plan.guarantee.parameters["rows_per_unit"]
-    yield f"At most {most} records of each {plan.unit} are used, chosen at random{all_used}."
-    yield f"Epsilon is the loss of whoever has one value of {plan.unit}: an account takes only releases by one column."
+    are = "record of each {} is" if most == 1 else "records of each {} are"
+    yield f"At most {most:,} {are.format(plan.unit)} used, chosen at random{all_used}."
+    yield (
+        f"Epsilon is the loss of whoever has one value of {plan.unit}: every release on this account must identify "
+        f"individuals by {plan.unit}."
+    )
 
 
 def _gates(plan: Plan, chosen: Mapping[str, Any] | None) -> Iterator[str]:

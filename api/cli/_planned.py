@@ -19,7 +19,8 @@ def show_planned(screen: Screen, planned: Mapping[str, Any]) -> None:
         screen.show("", planned)
         return
     out = console()
-    out.print(f"[bold]{shown(planned['name'])}[/bold]\n")
+    edition = f", {planned['edition']}" if "edition" in planned else ""
+    out.print(f"[bold]{shown(planned['name'])}[/bold]{shown(edition)}\n")
     if "outputs" not in planned:
         promise = planned["guarantee"]
         _paragraph("Promise", [promise["statement"]])

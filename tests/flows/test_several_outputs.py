@@ -189,6 +189,7 @@ def test_the_same_release_comes_back_and_spends_nothing(workplace: Workplace) ->
     assert budget_of()[0] == "1"
     again = release(workplace, again=True)
     assert again.run != first.run
+    assert (first.repeats, again.repeats) == (None, first.run)
     for name in TABLES:  # the same questions have the same answers
         assert pq.read_table(Path(again.path) / "tables" / f"{name}.parquet").equals(
             pq.read_table(Path(first.path) / "tables" / f"{name}.parquet")

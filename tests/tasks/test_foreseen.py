@@ -116,7 +116,8 @@ def test_the_plan_ends_as_the_run_will_and_the_run_reads_no_row(
     before, head = looks(), open_records().log.head().seq
     run = typed("run", workplace.spec_file)
     assert run.code == exit_code
-    assert (f"({code})" in run.err) and said in run.err
+    assert f"({code})" in run.err
+    assert said in run.err
     assert looks() == before
     assert [event.action.value for event in open_records().log.events()[head:]] == ["PLANNED", "REFUSED"]
 
@@ -157,8 +158,17 @@ def test_what_was_published_before_comes_back_though_the_account_is_used_up(work
     )
     assert f"This spec was published before, by run {first.run}: from the same source its receipt comes back." in cost
     assert release(workplace).run == first.run
-    again = release(workplace, again=True)
-    assert again.run != first.run
+    again = typed("run", workplace.spec_file, "--again")
+    assert "Published again survey, " in again.out
+    assert f"The same figures again, as run {first.run} drew them: no new noise, nothing was spent." in again.out
+
+
+def test_a_release_of_which_some_outputs_are_new_is_not_called_the_same_again(workplace: Workplace) -> None:
+    make_several(workplace)
+    open_dp_account(2)
+    release(workplace)
+    workplace.raw["protect"][0]["dimensions"] = ["education", "region"]
+    assert release(workplace).repeats is None
 
 
 def test_a_table_that_was_drawn_before_is_not_refused_for_an_account_that_is_used_up(workplace: Workplace) -> None:
