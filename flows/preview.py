@@ -138,7 +138,6 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
     known = what_is_known(plan, Home.located(), None if home is None else home.ledger, events, again=False)
     planned: Preview = {
         "name": plan.name,
-        **({} if plan.edition is None else {"edition": edition_in_words(plan.edition)}),
         "spec_digest": plan.spec_digest,
         "records": rows,
         "records_are_public": public,
@@ -148,6 +147,8 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
         "review": list(_review(plan, known)),
         "publishes_to": str(plan.folder),
     }
+    if plan.edition is not None:
+        planned["edition"] = edition_in_words(plan.edition)
     if earlier:
         planned["earlier_editions"] = earlier
     if known.refusals:

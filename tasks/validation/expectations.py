@@ -329,7 +329,7 @@ def described(expectations: Sequence[Expectation]) -> Iterator[str]:
     derived = [expectation for expectation in expectations if _is_derived(expectation)]
     rows = [each["description"] for each in derived if each["type"] == "expect_table_row_count_to_be_between"]
     columns = len({name for each in derived for name in _columns_of(each["kwargs"])})
-    every = "; ".join([*rows, f"type, domain, categories and missing values of {columns} columns"])
+    every = "; ".join([*rows, f"type, domain, categories and missing values of {counted(columns, 'column')}"])
     yield f"What the spec declares: {every}."
     for expectation in expectations:
         if not _is_derived(expectation):

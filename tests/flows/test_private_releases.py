@@ -21,7 +21,7 @@ from penstock.mechanisms import dp_microaggregation
 from penstock.mechanisms.dp_microaggregation import _mechanism
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness, seeded
-from penstock.mechanisms.refusal import Refusal, SeedRefused, SpecRefused, TooFewRecords
+from penstock.mechanisms.refusal import Refusal, SeedRefused, SpecRefused, TooFewRecords, ValueOutsideDomain
 from penstock.mechanisms.registry import MECHANISMS
 from penstock.records import open_records
 from penstock.records.ledger.accounts import Cost
@@ -370,3 +370,12 @@ def settled_ahead(workplace: Workplace) -> dict[str, Any]:
     params = load_spec(workplace.spec_file).protect[0]
     assert isinstance(params, dp_microaggregation.Params)
     return dp_microaggregation.chosen_facts(params, load_spec(workplace.spec_file).columns, ROWS)
+
+
+def test_a_wrong_category_is_refused_by_those_that_are_declared(workplace: Workplace) -> None:
+    make_private(workplace)
+    workplace.raw["source"]["columns"]["region"]["categories"] = ["North", "South"]
+    workplace.raw["source"]["columns"]["region"].pop("taxonomy", None)
+    open_dp_account(4)
+    caught = refused(workplace, ValueOutsideDomain)
+    assert [fault.rule for fault in caught.faults] == ["must hold declared categories only: North, South"]

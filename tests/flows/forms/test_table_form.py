@@ -332,7 +332,7 @@ def test_a_plan_is_shown_before_anything_is_spent(form: Form) -> None:
     planned = release_table(**form.filled(plan_only=True), return_state=True)
     assert planned.message == "Planned: a run would be refused (account-missing). Nothing was spent."
     assert not [event for event in open_records().log.events() if event.action in ("PLANNED", "LOOKED")]
-    assert form.workplace.public_files() == {}
+    assert not form.workplace.bundles()
 
 
 def test_the_plan_on_the_page_says_what_the_plan_of_the_spec_says(form: Form) -> None:
