@@ -291,8 +291,8 @@ def _free(plan: Plan, known: Known) -> Iterator[str]:
     if known.drawn:
         what = ", ".join(map(str, known.drawn)) if plan.is_of_several else "This table"
         yield (
-            f"Drawn before: {what}. From the same records it comes back as it was, with the same noise, free of "
-            "charge; whether they are the same is known only once they are read."
+            f"Drawn before: {what}. From the same records the same figures come back, with the same noise and free of "
+            "charge; whether the records are the same is known only once they are read."
         )
     if known.published is not None:
         yield f"This spec was published before, by run {known.published}: from the same source its receipt comes back."

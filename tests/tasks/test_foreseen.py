@@ -154,7 +154,8 @@ def test_what_was_published_before_comes_back_though_the_account_is_used_up(work
     cost = planned(workplace)["cost"]
     assert cost[0].startswith("Epsilon: at most 1 of the dp account of data set survey, whatever becomes of the run: ")
     assert any(
-        line.startswith("Drawn before: by_region, by_education, incomes. From the same records") for line in cost
+        line.startswith("Drawn before: by_region, by_education, incomes. From the same records the same")
+        for line in cost
     )
     assert f"This spec was published before, by run {first.run}: from the same source its receipt comes back." in cost
     assert release(workplace).run == first.run

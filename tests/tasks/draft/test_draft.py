@@ -191,8 +191,8 @@ def test_weights_and_missing_values_are_pointed_out(file: Path) -> None:
 
 
 def test_replicate_weights_units_and_tables_are_hinted_at(file: Path) -> None:
-    people = [f"person {number}" for number in range(40)]
-    text = draft_spec_of(file, {"person_id": people, "weight": [1.5] * 40, "rw1": [1.5] * 40, "rw": [1.5] * 40})
+    people = [f"person {number}" for number in range(80)]
+    text = draft_spec_of(file, {"person_id": people, "weight": [1.5] * 80, "rw1": [1.5] * 80, "rw": [1.5] * 80})
     columns = yaml.safe_load(text)["source"]["columns"]
     assert columns["rw1"] == {"role": "weight"}
     assert columns["rw"]["role"] == "confidential"
