@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 from fractions import Fraction
 
 from penstock.flows.spec import Budget, ReleaseSpec, columns_of, name_of, own, settings_of
+from penstock.mechanisms.columns import Column
 from penstock.mechanisms.guarantee import Guarantee, in_words, side_by_side
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, SpecRefused
@@ -38,7 +39,7 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
     entries = tuple(_entry(spec, each, acknowledges) for each in spec.protect)
     promises = side_by_side([each.guarantee for each in entries])
     files = tuple(_files(spec, entries))
-    SpecRefused.raise_for(budget_faults(spec.budget, promises))
+    SpecRefused.raise_for(budget_faults(spec.budget, promises, outputs=len(entries)))
     plan = Plan(
         name=spec.name,
         source=spec.source.path,
@@ -75,7 +76,7 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
 
 def _entry(spec: ReleaseSpec, asked: AnyParams, acknowledges: Sequence[str]) -> Entry:
     """Return what one output will be, with its own promise."""
-    params, declared = settings_of(asked, spec.source.unit), columns_of(asked, spec.columns)
+    params, declared = settings_of(asked, spec.source.unit), _columns_of(spec, asked)
     promise = of_chosen(mechanism_of(params).promise(params, declared), spec.source.where)
     promise = of_unit(of_edition(promise, spec.source.edition), spec.unit)
     name, file = name_of(asked) if len(spec.protect) > 1 else None, own(asked, "file")
@@ -93,13 +94,17 @@ def _entry(spec: ReleaseSpec, asked: AnyParams, acknowledges: Sequence[str]) -> 
     )
 
 
+def _columns_of(spec: ReleaseSpec, asked: AnyParams) -> dict[str, Column]:
+    return columns_of(asked, spec.columns, several=len(spec.protect) > 1)
+
+
 def _beside_in_file(spec: ReleaseSpec, file: str, but: Container[str]) -> list[str]:
     """Return the columns of a file, in declared order, but for some."""
     shown = {
         name
         for each in spec.protect
         if own(each, "file") == file
-        for name, column in columns_of(each, spec.columns).items()
+        for name, column in _columns_of(spec, each).items()
         if column.role != "identifier"
     }
     return [name for name in spec.columns if name in shown and name not in but]
@@ -164,7 +169,7 @@ def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:
     return guarantee.model_copy(update={"not_promised": (*guarantee.not_promised, limit)})
 
 
-def budget_faults(budget: Budget, promises: Sequence[Guarantee]) -> Iterator[Fault]:
+def budget_faults(budget: Budget, promises: Sequence[Guarantee], *, outputs: int = 1) -> Iterator[Fault]:
     """Yield the faults of a budget: a release that spends names its data set and a limit, and the promises must fit."""
     spending = [each for each in promises if each.model in ADDS_UP]
     if not spending:
@@ -181,9 +186,10 @@ def budget_faults(budget: Budget, promises: Sequence[Guarantee]) -> Iterator[Fau
             "budget.epsilon", f"must be given; the mechanisms spend {needed}", "Set how much the release may spend."
         )
     elif needed > budget.epsilon:
+        spend = "the mechanisms spend" if outputs == 1 else f"the {outputs} outputs spend"
         yield Fault(
             "budget.epsilon",
-            f"must be at least {needed}, what the mechanisms spend together",
+            f"must be at least {needed}, what {spend} together",
             "Allow more, or let them spend less.",
             str(budget.epsilon),
         )

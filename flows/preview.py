@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from fractions import Fraction
-from itertools import combinations
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -16,16 +16,18 @@ from penstock.measures.possible import faults_known_before, impossible
 from penstock.measures.public_facts import known_before
 from penstock.mechanisms.composition import uncovered, why_not_together
 from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.refusal import Fault, TableEmpty, TooFewRecords
+from penstock.mechanisms.refusal import Fault, Kind, Refusal, TableEmpty, TooFewRecords
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle.outside import require_outside
 from penstock.records.files.addresses import is_address
 from penstock.records.home import Home, login
-from penstock.tasks.editions import Edition, earlier_editions
+from penstock.tasks.editions import Edition, earlier_editions, edition_in_words
+from penstock.tasks.foreseen import Known, what_is_known
+from penstock.tasks.overlaps import outputs_beside
 from penstock.tasks.run.plan import Plan
 from penstock.tasks.validation.expectations import described, whole_suite
 
-__all__ = ["OutputPreview", "Preview", "TogetherPreview", "examine", "preview"]
+__all__ = ["OutputPreview", "Preview", "RefusalPreview", "TogetherPreview", "examine", "preview"]
 
 # Here a record may be added or removed, so the promise hides how many there are.
 _SIZE_IS_SECRET = ("add_remove", "presence", "bootstrap_add_remove")
@@ -55,6 +57,14 @@ class TogetherPreview(TypedDict):
     in_words: list[str]
 
 
+class RefusalPreview(TypedDict):
+    """What a run would be refused for; kind: what callers should do next, as of every refusal."""
+
+    code: str
+    kind: Kind
+    faults: list[dict[str, str]]
+
+
 class Preview(TypedDict):
     """A release as it is known before it runs; every list holds sentences.
 
@@ -62,10 +72,14 @@ class Preview(TypedDict):
     settled: what the mechanism chooses from public facts, as the manifest will state it; None if it leaves nothing open
     or the number of records is not known. publishes_to: the folder in which the bundle will appear.
     Of a release with several outputs guarantee, settled and gates stand in `outputs`, and `together` says what they
-    promise together. earlier_editions: what was published of other states of the same data, as this home knows it.
+    promise together. edition: this one, and the period that it is about. earlier_editions: what was published of other
+    states of the same data, as this home knows it.
+    refusals: what a run would be refused for by the accounts and releases of this home, or for want of reviewers,
+    before it reads any row; in its order.
     """
 
     name: str
+    edition: NotRequired[str]
     spec_digest: str
     guarantee: NotRequired[dict[str, Any]]
     together: NotRequired[TogetherPreview]
@@ -80,6 +94,7 @@ class Preview(TypedDict):
     review: list[str]
     publishes_to: str
     earlier_editions: NotRequired[list[Edition]]
+    refusals: NotRequired[list[RefusalPreview]]
 
 
 def examine(spec: ReleaseSpec) -> Plan:
@@ -117,8 +132,10 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
         raise TableEmpty.at("source.path", rule="must have at least one record", remedy="Check the source.")
     used = None if plan.where else rows
     GateRefused.raise_for(_whole_refused(plan, used))
-    home = home_records() if plan.spends or plan.edition is not None else None
-    earlier = [] if home is None else earlier_editions(home.log.events(), plan)
+    home = home_records() if plan.spends or plan.edition is not None or plan.dataset is not None else None
+    events = [] if home is None else home.log.events()
+    earlier = earlier_editions(events, plan)
+    known = what_is_known(plan, Home.located(), None if home is None else home.ledger, events, again=False)
     planned: Preview = {
         "name": plan.name,
         "spec_digest": plan.spec_digest,
@@ -126,12 +143,16 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
         "records_are_public": public,
         "expect": list(_made(plan)),
         "validation": list(described(expectations)),
-        "cost": [*_cost(plan), *account_left(plan, home), source],
-        "review": list(_review(plan)),
+        "cost": [*_cost(plan, known), *account_left(plan, home), *_free(plan, known), source],
+        "review": list(_review(plan, known)),
         "publishes_to": str(plan.folder),
     }
+    if plan.edition is not None:
+        planned["edition"] = edition_in_words(plan.edition)
     if earlier:
         planned["earlier_editions"] = earlier
+    if known.refusals:
+        planned["refusals"] = [_refusal(each) for each in known.refusals]
     if plan.is_of_several:
         planned["outputs"] = [_output(each, used) for each in plan.outputs]
         planned["together"] = _together(plan)
@@ -141,6 +162,10 @@ def preview(spec: ReleaseSpec, *, count: bool) -> Preview:
     planned["expect"] += _expected(plan, used)
     planned["gates"] = list(_gates(plan, chosen))
     return planned
+
+
+def _refusal(refusal: Refusal) -> RefusalPreview:
+    return {"code": refusal.code, "kind": refusal.kind, "faults": [asdict(fault) for fault in refusal.faults]}
 
 
 def _output(plan: Plan, rows: int | None) -> OutputPreview:
@@ -214,8 +239,12 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
     all_used = all_used if plan.output.needs_records else ""
     most = plan.guarantee.parameters["rows_per_unit"]
-    yield f"At most {most} records of each {plan.unit} are used, chosen at random{all_used}."
-    yield f"Epsilon is the loss of whoever has one value of {plan.unit}: an account takes only releases by one column."
+    are = "record of each {} is" if most == 1 else "records of each {} are"
+    yield f"At most {most:,} {are.format(plan.unit)} used, chosen at random{all_used}."
+    yield (
+        f"Epsilon is the loss of whoever has one value of {plan.unit}: every release on this account must identify "
+        f"individuals by {plan.unit}."
+    )
 
 
 def _gates(plan: Plan, chosen: Mapping[str, Any] | None) -> Iterator[str]:
@@ -238,7 +267,7 @@ def _refused(plan: Plan, rows: int | None, chosen: Mapping[str, Any] | None) -> 
         yield from faults_known_before(plan.gates, chosen)
 
 
-def _cost(plan: Plan) -> Iterator[str]:
+def _cost(plan: Plan, known: Known) -> Iterator[str]:
     claims = {each.output_name: each.claim("") for each in plan.outputs}
     where = f"data set {plan.dataset}" if plan.dataset is not None else "the digest of its source"
     part = "" if plan.part is None else f", part {plan.part[1]} of {plan.part[0]}"
@@ -246,7 +275,8 @@ def _cost(plan: Plan) -> Iterator[str]:
         charged = {name: claim for name, claim in claims.items() if claim.model == model}
         epsilon = sum((claim.epsilon or Fraction(0) for claim in charged.values()), Fraction(0))
         delta = sum((claim.delta for claim in charged.values()), Fraction(0))
-        spent = f"Epsilon: {epsilon}" + (f", and delta: {delta}," if delta else "")
+        most = "at most " if any(name in known.drawn for name in charged) else ""
+        spent = f"Epsilon: {most}{epsilon}" + (f", and delta: {delta}," if delta else "")
         each = ", ".join(f"{name} {claim.epsilon}" for name, claim in charged.items()) if plan.is_of_several else ""
         yield f"{spent} of the {model} account of {where}{part}, whatever becomes of the run{each and f': {each}'}."
     others = [name for name, claim in claims.items() if claim.epsilon is None]
@@ -256,23 +286,41 @@ def _cost(plan: Plan) -> Iterator[str]:
         yield "Another release of the same records is refused unless its spec acknowledges this one by its id."
 
 
+def _free(plan: Plan, known: Known) -> Iterator[str]:
+    """Yield what comes back without being drawn again, if the records are the same."""
+    if known.drawn:
+        what = ", ".join(map(str, known.drawn)) if plan.is_of_several else "This table"
+        yield (
+            f"Drawn before: {what}. From the same records the same figures come back, with the same noise and free of "
+            "charge; whether the records are the same is known only once they are read."
+        )
+    if known.published is not None:
+        yield f"This spec was published before, by run {known.published}: from the same source its receipt comes back."
+    if known.open is not None:
+        yield f"Run {known.open} of this spec has not ended: the next run goes on there, with what it has reserved."
+
+
 def _shared(plan: Plan) -> Iterator[str]:
     """Yield what reviewers must look at: outputs of which one could be subtracted from another, and no sum covers
     both."""
     claims = [each.claim("") for each in plan.outputs]
-    for first, second in combinations(claims, 2):
-        columns = second.shares_with(first)
-        reason = why_not_together(second.model, first.model, of_one_data_set=True)
-        if columns and reason is not None and (first.may_be_table or second.may_be_table):
-            yield f"{first.output} and {second.output} share {', '.join(columns)}, so a reviewer must look: {reason}."
+    for place, first in enumerate(claims):
+        for second in outputs_beside(first, claims[place + 1 :]):
+            reason = why_not_together(second.model, first.model, of_one_data_set=True)
+            if reason is not None:
+                columns = ", ".join(second.shares_with(first))
+                yield f"{first.output} and {second.output} share {columns}, so a reviewer must look: {reason}."
 
 
-def _review(plan: Plan) -> Iterator[str]:
+def _review(plan: Plan, known: Known) -> Iterator[str]:
     rule = plan.rule
     shared = list(_shared(plan))
     yield from shared
     if rule is None and shared:
         yield "Nobody is asked, so it will be refused: name reviewers in approve."
+        return
+    if rule is None and known.refusals:
+        yield "Nobody is asked."
         return
     if rule is None:
         yield "Nobody is asked; it is published when every gate passes."

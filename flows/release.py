@@ -20,6 +20,7 @@ from penstock.tasks.approve import (
 )
 from penstock.tasks.assess import assess
 from penstock.tasks.earlier import asked_again, give_back, published_before
+from penstock.tasks.foreseen import require_nothing_foreseen
 from penstock.tasks.gate import pass_gates
 from penstock.tasks.ingest import ingest
 from penstock.tasks.protect import drawn_digests, has_drawn, protect
@@ -91,6 +92,9 @@ def prepare(job: Job) -> Event | None:
     expectations = draw_up_expectations(job)  # derived from the columns, and the user's own
     # Before any data are read: a run that stops here and is begun again has answered nothing.
     require_destination(job)
+    require_nothing_foreseen(
+        job, again=asked_again(job)
+    )  # what account, ledger and spec decide costs no look at the data
     # A reference: folder, digests, number of records; only the columns that something depends on are kept.
     source = ingest(job, asked_about(expectations, job.plan.declared))
     job.record(Action.INGESTED, source=source.digest, records=source.rows)

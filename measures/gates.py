@@ -136,14 +136,16 @@ class GateRefused(Refusal):
     remedy = "Read the confidential report, then protect more or change the limit."
 
     @classmethod
-    def by(cls, decision: Decision) -> Self:
-        """Return the refusal for a decision that is not a plain pass: in doubt nothing is published."""
+    def by(cls, decision: Decision, report: str | None = None) -> Self:
+        """Return the refusal for a decision that is not a plain pass: in doubt nothing is published. report: where the
+        confidential one is, if there is one yet."""
+        read = "Read the confidential report" + ("" if report is None else f", {report}")
         return cls(
             *(
                 Fault(
                     f"gates.{result.gate}" if result.output is None else f"{result.output}.gates.{result.gate}",
                     f"must hold for the output: {result.rule}",
-                    "Read the confidential report, then protect more, or change the limit.",
+                    f"{read}, then protect more, or change the limit.",
                 )
                 for result in decision.results
                 if result.verdict is not Verdict.PASS

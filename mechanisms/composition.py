@@ -268,7 +268,8 @@ def why_not_together(one: Model, other: Model, *, of_one_data_set: bool) -> str 
     of_one_data_set: whether both are known to be made from one and the same actual data set.
     """
     if not {one, other} <= ADDS_UP:
-        return f"one is under {one}, the other under {other}, and no theorem covers both"
+        under = f"both are under {one}" if one == other else f"one is under {one}, the other under {other}"
+        return f"{under}, and no theorem covers both"
     if "dp" in (one, other):
         return None
     if one != other:

@@ -13,6 +13,7 @@ __all__ = [
     "BY_DECLARATION",
     "COMMON",
     "NUMBER_OF_RECORDS",
+    "counted",
     "exponent",
     "factor",
     "hides_no_number_of_own_records",
@@ -42,6 +43,11 @@ _INDIVIDUALS = {
     "replace": "individual's records (all of them together, by equally many others)",
     "add_remove": "individual's records (all of them together)",
 }
+
+
+def counted(number: int, thing: str) -> str:
+    """Return how many there are of a thing: 1 record, 2,000 records."""
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
 def exponent(epsilon: Fraction) -> str:

@@ -13,6 +13,8 @@ In the order of the line: `ingest`, `validate`, `reserve`, `protect`, `assess`, 
     editions        earlier editions of a release: what was published under its name, in its folder, of other states of
                     its data
     files/          the source, the working columns of a run, and released files
+    foreseen        what a release is refused for whatever its records hold: told by a plan, and by a run before it
+                    reads any row
     formats/        output formats, one module each
     gate            whether the decision ends the run
     importers/      what other tools' files say about the columns of a data set, for a first draft of a spec

@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING, TypedDict
 
 from penstock.records.files.addresses import place_of
 from penstock.records.log.actions import Action
+from penstock.reports.period import is_no_period, period_of
 
 if TYPE_CHECKING:
     from penstock.records.log.log import Event
     from penstock.tasks.run.plan import Plan
 
-__all__ = ["Edition", "earlier_editions"]
+__all__ = ["Edition", "earlier_editions", "edition_in_words", "is_no_period"]
+
+
+def edition_in_words(edition: str) -> str:
+    """Return an edition with the period that it is about, if its name begins with one."""
+    period = period_of(edition)
+    return f"edition {edition}" + (", a name without a period" if period is None else f", period {period.in_words}")
 
 
 class Edition(TypedDict):

@@ -14,7 +14,7 @@ def pass_gates(job: Job, decision: Decision) -> None:
     refused = refuses(job, decision)
     show_gates(job, decision, refused=refused)
     if refused:
-        raise GateRefused.by(decision)
+        raise GateRefused.by(decision, str(job.run.path("report.html")))
 
 
 def refuses(job: Job, decision: Decision) -> bool:

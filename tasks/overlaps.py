@@ -6,16 +6,20 @@ it passes, in whichever order the two came out, and elsewhere a person must look
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock.measures.gates import GateRefused, GateResult, Verdict
 from penstock.mechanisms.composition import TOGETHER, why_not_together
-from penstock.records.ledger.accounts import Claim
-from penstock.records.log.log import Action
-from penstock.tasks.run.job import Job
+from penstock.records.log.actions import Action
 
-__all__ = ["differencing", "record_overlaps", "require_somebody_to_look"]
+if TYPE_CHECKING:  # a plan loads neither Prefect nor a database for this
+    from penstock.records.ledger.accounts import Claim
+    from penstock.records.ledger.ledger import Ledger
+    from penstock.tasks.run.job import Job
+    from penstock.tasks.run.plan import Plan
+
+__all__ = ["differencing", "outputs_beside", "overlaps_foreseen", "record_overlaps", "require_somebody_to_look"]
 
 _RULE = "releases of the same data set that share columns are looked at together"
 _UNKNOWN = "what both promise together is not on record"  # for a run that an earlier version began
@@ -24,17 +28,47 @@ _UNKNOWN = "what both promise together is not on record"  # for a run that an ea
 def record_overlaps(job: Job, claims: Sequence[Claim]) -> None:
     """Put on record which releases share columns with the outputs of this one, which of its outputs do with each other,
     and why a pair is not counted together."""
+    shared, uncovered = _overlaps(claims, lambda claim: _earlier(job, claim))
+    if shared:
+        job.record(Action.OVERLAPS, releases=shared, uncovered=uncovered)
+
+
+def overlaps_foreseen(
+    plan: Plan, claims: Sequence[Claim], ledger: Ledger | None, new: Collection[str | None]
+) -> GateRefused | None:
+    """Return the refusal of a pair that nobody could review, as far as it is known before any record is read.
+
+    claims: of outputs that will be in the release. ledger: of this home, if it has one. new: the outputs that are
+    certainly not tables that come back, which share nothing with the release that drew them.
+    """
+    if plan.rule is not None:
+        return None
+
+    def earlier(claim: Claim) -> Iterator[tuple[str, Claim, bool]]:
+        if ledger is not None and claim.output in new:
+            for cost in ledger.overlapping(claim, run=""):
+                yield cost.run, cost.claim, claim.edition == cost.claim.edition  # else it is of other data
+
+    found = _judged(*_overlaps(claims, earlier))
+    return None if found is None or found.verdict is Verdict.PASS else _nobody_looks(found)
+
+
+def _overlaps(
+    claims: Sequence[Claim], earlier: Callable[[Claim], Iterable[tuple[str, Claim, bool]]]
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return the columns that others share with the outputs of a release, and why a pair is not counted together, by
+    the run or the outputs. earlier: other releases that share columns with an output, and whether they are of one
+    actual data set."""
     shared: dict[str, list[str]] = {}
     uncovered: dict[str, str] = {}
     for place, claim in enumerate(claims):
-        for name, other, of_one_data_set in (*_earlier(job, claim), *_beside(claim, claims[:place])):
+        for name, other, of_one_data_set in (*earlier(claim), *_of_this_release(claim, claims[:place])):
             columns = shared.setdefault(name, [])
             columns += [column for column in claim.shares_with(other) if column not in columns]
             reason = why_not_together(claim.model, other.model, of_one_data_set=of_one_data_set)
             if reason is not None:
                 uncovered.setdefault(name, reason)
-    if shared:
-        job.record(Action.OVERLAPS, releases=shared, uncovered=uncovered)
+    return shared, uncovered
 
 
 def _earlier(job: Job, claim: Claim) -> Iterator[tuple[str, Claim, bool]]:
@@ -44,22 +78,31 @@ def _earlier(job: Job, claim: Claim) -> Iterator[tuple[str, Claim, bool]]:
         yield cost.run, cost.claim, claim.is_known_to_be_of_data_of(cost.claim, partition)
 
 
-def _beside(claim: Claim, others: Sequence[Claim]) -> Iterator[tuple[str, Claim, bool]]:
-    """Yield the outputs of the same release, by name, of which one could be subtracted from the other."""
+def _of_this_release(claim: Claim, others: Sequence[Claim]) -> Iterator[tuple[str, Claim, bool]]:
+    for other in outputs_beside(claim, others):
+        yield f"{other.output} beside {claim.output} in this release", other, True
+
+
+def outputs_beside(claim: Claim, others: Sequence[Claim]) -> Iterator[Claim]:
+    """Yield the outputs of the same release of which one could be subtracted from the other."""
     for other in others:
         if claim.shares_with(other) and (claim.may_be_table or other.may_be_table):
-            yield f"output {other.output} of this release", other, True
+            yield other
 
 
 def require_somebody_to_look(job: Job) -> None:
     """Refuse, before the draw, a pair that nobody could review: it would only be refused after the draw."""
     found = differencing(job)
     if found is not None and found.verdict is not Verdict.PASS and job.plan.rule is None:
-        raise GateRefused.at(
-            f"gates.{found.gate}",
-            rule=f"needs the decision of a reviewer: {found.rule}: {found.reason}",
-            remedy="Name reviewers in approve.",
-        )
+        raise _nobody_looks(found)
+
+
+def _nobody_looks(found: GateResult) -> GateRefused:
+    return GateRefused.at(
+        f"gates.{found.gate}",
+        rule=f"needs the decision of a reviewer: {found.rule}: {found.reason}",
+        remedy="Name reviewers in approve.",
+    )
 
 
 def differencing(job: Job) -> GateResult | None:
@@ -74,10 +117,16 @@ def differencing(job: Job) -> GateResult | None:
         for name, columns in facts["releases"].items():
             releases[name] = list(dict.fromkeys([*releases.get(name, []), *columns]))
         uncovered |= _uncovered(facts)
+    return _judged(releases, uncovered)
+
+
+def _judged(shared: Mapping[str, Sequence[str]], uncovered: Mapping[str, str]) -> GateResult | None:
+    """Return the verdict on what shares columns; None where nothing does."""
     pairs = "; ".join(
-        f"{name} shares {', '.join(columns)}: {uncovered.get(name, TOGETHER)}" for name, columns in releases.items()
+        f"{name} shares {', '.join(columns)}: {uncovered.get(name, TOGETHER)}" for name, columns in shared.items()
     )
-    return GateResult("differencing", Verdict.REVIEW if uncovered else Verdict.PASS, _RULE, None, None, pairs)
+    verdict = Verdict.REVIEW if uncovered else Verdict.PASS
+    return GateResult("differencing", verdict, _RULE, None, None, pairs) if shared else None
 
 
 def _uncovered(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -55,8 +55,8 @@ class Receipt:
     """A published release: where it is, and what it promises.
 
     records: the rows of the output, or of all of several; they are records or, in a table, cells. repeats: the run that
-    drew it, if it was drawn before; then nothing was spent. earlier: an earlier run of the same spec from the same
-    source published this; nothing was drawn, spent or published now.
+    drew it, if all of it was drawn before; then nothing was spent. Several runs have commas between them. earlier: an
+    earlier run of the same spec from the same source published this; nothing was drawn, spent or published now.
     """
 
     name: str

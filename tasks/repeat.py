@@ -41,11 +41,15 @@ def question(job: Job, source: str) -> str:
 
 
 def repeated(job: Job, run: str) -> str | None:
-    """Return the run whose table this one publishes again, if it does; of several outputs each is on record by
-    itself."""
-    events = [event for event in job.log.events(run) if event.action is Action.REPEATED]
-    found = [event.facts["of"] for event in events if "output" not in event.facts]
-    return found[-1] if found else None
+    """Return the run whose figures this one publishes again, if none of its own are among them; where outputs come from
+    several runs, all of these."""
+    events = job.log.events(run)
+    drawn = {event.facts.get("output"): event.facts["of"] for event in events if event.action is Action.REPEATED}
+    left_out = {event.facts["output"] for event in events if event.action is Action.LEFT_OUT}
+    outputs = {event.facts.get("output") for event in events if event.action is Action.RESERVED} - left_out
+    if not outputs <= drawn.keys():
+        return None
+    return ", ".join(sorted({drawn[name] for name in outputs})) or None
 
 
 def keep(job: Job, key: str, answer: Answer) -> None:

@@ -19,7 +19,8 @@ def show_planned(screen: Screen, planned: Mapping[str, Any]) -> None:
         screen.show("", planned)
         return
     out = console()
-    out.print(f"[bold]{shown(planned['name'])}[/bold]\n")
+    edition = f", {planned['edition']}" if "edition" in planned else ""
+    out.print(f"[bold]{shown(planned['name'])}[/bold]{shown(edition)}\n")
     if "outputs" not in planned:
         promise = planned["guarantee"]
         _paragraph("Promise", [promise["statement"]])
@@ -37,6 +38,13 @@ def show_planned(screen: Screen, planned: Mapping[str, Any]) -> None:
     if earlier:
         told = (f"{each['edition']}: published on {each['date']} as {each['release']}" for each in earlier)
         _paragraph("Earlier editions", told)
+    for refusal in planned.get("refusals", ()):
+        faults = [f"{each['field']}: {_rule(each)}. {each['remedy']}" for each in refusal["faults"]]
+        _paragraph(f"A run would be refused ({refusal['code']})", [*faults, f"See docs/refusals.md#{refusal['code']}"])
+
+
+def _rule(fault: Mapping[str, str]) -> str:
+    return fault["rule"] + (f", got {fault['got']}" if fault["got"] else "")
 
 
 def _show_outputs(planned: Mapping[str, Any]) -> None:
@@ -44,6 +52,7 @@ def _show_outputs(planned: Mapping[str, Any]) -> None:
     names."""
     outputs = planned["outputs"]
     _paragraph("Outputs", [_in_short(each) for each in outputs])
+    _paragraph("Of one cell", _at_a_glance(outputs))
     _paragraph("Promised together", planned["together"]["in_words"])
     for key, title in _OF_A_PROMISE.items():
         shared = [(said, names) for said, names in _said_by(outputs, key).items() if len(names) > 1]
@@ -64,6 +73,26 @@ def _show_outputs(planned: Mapping[str, Any]) -> None:
 def _in_short(output: Mapping[str, Any]) -> str:
     refused = "; left out if it is refused" if output["may_be_left_out"] else ""
     return f"{output['name']}: {output['mechanism']}; {output['promise']}{refused}"
+
+
+def _at_a_glance(outputs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what outputs state before they are made, in columns: cells, epsilon, largest standard errors."""
+    rows = [("output", "cells", "epsilon", "standard error at most")]
+    for each in outputs:
+        settled = each["settled"] or {}
+        errors = {name: facts.get("standard_error") for name, facts in settled.get("figures", {}).items()}
+        told = ", ".join(f"{name} {_figure(error)}" for name, error in errors.items() if error is not None)
+        if told:
+            cells = f"{settled['cells']:,}" if "cells" in settled else ""
+            rows.append((each["name"], cells, settled.get("epsilon", ""), told))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [] if len(rows) == 1 else ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _figure(error: float) -> str:
+    """Return a number with three significant digits."""
+    rounded = float(f"{error:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:g}"
 
 
 def _said_by(outputs: Sequence[Mapping[str, Any]], key: str) -> dict[str, list[str]]:

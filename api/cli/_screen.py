@@ -85,7 +85,7 @@ class Screen:
             self.show("", receipt)
             return
         rows = f"{receipt['records']:,} {receipt['rows_are']}"
-        word = "Published before" if receipt["earlier"] else "Published"
+        word = "Published before" if receipt["earlier"] else "Published again" if receipt["repeats"] else "Published"
         self._out.print(f"[bold green]{word}[/bold green] {shown(receipt['name'])}, {rows}")
         if receipt["earlier"]:
             self._out.print(f"  By run {shown(receipt['run'])}, from the same spec and source; nothing was spent now.")
@@ -93,7 +93,9 @@ class Screen:
                 "  For another release: penstock run SPEC --again; without epsilon, acknowledge this one instead."
             )
         if receipt["repeats"] is not None:
-            self._out.print(f"  The same table as run {shown(receipt['repeats'])} drew; nothing was spent.")
+            drawn_by = f"run {shown(receipt['repeats'])}"
+            self._out.print(f"  The same figures again, as {drawn_by} drew them: no new noise, nothing was spent.")
+            self._out.print("  For new figures of data that have changed: another source.edition.")
         for label, value in (
             ("promise", receipt["promise"]),
             ("bundle", receipt["path"]),
@@ -188,15 +190,24 @@ class Screen:
             return
         self._out.print(f"{found['events']} events, every one in its place and unaltered.")
         for name, text in (
-            ("checkpoints", "signed checkpoints hold"),
-            ("ledger_events", "events of the ledger, none missing, no limit exceeded"),
-            ("decisions", "decisions of reviewers, their signatures hold"),
-            ("manifests", "published manifests agree with the log"),
-            ("files", "published files are as their manifests say"),
-            ("answers", "published answers are as the log says"),
+            ("checkpoints", ("signed checkpoints hold", "signed checkpoint holds")),
+            (
+                "ledger_events",
+                (
+                    "events of the ledger, none missing, no limit exceeded",
+                    "event of the ledger, none missing, no limit exceeded",
+                ),
+            ),
+            (
+                "decisions",
+                ("decisions of reviewers, their signatures hold", "decision of a reviewer, its signature holds"),
+            ),
+            ("manifests", ("published manifests agree with the log", "published manifest agrees with the log")),
+            ("files", ("published files are as their manifests say", "published file is as its manifest says")),
+            ("answers", ("published answers are as the log says", "published answer is as the log says")),
         ):
             if name in found:
-                self._out.print(f"{found[name]} {text}.")
+                self._out.print(f"{found[name]} {text[found[name] == 1]}.")
         for place in found.get("not_reached", []):
             self._out.print(f"[yellow]not reached[/yellow] {shown(place)}")
         for number in found.get("backwards", []):
@@ -228,7 +239,7 @@ class Screen:
             if whose := sorted({cost["whose"] for cost in book["releases"]} - {None}):
                 self._out.print(f"individuals: by {shown(', '.join(whose))}")
             if book["releases"]:
-                self._out.print(releases)
+                self._show_unfolded(releases)
             if "analysts" in book:
                 analysts = table_of(*_ANALYST_FIELDS)
                 for analyst in book["analysts"]:
@@ -239,6 +250,12 @@ class Screen:
                 number = len(counted["runs"]) + counted["left_out"]
                 self._out.print(f"looks: {number} of {counted['allowed']} allowed")
             self._out.print()
+
+    def _show_unfolded(self, table: Table) -> None:
+        """Show a table as wide as it is: from a narrow terminal folded ids could not be copied."""
+        out = console()
+        out.width = out.measure(table, options=out.options.update(max_width=10_000)).maximum
+        out.print(table)
 
     def show_people(self, people: Sequence[Mapping[str, str]]) -> None:
         if self._as_json:

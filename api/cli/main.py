@@ -109,10 +109,17 @@ def plan(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show promise, expected error and cost of a spec. Spends nothing, reads no row."""
+    """Show promise, expected error and cost of a spec. Spends nothing, reads no row.
+
+    Where the accounts, the releases of this home or the want of reviewers decide that a run would be refused, the plan
+    says so and ends with the exit code of the run.
+    """
     from penstock import _front as front
 
-    show_planned(Screen(as_json), front.plan(front.load_spec(spec, source=source, publish=publish), count=count))
+    planned = front.plan(front.load_spec(spec, source=source, publish=publish), count=count)
+    show_planned(Screen(as_json), planned)
+    for refusal in planned.get("refusals", ()):
+        raise typer.Exit(EXIT_CODES[refusal["kind"]])  # the code that a run would end with
 
 
 @app.command()

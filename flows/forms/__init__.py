@@ -13,5 +13,6 @@ _table_places        the fields of the form of a table: which of them a fault of
                      and the data description made together
 _table_places        the fields of the form of a table: which of them a fault of the spec is about, that the form
                      and the data description made together
+_table_plan          what the form of a table shows where only a plan was asked for
 _table_protections   how a table can be protected, as the form of `release-table` asks for it
 """

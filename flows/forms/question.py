@@ -79,7 +79,7 @@ def answer_question(
     """Ask one question of a data set. It spends epsilon of your allowance; asked again, it costs nothing.
 
     Args:
-        data: The data description: a file in the folder of specs, such as survey-data.yaml.
+        data: The data description: a file in the folder of specs, such as panel-data.yaml.
         statistic: What is asked.
         of: The column that it is asked of, by name; nothing for a count.
         share: Of a quantile only: the share of the records below it, such as 1/4.

@@ -13,22 +13,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from prefect import flow
+from prefect.states import Completed
 from pydantic import Field
 
 from penstock.flows.forms._further_table import FurtherTable, Name, TableName, asked_of
 from penstock.flows.forms._table_limits import SECTION, limits_of
 from penstock.flows.forms._table_places import in_the_form
+from penstock.flows.forms._table_plan import show_plan, summary_of
 from penstock.flows.forms._table_protections import Protection
 from penstock.flows.planning import draw_up_plan
+from penstock.flows.preview import preview
 from penstock.flows.release import release
 from penstock.flows.release_by_reference import LONGEST, kept_file, require_home
 from penstock.flows.run_ends import before_a_run, told_by_code
 from penstock.flows.spec import ReleaseSpec, read_keys, resolve_spec
 from penstock.mechanisms.numbers.exact import exact_number
 from penstock.mechanisms.refusal import Fault, SpecRefused
-from penstock.tasks.approve import Waiting
 from penstock.tasks.formats import FormatName
-from penstock.tasks.publish import Receipt
 
 __all__ = ["release_table", "spec_of_tables"]
 
@@ -68,13 +69,14 @@ def release_table(
     reviewers: Annotated[int, Field(ge=0, le=2)] = 0,
     reviewer_names: list[Name] = [],  # noqa: B006
     again: bool = False,
+    plan_only: bool = False,
     started_by: Name,
-) -> Receipt | Waiting:
+) -> Any:
     """Release a table of counts, totals and means, or several. The run publishes them, waits for its reviewers, or is
     refused.
 
     Args:
-        data: The data description: a file in the folder of specs, such as survey-data.yaml.
+        data: The data description: a file in the folder of specs, such as panel-data.yaml.
         table: Name of the table and of its files: lower case letters, digits and underscores.
         dimensions: Columns of categories, by name; their combinations are the cells of the table.
         count: Whether the number of records of every cell is shown.
@@ -98,6 +100,8 @@ def release_table(
         reviewer_names: Who may approve: names whose keys are trusted.
         again: Publish once more what was published of the same table and the same records before. Otherwise the receipt
             of that comes back.
+        plan_only: Only show what to expect, what it would cost and whether a run would be refused. Nothing is spent,
+            and no row is read.
         started_by: Your own name. Whoever starts a run cannot approve it.
     """
     asked = asked_of(table, dimensions, count=count, sums=sums, means=means, totals=totals)
@@ -112,6 +116,10 @@ def release_table(
             uncovered=not_covered_together,
             approve=approve,
         )
+        if plan_only:
+            planned = preview(spec, count=False)
+            show_plan(planned)
+            return Completed(message=summary_of(planned))
     return release.fn(spec, started_by=started_by, again=again)
 
 

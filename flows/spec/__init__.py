@@ -13,6 +13,7 @@ _file_faults       what is wrong with outputs that share a file: mechanisms, col
                    other
 _known_keys        which keys a section may have, and which stand somewhere else: for the fault of a key that nobody
                    knows
+_named_places      where a fault of a spec is, for its reader: outputs by their names, and the column that was meant
 _output_faults     what is wrong with the outputs of a release beside each other: names, columns, models, and what
                    covers them
 _paths             the paths of a spec or a data description: relative to its file, with their variables
@@ -23,6 +24,7 @@ _run_faults        what a release in parts, on a cluster or under a memory limit
 _sections          the sections of a spec: where the data are, what is asked of them, who agrees, where the bundle
                    appears
 _taxonomies        taxonomies in files: as JSON, or as hierarchies that other tools write
+_unit_faults       what is wrong with the unit: whose records are protected together, and how many are used
 _where             which records a release is about: conditions in the language of questions, on declared columns
 """
 

@@ -97,12 +97,21 @@ def name_of(entry: AnyParams) -> str | None:
     return name
 
 
-def columns_of(entry: AnyParams, columns: Mapping[str, Column]) -> dict[str, Column]:
+def columns_of(entry: AnyParams, columns: Mapping[str, Column], *, several: bool) -> dict[str, Column]:
     """Return the declared columns that an output may use; an identifier is never released, and may tell whose record it
-    is."""
+    is. several: whether it is one of several outputs: a table then ignores weights by which only others are weighted.
+    """
     wanted = own(entry, "columns")
+    if wanted is None and several and mechanism_of(entry).kind == "cells":
+        wanted = [name for name, column in columns.items() if column.role != "weight" or name in _weights_of(entry)]
     return {
         name: column
         for name, column in columns.items()
         if wanted is None or name in wanted or column.role == "identifier"
     }
+
+
+def _weights_of(entry: AnyParams) -> tuple[str, ...]:
+    """Return the weights that a table names."""
+    weight = getattr(entry, "weight", None)
+    return () if weight is None else (weight.column, *(weight.replicates or ()))

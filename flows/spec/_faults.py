@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from math import isfinite
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -18,7 +19,9 @@ from pydantic_core import ErrorDetails
 from penstock.flows.spec._entries import MOST_OUTPUTS, Protection, columns_of, own, settings_of
 from penstock.flows.spec._file_faults import file_faults, files_of
 from penstock.flows.spec._known_keys import KnownKeys
+from penstock.flows.spec._named_places import about_columns, misspelt, of_several
 from penstock.flows.spec._output_faults import output_faults
+from penstock.flows.spec._unit_faults import unit_faults
 from penstock.measures.gates import MOST_GATES, Gate
 from penstock.measures.kinds import KINDS
 from penstock.measures.possible import impossible
@@ -87,22 +90,29 @@ def disagreements(
     """Return faults between sections: what each mechanism says of the columns, its unit, gates and formats, the outputs
     beside each other, and the part. gates: of the release; None where none are asked for. acknowledges: what
     budget.acknowledges says; None where not all outputs are known."""
-    faults = [*_unit_faults(unit, columns, params), *_format_faults(params, formats), *_suite_faults(params, suite)]
+    faults = [*unit_faults(unit, columns, params), *_format_faults(params, formats), *_suite_faults(params, suite)]
     every_format = [*_known(formats), *(each for chosen in params.values() for each in _known(own(chosen, "formats")))]
     if spreadsheet != "escape" and any(each.runs_formulas for each in every_format):
         faults += _formula_faults(columns)
+    several = len(params) > 1 or acknowledges is None
+    of_columns: dict[Fault, list[AnyParams]] = {}  # each with the outputs because of which it is one
     for place, chosen in params.items():
-        settings, declared = settings_of(chosen, unit), columns_of(chosen, columns)
-        found = mechanism_of(chosen).faults(settings, declared)
+        settings, declared = settings_of(chosen, unit), columns_of(chosen, columns, several=several)
+        found = [
+            about_columns(each, chosen, columns, declared) for each in mechanism_of(chosen).faults(settings, declared)
+        ]
         for fault in found:
-            room = "source" if fault.field.startswith("columns.") else f"protect.{place}"
-            faults.append(replace(fault, field=f"{room}.{fault.field}"))
+            if fault.field.startswith("columns."):
+                of_columns.setdefault(replace(fault, field=f"source.{fault.field}"), []).append(chosen)
+            else:
+                faults.append(replace(fault, field=f"protect.{place}.{fault.field}"))
         mine, where = (gates, "") if own(chosen, "gates") is None else (own(chosen, "gates"), f"protect.{place}.")
         limits: dict[int, Gate] = dict(mine) if isinstance(mine, Mapping) else dict(enumerate(mine or ()))
         misplaced = list(_gate_faults(settings, limits))
         if not found and not misplaced:  # otherwise nobody can say what is possible
             misplaced = list(impossible(limits, settings, declared))
         faults += [replace(fault, field=f"{where}{fault.field}") for fault in misplaced]
+    faults += of_several(of_columns) if several else of_columns
     if params and acknowledges is not None:
         faults += output_faults(params, columns, acknowledges)
         faults += file_faults(params, columns, gates)
@@ -112,40 +122,6 @@ def disagreements(
         faults.append(_NO_GATES)
     faults += [*_part_faults(part, columns), *_exact_total_faults(part, params)]
     return list(dict.fromkeys([*faults, *_recode_faults(part, columns, params)]))
-
-
-def _unit_faults(unit: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:
-    if not isinstance(unit, str):
-        return
-    for place, chosen in params.items():
-        field = f"protect.{place}.rows_per_unit"
-        most = getattr(chosen, "rows_per_unit", None)
-        if mechanism_of(chosen).counts_units(chosen):
-            yield from _contributor_faults(unit, chosen, place)
-            continue
-        if not mechanism_of(chosen).takes_units(chosen):
-            if unit != "row":
-                named = f"{chosen.mechanism} under {chosen.model}" if hasattr(chosen, "model") else chosen.mechanism
-                rule = f"must be row: {named} protects rows, and a unit with several has no guarantee"
-                yield Fault("source.unit", rule, "Prepare one row per unit and set unit: row.", repr(unit))
-                return
-        elif unit == "row" and most is not None:
-            remedy = "Remove it, or name the column that tells whose record it is in source.unit."
-            yield Fault(field, "must not be given where the unit is a row", remedy, str(most))
-        elif unit != "row" and most is None:
-            rule = "must be given where a unit may have several records"
-            yield Fault(field, rule, f"Set how many records of each {unit} may be used at most.")
-    if unit != "row" and (unit not in columns or columns[unit].role != "identifier"):
-        rule = "must be row, or a declared column with role identifier"
-        yield Fault("source.unit", rule, "Declare the column that tells whose record it is.", repr(unit))
-
-
-def _contributor_faults(unit: str, chosen: AnyParams, place: int) -> Iterator[Fault]:
-    """Yield a fault where an entry says of contributors what source.unit does not; rows_per_unit is its mechanism's."""
-    given = getattr(chosen, "contributors", None)
-    if given is not None and given != unit:
-        remedy = "Remove it, and name the column that tells whose record it is in source.unit."
-        yield Fault(f"protect.{place}.contributors", "must be source.unit, from which it is taken", remedy, repr(given))
 
 
 def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault]:
@@ -241,7 +217,8 @@ def _exact_total_faults(part: object, params: Mapping[int, AnyParams]) -> Iterat
 
 def _recode_faults(part: object, columns: Mapping[str, Column], params: Mapping[int, AnyParams]) -> Iterator[Fault]:
     """Yield the faults of columns that are made of stored ones."""
-    shown = [columns_of(chosen, columns) for chosen in params.values() if mechanism_of(chosen).kind != "cells"]
+    kinds = [chosen for chosen in params.values() if mechanism_of(chosen).kind != "cells"]
+    shown = [columns_of(chosen, columns, several=len(params) > 1) for chosen in kinds]
     known = {name: column for name, column in columns.items() if column.role != "identifier"}
     for name, column in known.items():
         if column.recode is None:
@@ -320,7 +297,8 @@ def _faults_of(error: ErrorDetails, known: KnownKeys) -> Iterator[Fault]:
             kinds = str(context.get("expected_tags", "")).replace("'", "")
             yield Fault(f"{field}.kind", f"must be one of {kinds}" if kinds else "must be given", "Name the kind.", got)
             return
-        yield Fault(f"{field}.mechanism", f"must be one of {', '.join(MECHANISMS)}", "Name the mechanism.", got)
+        fault = Fault(f"{field}.mechanism", f"must be one of {', '.join(MECHANISMS)}", "Name the mechanism.", got)
+        yield misspelt(fault, got[1:-1], MECHANISMS)
         return
     if kind == "extra_forbidden":
         near = difflib.get_close_matches(place[-1], known.at(error["loc"][:-1]), 1)
@@ -339,7 +317,10 @@ def _faults_of(error: ErrorDetails, known: KnownKeys) -> Iterator[Fault]:
     remedy = "Correct it; `penstock schema` describes what is allowed."
     if place[-1:] == ["k"] and value == 0:  # the placeholder in a draft of `penstock init`
         remedy = "Replace the placeholder with the size of the smallest group."
-    yield Fault(field, _rule(kind, context, error["msg"]), remedy, got if len(got) <= 80 else got[:77] + "...")
+    rule = _rule(kind, context, error["msg"])
+    if rule.startswith("must be an exact number in quotes") and isinstance(value, float) and isfinite(value):
+        remedy = f'Write "{value}" or "{Fraction(str(value))}".'
+    yield Fault(field, rule, remedy, got if len(got) <= 80 else got[:77] + "...")
 
 
 def _rule(kind: str, context: Mapping[str, Any], message: str) -> str:

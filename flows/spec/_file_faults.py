@@ -90,7 +90,7 @@ def _made_of_one(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]) 
     released of the one would tell about the other, record by record."""
     found: dict[str, tuple[int, str]] = {}
     for place, entry in parts.items():
-        for name, column in columns_of(entry, columns).items():
+        for name, column in columns_of(entry, columns, several=True).items():
             first, other = found.setdefault(stored_name(name, column), (place, name))
             if first != place and other != name and column.role != "identifier":
                 rule = f"must not include a column made of what {other} is made of, which stands beside it in the file"
@@ -101,7 +101,7 @@ def _singled_out(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]) 
     """Yield a fault for each quasi-identifier or weight that would tell apart records whose others are made alike."""
     shown: dict[str, Part] = {}
     for place, entry in parts.items():
-        settings, declared = settings_of(entry), columns_of(entry, columns)
+        settings, declared = settings_of(entry), columns_of(entry, columns, several=True)
         if mechanism_of(entry).faults(settings, declared):
             return  # refused for its settings, which come first
         roles = {name: column.role for name, column in declared.items() if column.role != "identifier"}

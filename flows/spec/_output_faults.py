@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from penstock.flows.spec._entries import columns_of, name_of, own, settings_of
+from penstock.flows.spec._named_places import misspelt
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.composition import uncovered
 from penstock.mechanisms.guarantee import Guarantee
@@ -30,6 +31,7 @@ def output_faults(
         return
     yield from _name_faults(params)
     yield from _overlaps(params, columns)
+    yield from _unused_weights(params, columns)
     spending = [place for place, entry in params.items() if mechanism_of(entry).spends(entry)]
     for place, entry in params.items():
         is_shared = own(entry, "file") is not None  # refused beside them in any case
@@ -56,7 +58,8 @@ def _column_faults(place: int, entry: AnyParams, columns: Mapping[str, Column]) 
     for name in own(entry, "columns") or ():
         if name not in columns or columns[name].role == "identifier":
             rule = "must be declared columns that are not identifiers"
-            yield Fault(f"protect.{place}.columns", rule, "Declare it in source.columns, or remove it.", repr(name))
+            fault = Fault(f"protect.{place}.columns", rule, "Declare it in source.columns, or remove it.", repr(name))
+            yield misspelt(fault, name, columns)
 
 
 def _name_faults(params: Mapping[int, AnyParams]) -> Iterator[Fault]:
@@ -74,6 +77,7 @@ def _name_faults(params: Mapping[int, AnyParams]) -> Iterator[Fault]:
                 if count[name.casefold()] > 1:
                     rule = "must differ from that of every other output"
                     where = "tables" if key == "table" and getattr(entry, "tables", None) else key
+                    where = "table" if key == "name" and own(entry, "name") is None else where
                     yield Fault(f"protect.{place}.{where}", rule, "Rename one of them.", repr(name))
 
 
@@ -99,32 +103,41 @@ def _overlaps(params: Mapping[int, AnyParams], columns: Mapping[str, Column]) ->
         mine = list(own(entry, "columns") or mine)
         taken = next((name for name in mine if name in shown), None)
         if taken is not None:
-            rule = f"must not include a column whose records protect.{shown[taken]} releases too"
+            other = name_of(params[shown[taken]]) or f"protect.{shown[taken]}"
+            rule = f"must not include {taken}, which is already released by {other}"
             yield Fault(f"protect.{place}.columns", rule, "Name other columns for one of the two.", repr(taken))
         shown |= {name: place for name in mine if name not in shown}
+
+
+def _unused_weights(params: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> Iterator[Fault]:
+    """Yield a fault for each weight by which nothing is weighted, unless every output says which columns it uses."""
+    if all(own(entry, "columns") is not None for entry in params.values()):
+        return
+    used = {name for entry in params.values() for name in columns_of(entry, columns, several=True)}
+    for name, column in columns.items():
+        if column.role == "weight" and name not in used:
+            rule = "must not be weight, unless an output is weighted by it"
+            yield Fault(f"source.columns.{name}.role", rule, "Name it in weight, or do not declare it.", "weight")
 
 
 def _promises(params: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> dict[int, Guarantee]:
     """Return the promise of each output; settings that are refused have none."""
     promises = {}
     for place, entry in params.items():
-        settings, declared = settings_of(entry), columns_of(entry, columns)
+        settings, declared = settings_of(entry), columns_of(entry, columns, several=len(params) > 1)
         if not mechanism_of(entry).faults(settings, declared):
             promises[place] = mechanism_of(entry).promise(settings, declared)
     return promises
 
 
 def _composition_faults(promises: Mapping[int, Guarantee]) -> Iterator[Fault]:
-    """Yield a fault for each output whose epsilon does not add up with that of the first one under its model."""
-    first: dict[str, Guarantee] = {}
-    for place, promise in promises.items():
-        if promise.model not in ADDS_UP:
-            continue
-        other = first.setdefault(promise.model, promise)
-        if promise.adjacency != other.adjacency:
-            rule = (
-                f"must be {other.adjacency}, as for the other outputs under {promise.model}: only then do they add up"
-            )
+    """Yield a fault for each output whose epsilon does not add up with those of most under its model."""
+    spending = {place: promise for place, promise in promises.items() if promise.model in ADDS_UP}
+    for place, promise in spending.items():
+        of_model = (other.adjacency for other in spending.values() if other.model == promise.model)
+        [(most, _)] = Counter(of_model).most_common(1)  # of two that are as many, the first
+        if promise.adjacency != most:
+            rule = f"must be {most}, as for the other outputs under {promise.model}: only then do they add up"
             yield Fault(f"protect.{place}.adjacency", rule, "Use one adjacency for all of them.", promise.adjacency)
 
 

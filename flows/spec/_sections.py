@@ -17,6 +17,7 @@ from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.refusal import Fault
 from penstock.records.approval.rule import Rule, RuleRefused
 from penstock.records.files.addresses import AddressRefused, place_of
+from penstock.tasks.editions import is_no_period
 from penstock.tasks.formats import READABLE, FormatName
 
 __all__ = ["Approve", "Budget", "Describe", "Publish", "Run", "Section", "Source", "Validate", "verifiable"]
@@ -74,6 +75,9 @@ class Source(Section):
         if edition is not None and edition.casefold() == _ANSWERS:
             rule = f"must not be {_ANSWERS}: published answers to questions lie in the folder of that name"
             raise PydanticCustomError("taken", rule)
+        if edition is not None and is_no_period(edition):
+            rule = "must begin with a period that there is, such as 2026, 2026-Q3 or 2026-11-09, or with a letter"
+            raise PydanticCustomError("no_period", rule)
         return edition
 
     @model_validator(mode="after")

@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 from penstock.flows.spec._entries import MOST_OUTPUTS, Protection, own
 from penstock.flows.spec._faults import disagreements, every_fault
 from penstock.flows.spec._known_keys import KnownKeys
+from penstock.flows.spec._named_places import by_name
 from penstock.flows.spec._paths import inside_faults, path_text, read_taxonomies, resolve
 from penstock.flows.spec._run_faults import run_faults
 from penstock.flows.spec._sections import Approve, Budget, Describe, Publish, Run, Section, Source, Validate
@@ -152,7 +153,10 @@ class ReleaseSpec(Section):
 def parse_spec(raw: object) -> ReleaseSpec:
     """Return the spec, or raise a refusal that lists every fault."""
     require_values("spec", raw, SpecRefused)
-    return _parsed(raw)
+    try:
+        return _parsed(raw)
+    except SpecRefused as refusal:
+        raise SpecRefused(*by_name(refusal.faults, raw)) from None
 
 
 def _parsed(raw: object) -> ReleaseSpec:
@@ -165,7 +169,11 @@ def _parsed(raw: object) -> ReleaseSpec:
 
 def load_spec(path: Path, *, source: object = None, publish: object = None) -> ReleaseSpec:
     """Read a spec file; paths in it are relative to the file, and `source`/`publish`, texts or paths, replace them."""
-    return resolve_spec(read_keys(path), path.parent, source=source, publish=publish)
+    raw = read_keys(path)
+    try:
+        return resolve_spec(raw, path.parent, source=source, publish=publish)
+    except SpecRefused as refusal:
+        raise SpecRefused(*by_name(refusal.faults, raw)) from None
 
 
 def read_keys(path: Path) -> dict[str, Any]:

@@ -5,8 +5,11 @@
     all k cells at once  the least w with P(|N| <= w) >= 1 - gamma / k, so that all noises are within it with
                          probability at least 1 - gamma                                                           (3)
 
-Noise only: what clamping takes away, and what least squares gain, is not in (2) and (3). Under the relaxations the
-size of the noise is secret and not known before; it is at most that of dp with the same bounds.
+    standard error of a mean over a count n   at most sqrt(Var total + B^2 Var count) / n, B the largest |mean|      (4)
+
+Source of (4): _figures.py, with the largest mean that the bounds allow. Noise only: what clamping takes away, and what
+least squares gain, is not in (2) to (4). Under the relaxations the size of the noise is secret and not known before; it
+is at most that of dp with the same bounds.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.linked_layout import tables_of
+from penstock.mechanisms.phrases import counted
 from penstock.mechanisms.table import _weighted_words as weighted_words
 from penstock.mechanisms.table._chosen import (
     Entry,
@@ -47,6 +51,7 @@ __all__ = ["expect"]
 
 _LEVEL = 0.95
 _GAMMA = 0.05
+_COUNT_OF_A_CELL = 1_000  # an example: how large the cells are is not known before
 _MOST_TOLD = 32  # levels
 
 
@@ -54,13 +59,14 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     """Return sentences for the person who chooses the settings; none of them depends on the data."""
     drawn = layout(params, declared)
     cells, margins = drawn.cell_rows, drawn.rows - drawn.cell_rows
-    sentences = [f"{cells:,} cells and {margins:,} totals and sub-totals; each is published, empty or not."]
+    totals = "1 total" if margins == 1 else f"{margins:,} totals and sub-totals"
+    sentences = [f"{counted(cells, 'cell')} and {totals}; each is published, empty or not."]
     if not params.dimensions:
         sentences = ["One row: figures of the whole file."]
     if params.impossible:
         impossible = cells - int(np.count_nonzero(possible_cells(params, declared)))
         cells -= impossible
-        sentences.append(f"Of these cells {impossible:,} cannot have records, by declaration: they are exact zeros.")
+        sentences.append(f"Of these, {counted(impossible, 'cell')} cannot have records, by declaration: exact zeros.")
     sentences += _of_levels(drawn)
     if params.model == "k_anon":
         fewer = "fewer than k" if params.contributors is None else f"fewer than k different {params.contributors}"
@@ -71,6 +77,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
             sentences.append(_of_tables(params, entries, drawn))
         for entry in entries:
             sentences += _expected(entry, drawn.levels[entry.level], cells, params, declared)
+        sentences += _means(entries, params, declared)
         if params.tables or params.margins == "measured":
             sentences.append(
                 f"After least squares, standard errors at most: {_fitted(entries, drawn, params, declared)}."
@@ -97,6 +104,7 @@ def _expected(entry: Entry, level: tuple[str, ...], cells: int, params: Params, 
     where = f"by {', '.join(level)}" if level else "in total"
     if len(entry.classes) > 1:
         where += " where its bound is largest"
+    of_each = "" if params.rows_per_unit is None else f" for each of at most {counted(params.rows_per_unit, 'record')}"
     told = []
     for place, name in enumerate(entry.measures):
         noise = max(entry.classes, key=lambda each, place=place: each.half_widths[place])  # type: ignore[misc]
@@ -104,15 +112,35 @@ def _expected(entry: Entry, level: tuple[str, ...], cells: int, params: Params, 
         if name in squares_of(params):
             told.append(
                 f"Sampling error of {_called(squares_of(params)[name], params)} {where}: noise of standard error "
-                f"{_figure(sqrt(noise.variances[place]) * step)} on its square, epsilon {entry.epsilon}; "
+                f"{_figure(sqrt(noise.variances[place]) * step)} on its square, epsilon {entry.epsilon}{of_each}; "
                 f"{weighted_words.sure_from(name, noise, place, params)}."
             )
             continue
+        at_once = noise.half_width(place, 1 - _GAMMA / number) * step
+        within = f"all {number:,} at once within ± {_figure(at_once)} with probability {1 - _GAMMA:g}"
         told.append(
-            f"{_called(name, params)} {where}: standard error {_figure(sqrt(noise.variances[place]) * step)}, "
-            f"95 % interval ± {_figure(noise.half_width(place, _LEVEL) * step)}; all {number:,} at once within "
-            f"± {_figure(noise.half_width(place, 1 - _GAMMA / number) * step)} with probability {1 - _GAMMA:g} "
-            f"({noise.kind}, epsilon {entry.epsilon})."
+            f"{_called(name, params)}{_unpublished(name, params)} {where}: standard error "
+            f"{_figure(sqrt(noise.variances[place]) * step)}, 95 % interval "
+            f"± {_figure(noise.half_width(place, _LEVEL) * step)}{'' if number == 1 else f'; {within}'} "
+            f"({noise.kind}, epsilon {entry.epsilon}{of_each})."
+        )
+    return told
+
+
+def _means(entries: tuple[Entry, ...], params: Params, declared: Declared) -> list[str]:
+    """Return (4) for each mean, with the largest noise of any cell."""
+    largest: dict[str, float] = {}
+    for entry in (each for each in entries if each.level == 0 or params.tables):
+        for place, name in enumerate(entry.measures):
+            variance = max(noise.variances[place] for noise in entry.classes) * _step(name, params, declared) ** 2
+            largest[name] = max(variance, largest.get(name, 0.0))
+    told = []
+    for name in params.means:
+        low, high = declared[name].bounds
+        error = sqrt(largest[name] + max(abs(low), abs(high)) ** 2 * largest.get(COUNT, 0.0)) / _COUNT_OF_A_CELL
+        told.append(
+            f"mean of {name}: standard error at most {_figure(min(error, high - low))} in a cell whose "
+            f"{_called(COUNT, params)} is {_COUNT_OF_A_CELL:,}, whatever the mean is; over half the count, twice that."
         )
     return told
 
@@ -217,6 +245,11 @@ def _at_most(params: Params, declared: Declared) -> list[str]:
     return sentences
 
 
+def _unpublished(measure: str, params: Params) -> str:
+    """Return a remark on a total that is drawn for a mean only."""
+    return " (total, not published: its mean is made of it)" if measure not in (COUNT, *params.sums) else ""
+
+
 def _called(measure: str, params: Params) -> str:
     return f"weighted {measure}" if in_steps(params) else measure
 
@@ -227,4 +260,5 @@ def _step(measure: str, params: Params, declared: Declared) -> float:
 
 def _figure(number: float) -> str:
     """Return a number with three significant digits."""
-    return f"{float(f'{number:.3g}'):,g}"
+    rounded = float(f"{number:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:g}"  # else millions were 1e+06

@@ -37,7 +37,8 @@ class Rule:
             faults.append(Fault("allowed", "must be names of people", "Write them as trusted.", repr(self.allowed)))
         if len({name.casefold() for name in self.allowed}) < max(len(self.allowed), self.reviewers):
             rule = "must be different people, at least as many as must approve"
-            faults.append(Fault("allowed", rule, "Name more reviewers, each once.", repr(self.allowed)))
+            named = ", ".join(self.allowed) or "nobody"
+            faults.append(Fault("allowed", rule, "Name more reviewers, each once.", named))
         if not timedelta(0) < self.within <= _LONGEST_WAIT:
             rule = f"must be more than nothing and at most {_LONGEST_WAIT.days} days"
             faults.append(Fault("within", rule, "Correct the spec.", str(self.within)))

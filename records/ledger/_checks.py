@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from fractions import Fraction
+from shlex import quote
 
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, Refusal
@@ -91,11 +92,13 @@ def require_grantable(
     *,
     asked: Fraction | None = None,
     beside: Sequence[Cost] = (),
+    unread: bool = False,
 ) -> None:
     """Refuse a cost that would be the first of other data, a second release that nothing covers, or too much.
 
     asked: the epsilon that was asked for, where the cost adds less. beside: costs of other outputs of its release that
-    are not on record yet.
+    are not on record yet. unread: the records are not known yet, so refuse only what is refused whichever they are:
+    records that turn out to be those of earlier releases are counted with these, which costs no less.
     """
     claim = cost.claim
     related, records = related_costs(ledger, claim)
@@ -103,7 +106,8 @@ def require_grantable(
     _require_acknowledged(claim, not_acknowledged(reader, cost.run, claim, related, records, now))
     if claim.dataset is not None and claim.model in ADDS_UP:
         book = ledger.book(dataset_subject(claim.dataset))
-        _require_one_actual_data_set(book, cost)
+        if not unread:
+            _require_one_actual_data_set(book, cost)
         _require_one_unit(book, claim)
         together = [cost, *(other for other in beside if other.claim.model in (claim.model, "dp"))]
         whole = sum((other.claim.epsilon or Fraction(0) for other in together), Fraction(0))
@@ -211,7 +215,7 @@ def _require_budget(book: Book, costs: Sequence[Cost], asked: Fraction) -> None:
     if not cost.claim.epsilon:
         return  # a repeat, or a question about somebody who has lost less than another
     model = cost.claim.model
-    require_account(book, cost.claim.dataset, model)
+    require_account(book, cost.claim.dataset, model, cost.claim, asked)
     faults = []
     for account in book.accounts.values():
         if account.model == model or model == "dp":
@@ -219,7 +223,7 @@ def _require_budget(book: Book, costs: Sequence[Cost], asked: Fraction) -> None:
             left = account.limit - account.spent(book.costs)
             if account.spent([*book.costs, *costs]) > account.limit:
                 rule = f"must not exceed what {whose}, {left} of {account.limit}"
-                faults.append(Fault("epsilon", rule, "Spend less, or have the limit raised.", str(asked)))
+                faults.append(Fault("epsilon", rule, "Spend less, or have the limit raised.", _by_output(costs, asked)))
             if account.delta_spent([*book.costs, *costs]) > account.delta:
                 left = account.delta - account.delta_spent(book.costs)
                 rule = f"must not exceed what {whose}, {left} of {account.delta}"
@@ -229,12 +233,28 @@ def _require_budget(book: Book, costs: Sequence[Cost], asked: Fraction) -> None:
     BudgetExceeded.raise_for(faults)
 
 
-def require_account(book: Book, dataset: str | None, model: str) -> None:
-    """Refuse a data set without an account of the model."""
-    if model not in book.accounts:
-        raise AccountMissing.at(
-            "budget.dataset",
-            rule=f"must have an account of model {model}",
-            got=dataset,
-            remedy=f"Open one: penstock budget open {dataset} --model {model} ...",
+def _by_output(costs: Sequence[Cost], asked: Fraction) -> str:
+    """Return an epsilon with the share of each of several outputs."""
+    if len(costs) == 1:
+        return str(asked)
+    each = ", ".join(
+        f"{c.claim.output} {c.claim.epsilon}" for c in sorted(costs, key=lambda c: c.attempt) if c.claim.epsilon
+    )
+    return f"{asked} ({each})"
+
+
+def require_account(
+    book: Book, dataset: str | None, model: str, claim: Claim | None = None, needed: Fraction | None = None
+) -> None:
+    """Refuse a data set without an account of the model. claim, needed: for whom one is to be opened, and the epsilon
+    that is asked for."""
+    if model in book.accounts:
+        return
+    remedy = f"Open one: penstock budget open {quote(str(dataset))} --model {model} ..."
+    if claim is not None:
+        epsilon = claim.epsilon if needed is None else needed
+        remedy = (
+            f"{remedy.removesuffix(' ...')} --epsilon {epsilon} --adjacency {claim.adjacency} --unit {claim.unit} "
+            "--officer NAME --key FILE --reason TEXT; this is the least epsilon that pays for what is asked."
         )
+    raise AccountMissing.at("budget.dataset", rule=f"must have an account of model {model}", got=dataset, remedy=remedy)

@@ -31,7 +31,7 @@ from penstock.records.files.digest import canonical, keyed, plain_file
 from penstock.records.home import Home
 from penstock.records.run import RunDamaged
 
-__all__ = ["Answer", "answer_key", "content_of", "damaged_answer", "find_answer", "keep_answer"]
+__all__ = ["Answer", "answer_key", "content_of", "damaged_answer", "find_answer", "is_kept", "keep_answer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,11 @@ def damaged_answer(folder: Path) -> RunDamaged:
         rule="must be as it was drawn and as the audit log says",
         remedy="Find out who changed it. Move the folder away to draw anew, which spends again.",
     )
+
+
+def is_kept(home: Home, key: str) -> bool:
+    """Return whether there is an answer with this key, whether or not it can be believed."""
+    return (home.answers / key).exists()
 
 
 def keep_answer(home: Home, key: str, answer: Answer) -> None:

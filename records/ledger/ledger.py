@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
-from penstock.mechanisms.refusal import Refusal
+from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.ledger._checks import (
     AccountMissing,
     BudgetExceeded,
@@ -93,6 +93,28 @@ class Ledger:
                 facts = {**cost.claim.facts(), "attempt": cost.attempt}
                 ledger.write(Action.RESERVED, run=run, facts=facts, subjects=cost.claim.subjects)
             return costs
+
+    def refusals_of(self, claims: Sequence[Claim], *, run: str, now: datetime) -> list[Refusal]:
+        """Return what `reserve_all` refuses of these claims whichever records they turn out to be about, each once.
+
+        It saves a look at the data; who is granted what is decided by `reserve_all` alone.
+        """
+        costs = [
+            Cost(run=run, attempt=place, claim=claim, state="reserved", occurred="")
+            for place, claim in enumerate(claims)
+        ]
+        found: dict[tuple[str, tuple[Fault, ...]], Refusal] = {}
+        with self._log.reader() as reader:
+            ledger = LedgerReader(reader)
+            for cost in costs:
+                others = [other for other in costs if other is not cost]
+                try:
+                    require_grantable(ledger, reader, cost, now, beside=others, unread=True)
+                except Refusal as refusal:
+                    if refusal.kind != "budget":
+                        raise  # nothing is known from a ledger that was altered
+                    found.setdefault((refusal.code, refusal.faults), refusal)
+        return list(found.values())
 
     def spend(
         self,

@@ -143,7 +143,7 @@ def ask(
         ledger = LedgerWriter(writer, actor=actor, now=now)
         ledger.load(claim.subjects)
         book = ledger.book(dataset_subject(str(claim.dataset)))
-        require_account(book, claim.dataset, claim.model)
+        require_account(book, claim.dataset, claim.model, claim)
         require_allowed(book, claim.dataset, claim.model, analyst)
         again = _asked_again(ledger, writer, claim, analyst, key, actor, now, destination)
         if again is not None:

@@ -39,7 +39,11 @@ def column_line(dataset: ds.Dataset, field: pa.Field, imported: ImportedColumn) 
             imported,
         )
     if imported.role is None and imported.kind in (None, "number") and not text and _LIKE_A_WEIGHT.search(field.name):
-        return _line(name, "role: weight", [*imported.remarks, "a sampling weight?"], imported)
+        told = "a sampling weight? Tables under dp need its domain: [0, largest weight], from public knowledge"
+        return _line(name, "role: weight", [*imported.remarks, told], imported)
+    if imported.role is None and imported.kind in (None, "number") and broken and _LIKE_A_REPLICATE.search(field.name):
+        told = "a replicate weight? Exact tables name it in weight.replicates; else remove it"
+        return _line(name, "role: weight", [*imported.remarks, told], imported)
     if imported.kind == "number" or (imported.kind is None and not text):
         return _number_line(dataset, field, imported, whole=whole, text=text)
     return _category_line(dataset, field, imported, whole=whole, text=text)
@@ -139,6 +143,7 @@ def _joined(remarks: Sequence[str]) -> str:
 
 
 _LIKE_A_WEIGHT = re.compile("weight|wgt", re.IGNORECASE)
+_LIKE_A_REPLICATE = re.compile(r"^(rw|rwt|rep_?wt?|brr|bsw|bw|jkw?)_?[0-9]+$", re.IGNORECASE)
 _LONGEST_LABEL = 80
 _LONGEST_COMMENT = 2000
 # Ends of lines, as YAML and editors know them, and characters that no text may hold.

@@ -106,13 +106,15 @@ def _draft(path: Path, imported: ImportedRoles, comments: list[str], lines: list
             f"name: {quoted(name or 'release')}",
             "source:",
             f"  path: {quoted(os.path.realpath(path))}",
-            _unit_line(imported.unit),
+            _unit_line(imported.unit, [line for line in lines if "{role: identifier}" in line]),
             *_HINTS,
             "  columns:  # remove the columns that are not to be released",
             *lines,
             "validate:",
             "  min_rows: 1  # REVIEW: fewest records a complete file has",
-            "protect:",
+            "protect:  # one entry for each output; in place of this one, tables (docs/survey.md), such as",
+            '  # - {mechanism: table, table: by_region, dimensions: [region], model: dp, epsilon: "1/10", '
+            "adjacency: add_remove}",
             "  - mechanism: probabilistic_k_anonymity",
             "    method: ir_swap  # REVIEW: mdav_id, mdav_swap or ir_swap",
             "    k: 0  # REVIEW: smallest group; the chance of a right guess is at most 1/k",
@@ -154,7 +156,11 @@ def _comments(imported: ImportedRoles, names: list[str]) -> list[str]:
     return [comment(each) for each in said]
 
 
-def _unit_line(unit: str | None) -> str:
+def _unit_line(unit: str | None, identifiers: list[str]) -> str:
+    if unit is None and identifiers:
+        names = ", ".join(line.strip().partition(": {")[0] for line in identifiers[:_MOST_NAMES])
+        told = f"REVIEW: row, if nobody has two; else the identifier that tells whose each is ({names})"
+        return f"  unit: row  {comment(told)}"
     if unit is None:
         return "  unit: row"
     ways = "row, if each has one record; or choose a mechanism with rows_per_unit, as k-anonymity protects rows"

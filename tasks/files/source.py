@@ -35,6 +35,8 @@ from penstock.tasks.files.memory_needed import require_room
 from penstock.tasks.files.source_files import SourceFiles, SourceUnreadable, partition_of, source_files, unreadable
 from penstock.tasks.files.units import unit_codes, unit_numbers
 
+_LISTED = 20  # categories in a refusal
+
 __all__ = [
     "SourceUnreadable",
     "changed",
@@ -351,7 +353,9 @@ def _domain_rule(column: Column) -> str:
         return f"must hold only numbers inside its bands, {column.recode.bands[0]} to {column.recode.bands[-1]}"
     if column.recode is not None and column.recode.groups is not None:
         return "must hold only categories that are in one of its groups"
-    return "must hold declared categories only"
+    declared = [str(each) for each in column.categories or ()]
+    more = f" and {len(declared) - _LISTED:,} more" if len(declared) > _LISTED else ""
+    return f"must hold declared categories only: {', '.join(declared[:_LISTED])}{more}"
 
 
 def _read_type(stored: pa.DataType) -> pa.DataType:

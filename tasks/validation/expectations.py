@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.phrases import counted
 from penstock.mechanisms.refusal import Fault, Refusal, as_rule
 from penstock.records.files.digest import canonical
 from penstock.records.files.outside_text import OutsideFile
@@ -127,7 +128,7 @@ def derived_suite(declared: Mapping[str, Column], min_rows: int) -> list[Expecta
     def expect(kind: str, description: str, **kwargs: Any) -> Expectation:
         return {"type": kind, "kwargs": kwargs, "description": description, "meta": {"source": "derived"}}
 
-    enough = expect("expect_table_row_count_to_be_between", f"at least {min_rows} rows", min_value=min_rows)
+    enough = expect("expect_table_row_count_to_be_between", f"at least {counted(min_rows, 'row')}", min_value=min_rows)
     suite = [enough] if min_rows else []
     for name, column in declared.items():
         if column.role == "identifier":
@@ -328,7 +329,7 @@ def described(expectations: Sequence[Expectation]) -> Iterator[str]:
     derived = [expectation for expectation in expectations if _is_derived(expectation)]
     rows = [each["description"] for each in derived if each["type"] == "expect_table_row_count_to_be_between"]
     columns = len({name for each in derived for name in _columns_of(each["kwargs"])})
-    every = "; ".join([*rows, f"type, domain, categories and missing values of {columns} columns"])
+    every = "; ".join([*rows, f"type, domain, categories and missing values of {counted(columns, 'column')}"])
     yield f"What the spec declares: {every}."
     for expectation in expectations:
         if not _is_derived(expectation):

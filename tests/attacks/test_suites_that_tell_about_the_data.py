@@ -55,7 +55,7 @@ def test_the_plan_prints_what_will_be_asked(workplace: Workplace) -> None:
     ask_with(workplace)
     planned = typed("plan", workplace.spec_file)
     assert planned.code == 0
-    assert "What the spec declares: at least 1 rows; type, domain, categories and missing values of 6" in planned.out
+    assert "What the spec declares: at least 1 row; type, domain, categories and missing values of 6" in planned.out
     assert "From the suite, income: max to be between, max value 90000." in planned.out
     assert json.loads(typed("plan", workplace.spec_file, "--json").out)["validation"][1].startswith("From the suite")
 

@@ -140,7 +140,7 @@ def test_two_outputs_have_no_files_of_one_name(workplace: Workplace) -> None:
     workplace.raw["protect"] = [{**entry, "name": "linked"}, {**other, "table": "by_band", "dimensions": ["band"]}]
     with pytest.raises(SpecRefused) as refusal:
         parse_spec(workplace.raw)
-    assert {fault.field for fault in refusal.value.faults} == {"protect.0.tables", "protect.1.table"}
+    assert {fault.field for fault in refusal.value.faults} == {"protect.0 (linked).tables", "protect.1 (by_band).table"}
 
 
 def test_linked_tables_beside_another_output_verify(workplace: Workplace) -> None:

@@ -143,11 +143,14 @@ def test_a_column_that_is_made_is_told_once_for_all_outputs(several: Workplace) 
 
 
 def test_the_page_shows_every_output_once_and_what_they_share_under_their_names(several: Workplace) -> None:
+    several.raw["approve"] = {"reviewers": 1, "allowed": ["anna", "ben"]}  # records beside tables need one
     told = typed("plan", several.write_spec())
     assert told.code == 0
     page = told.out
     assert "  schooling: table; dp, epsilon = 1/4, adjacency add_remove\n" in page
     assert "  people: probabilistic_k_anonymity; prob_k, k = 20, ir_swap; left out if it is refused\n" in page
+    assert "  schooling  4      1/4      count 5.64\n" in page
+    assert page.index("Of one cell") < page.index("Promised together")
     for place, name in enumerate(NAMES, start=1):
         assert page.count(f"Output {place} of 4: {name}\n") == 1
     assert (
@@ -182,3 +185,17 @@ def test_the_page_of_one_output_names_earlier_editions(workplace: Workplace) -> 
     page = typed("plan", workplace.write_spec()).out
     assert f"Earlier editions\n  2026-10: published on {day} as {run}\n" in page
     assert "Left in the dp account of data set survey: 3 of 4. That pays for 3 releases like this one." in page
+
+
+def test_the_head_of_the_page_has_the_edition_and_its_period(several: Workplace) -> None:
+    for edition, told in {
+        "2026-10": "edition 2026-10, period October 2026",
+        "2026-Q3 final": "edition 2026-Q3 final, period quarter 3 of 2026",
+        "2026-11-09": "edition 2026-11-09, period 9 November 2026",
+        "2026": "edition 2026, period 2026",
+        "spring": "edition spring, a name without a period",
+    }.items():
+        several.raw["source"]["edition"] = edition
+        assert typed("plan", several.write_spec()).out.startswith(f"survey, {told}\n")
+    del several.raw["source"]["edition"]
+    assert "edition" not in planned(several)

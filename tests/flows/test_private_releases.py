@@ -21,7 +21,7 @@ from penstock.mechanisms import dp_microaggregation
 from penstock.mechanisms.dp_microaggregation import _mechanism
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness, seeded
-from penstock.mechanisms.refusal import Refusal, SeedRefused, SpecRefused, TooFewRecords
+from penstock.mechanisms.refusal import Refusal, SeedRefused, SpecRefused, TooFewRecords, ValueOutsideDomain
 from penstock.mechanisms.registry import MECHANISMS
 from penstock.records import open_records
 from penstock.records.ledger.accounts import Cost
@@ -161,7 +161,7 @@ def test_releases_of_the_same_records_add_up_without_acknowledgement_until_nothi
     events = len(actions())
     caught = refused(workplace, BudgetExceeded, again=True)
     assert EXIT_CODES[caught.kind] == 5
-    assert actions()[events:] == ["PLANNED", "LOOKED", "INGESTED", "VALIDATED", "REFUSED"]
+    assert actions()[events:] == ["PLANNED", "REFUSED"]  # the account decides it: no row is read
     assert budget_of() == ("2", "0", ["published", "published"])
     assert "must not exceed what the dp account of survey has left, 0 of 2" in str(caught)
 
@@ -217,6 +217,8 @@ def test_the_gate_is_decided_by_the_number_of_records_that_are_used(workplace: W
     workplace.raw["gates"] = [{"measure": "expected_error", "max": error}]
     release(workplace)  # a value on its limit is inside
     make_units(workplace, most=1)
+    workplace.raw["budget"]["dataset"] = "people"  # the account of the survey counts rows
+    open_dp_account(8, dataset="people", unit="individual")
     caught = refused(workplace, GateRefused)
     assert [fault.got for fault in caught.faults] != [f"{error:.4g}"]
     assert budget_of()[0] == "8"
@@ -368,3 +370,12 @@ def settled_ahead(workplace: Workplace) -> dict[str, Any]:
     params = load_spec(workplace.spec_file).protect[0]
     assert isinstance(params, dp_microaggregation.Params)
     return dp_microaggregation.chosen_facts(params, load_spec(workplace.spec_file).columns, ROWS)
+
+
+def test_a_wrong_category_is_refused_by_those_that_are_declared(workplace: Workplace) -> None:
+    make_private(workplace)
+    workplace.raw["source"]["columns"]["region"]["categories"] = ["North", "South"]
+    workplace.raw["source"]["columns"]["region"].pop("taxonomy", None)
+    open_dp_account(4)
+    caught = refused(workplace, ValueOutsideDomain)
+    assert [fault.rule for fault in caught.faults] == ["must hold declared categories only: North, South"]

@@ -97,7 +97,7 @@ def test_editions_add_up_because_a_record_may_have_moved_between_them() -> None:
         ("idp", "bdp", True, "one is under idp, the other under bdp: together they promise only what both compare"),
         ("k_anon", "dp", True, "one is under k_anon, the other under dp, and no theorem covers both"),
         ("dp", "t_close", True, "one is under dp, the other under t_close, and no theorem covers both"),
-        ("prob_k", "prob_k", True, "one is under prob_k, the other under prob_k, and no theorem covers both"),
+        ("prob_k", "prob_k", True, "both are under prob_k, and no theorem covers both"),
     ],
 )
 def test_a_pair_is_covered_by_a_sum_of_epsilons_or_there_is_a_reason(

@@ -102,10 +102,10 @@ def test_the_log_of_one_run_is_shown(released: Workplace, typed: Typed) -> None:
 def test_the_log_is_verified(released: Workplace, typed: Typed) -> None:
     assert typed("audit", "verify").out.splitlines() == [
         "12 events, every one in its place and unaltered.",
-        "1 signed checkpoints hold.",
+        "1 signed checkpoint holds.",
         "4 events of the ledger, none missing, no limit exceeded.",
         "0 decisions of reviewers, their signatures hold.",
-        "1 published manifests agree with the log.",
+        "1 published manifest agrees with the log.",
     ]
     document = typed("audit", "verify", "--json").document()
     assert (document["events"], document["head"]["seq"], document["manifests"]) == (12, 12, 1)

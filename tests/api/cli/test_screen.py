@@ -60,3 +60,22 @@ def test_without_a_terminal_nothing_is_shown(
 def test_with_json_nothing_is_shown_either(capsys: pytest.CaptureFixture[str]) -> None:
     run_through(Screen(as_json=True))
     assert capsys.readouterr() == ("", "")
+
+
+def test_ids_are_not_folded_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    run, output = "20261119T043400Z-6d651269", "a_long_name_of_an_output_of_several"
+    cost = {
+        "run": run,
+        "output": output,
+        "occurred": "2026-11-19T04:34:00+00:00",
+        "model": "dp",
+        "epsilon": "1/5",
+        "part": None,
+        "state": "published",
+        "whose": None,
+    }
+    Screen(as_json=False).show_budgets([{"dataset": "labour", "accounts": [], "releases": [cost]}])
+    assert any(run in line and output in line and "published" in line for line in capsys.readouterr().out.splitlines())

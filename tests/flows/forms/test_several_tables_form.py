@@ -177,7 +177,7 @@ def test_limits_are_named_by_their_place_in_the_description(form: Form) -> None:
 def test_the_description_may_allow_less_than_all_tables_spend(form: Form) -> None:
     form.description["budget"]["epsilon"] = "1"
     assert form.refusal(more_tables=[SCHOOLING]) == {
-        "data.budget.epsilon": "must be at least 5/4, what the mechanisms spend together"
+        "data.budget.epsilon": "must be at least 5/4, what the 2 outputs spend together"
     }
 
 

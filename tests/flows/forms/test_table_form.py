@@ -14,11 +14,14 @@ from prefect.states import State
 from prefect.utilities.callables import parameter_schema
 
 from penstock.cli._demo import DATA_DESCRIPTION
+from penstock.flows.forms import _table_plan
 from penstock.flows.forms._table_protections import DifferentialPrivacy
 from penstock.flows.forms.table import release_table, spec_of_tables
+from penstock.flows.preview import preview
 from penstock.flows.run_ends import REFUSED
 from penstock.measures.gates import GateRefused
 from penstock.mechanisms.refusal import SpecRefused
+from penstock.records import open_records
 from penstock.records.ledger.ledger import SecondRelease
 from penstock.tasks.publish import Receipt
 from penstock.tasks.verification.bundle import verify_bundle
@@ -320,3 +323,31 @@ def test_the_data_descriptions_that_come_with_penstock_can_be_released(
         asked = {"table": "persons", "dimensions": dimensions}
         spec = spec_of_tables(description, [(asked, protection)], formats=["csv"])
         assert spec.name.endswith("-persons")
+
+
+def test_a_plan_is_shown_before_anything_is_spent(form: Form) -> None:
+    planned = release_table(**form.filled(plan_only=True), return_state=True)
+    assert planned.message == "Planned: nothing stands against a run. Nothing was spent."
+    open_dp_account(4, dataset="another")
+    planned = release_table(**form.filled(plan_only=True), return_state=True)
+    assert planned.message == "Planned: a run would be refused (account-missing). Nothing was spent."
+    assert not [event for event in open_records().log.events() if event.action in ("PLANNED", "LOOKED")]
+    assert not form.workplace.bundles()
+
+
+def test_the_plan_on_the_page_says_what_the_plan_of_the_spec_says(form: Form) -> None:
+    form.filled()
+    asked = {"table": "incomes", "dimensions": ["region", "education"], "sums": ["income"]}
+    private = DifferentialPrivacy(epsilon="1", adjacency="replace")
+    description = form.workplace.folder / "survey-data.yaml"
+    one = preview(spec_of_tables(description, [(asked, private)], formats=["csv"]), count=False)
+    two = preview(
+        spec_of_tables(description, [(asked, private), ({**asked, "table": "more"}, private)], formats=["csv"]),
+        count=False,
+    )
+    for planned in (one, two):
+        page = "\n".join(_table_plan._lines(planned))
+        outputs = planned.get("outputs", [planned])
+        said = [*planned["cost"], *planned["review"], *(text for each in outputs for text in each["expect"])]
+        assert [text for text in said if _table_plan._plain(text) not in page] == []
+    assert _table_plan._plain("<b>a_b") == r"\<b\>a\_b"

@@ -33,7 +33,8 @@ def laplace_half_width(scale: float, level: float) -> int:
 
 
 def told(figure: float) -> str:
-    return f"{float(f'{figure:.3g}'):,g}"
+    rounded = float(f"{figure:.3g}")
+    return f"{int(rounded):,}" if rounded >= 100 else f"{rounded:g}"
 
 
 def line(start: str, params: Any, records: int | None = None) -> str:
@@ -182,3 +183,35 @@ def test_readers_are_told_how_to_use_each_table() -> None:
     )
     assert "Zeros of empty cells are exact." in advice(table("bdp", empty_cells="zero"), DECLARED)
     assert "Zeros of empty cells are exact." not in advice(table("bdp"), DECLARED)
+
+
+def test_a_mean_is_told_with_an_error_that_its_published_one_never_exceeds() -> None:
+    """A cell of 1,000 records: whatever they are, the stated standard error is at most the one that the plan told."""
+    params = table(sums=[], means=["x"], epsilon="1", noise="laplace")
+    bound = DECLARED["x"].bounds[1]
+    worst = sqrt(laplace_error(8 / 2 * bound) ** 2 + bound**2 * laplace_error(4) ** 2) / 1000
+    sentence = line("mean of x", params)
+    assert sentence.startswith(f"mean of x: standard error at most {told(worst)} in a cell whose count is 1,000")
+    assert line("x (total, not published: its mean is made of it) by area, size: standard error", params)
+    for value in (0, bound):
+        released = protect(columns_of([{"x": value}] * 1000), DECLARED, params, seeded(3)).columns
+        count, stated = released["count"][0], released[error_of("x_mean")][0]
+        assert stated <= worst * 1000 / count * (1 + 1e-9)
+    assert stated >= worst / 2  # at the largest mean it is no wild guess
+
+
+def test_the_mean_of_a_published_total_has_the_plain_name() -> None:
+    assert line("x by area, size: standard error", table(sums=["x"], means=["x"]))
+    assert not [said for said in expect(table(sums=["x"]), DECLARED, None) if said.startswith("mean of")]
+
+
+def test_millions_are_written_as_thousands_are() -> None:
+    from penstock.mechanisms.table._expect import _figure
+
+    assert [_figure(each) for each in (3_000_000.0, 1_600.0, 99.96, 28.28, 0.01234)] == [
+        "3,000,000",
+        "1,600",
+        "100",
+        "28.3",
+        "0.0123",
+    ]

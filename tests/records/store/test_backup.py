@@ -359,4 +359,4 @@ def test_the_commands_back_up_and_restore(published: Path, elsewhere: Callable[[
     elsewhere()
     bundles = ["--bundles", str(published)]
     back = subprocess.run([penstock, "restore", "kept", *bundles], cwd=tmp_path, capture_output=True, check=True)
-    assert b"1 published manifests agree with the log" in back.stdout
+    assert b"1 published manifest agrees with the log" in back.stdout

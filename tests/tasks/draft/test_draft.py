@@ -188,3 +188,17 @@ def test_weights_and_missing_values_are_pointed_out(file: Path) -> None:
     remarks = {line.split(":")[0].strip().strip('"'): line for line in text.splitlines() if "role:" in line}
     assert "missing rule" in remarks["income"]
     assert "missing rule" not in remarks["age"]
+
+
+def test_replicate_weights_units_and_tables_are_hinted_at(file: Path) -> None:
+    people = [f"person {number}" for number in range(80)]
+    text = draft_spec_of(file, {"person_id": people, "weight": [1.5] * 80, "rw1": [1.5] * 80, "rw": [1.5] * 80})
+    columns = yaml.safe_load(text)["source"]["columns"]
+    assert columns["rw1"] == {"role": "weight"}
+    assert columns["rw"]["role"] == "confidential"
+    assert "weight.replicates" in text
+    assert "[0, largest weight], from public knowledge" in text
+    assert "unit: row  # REVIEW: row, if nobody has two; else the identifier that tells whose each is" in text
+    assert '("person_id")' in text
+    assert "# - {mechanism: table, table: by_region" in text
+    assert "  unit: row\n" in draft_spec_of(file, {"age": [30] * 40})
