@@ -38,7 +38,7 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
     entries = tuple(_entry(spec, each, acknowledges) for each in spec.protect)
     promises = side_by_side([each.guarantee for each in entries])
     files = tuple(_files(spec, entries))
-    SpecRefused.raise_for(budget_faults(spec.budget, promises))
+    SpecRefused.raise_for(budget_faults(spec.budget, [each.guarantee for each in entries]))
     plan = Plan(
         name=spec.name,
         source=spec.source.path,
@@ -165,11 +165,16 @@ def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:
 
 
 def budget_faults(budget: Budget, promises: Sequence[Guarantee]) -> Iterator[Fault]:
-    """Yield the faults of a budget: a release that spends names its data set and a limit, and the promises must fit."""
+    """Yield the faults of a budget: a release that spends names its data set and a limit, and the promises must fit.
+
+    promises: of each output. They need what the account is charged that is charged most, and no less than their plain
+    sum: of idp beside bdp neither account counts the other.
+    """
     spending = [each for each in promises if each.model in ADDS_UP]
     if not spending:
         return
-    needed = sum((Fraction(each.parameters["epsilon"]) for each in spending), Fraction(0))
+    plain = sum((Fraction(each.parameters["epsilon"]) for each in spending), Fraction(0))
+    needed = max(plain, *(Fraction(each.parameters["epsilon"]) for each in side_by_side(spending)))
     if budget.dataset is None:
         yield Fault(
             "budget.dataset",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from penstock.flows.spec._entries import columns_of, name_of, own, settings_of
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.composition import uncovered
+from penstock.mechanisms.composition import counts_as, uncovered
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault
@@ -119,6 +119,23 @@ def _composition_faults(promises: Mapping[int, Guarantee]) -> Iterator[Fault]:
                 f"must be {other.adjacency}, as for the other outputs under {promise.model}: only then do they add up"
             )
             yield Fault(f"protect.{place}.adjacency", rule, "Use one adjacency for all of them.", promise.adjacency)
+
+    yield from _uncountable(promises, first)
+
+
+def _uncountable(promises: Mapping[int, Guarantee], first: Mapping[str, Guarantee]) -> Iterator[Fault]:
+    """Yield a fault for each output under dp that the sum of a relaxation beside it cannot count: it would stand in no
+    sum, though both tell about the same records."""
+    for place, promise in promises.items():
+        for model, other in first.items():
+            if promise.model != "dp" or model == "dp":
+                continue
+            beside = f"{model} with adjacency {other.adjacency}"
+            counts = counts_as("dp", promise.adjacency, in_model=other.model, in_adjacency=other.adjacency)
+            if counts is None:
+                rule = f"must be one that counts under {beside} too, under which another output is"
+                remedy = "Choose another adjacency, or release them by themselves."
+                yield Fault(f"protect.{place}.adjacency", rule, remedy, promise.adjacency)
 
 
 def _acknowledgement_faults(
