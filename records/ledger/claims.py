@@ -33,6 +33,7 @@ class Claim:
     whose: if the unit is an individual, the column that tells whose record it is; None in claims of versions that did
     not record it.
     output: which output of the release it is for; None where the release has one, without a name.
+    counted: whether the number of its records is published as it is.
     """
 
     dataset: str | None
@@ -54,6 +55,7 @@ class Claim:
     whose: str | None = None
     delta: Fraction = Fraction(0)
     output: str | None = None
+    counted: bool = False
 
     @property
     def records(self) -> frozenset[str]:
@@ -149,6 +151,7 @@ class Claim:
             "whose": self.whose,
             **({"delta": str(self.delta)} if self.delta else {}),
             **({} if self.output is None else {"output": self.output}),
+            **({"counted": True} if self.counted else {}),
         }
 
     @classmethod
@@ -175,6 +178,7 @@ class Claim:
             whose=facts.get("whose"),
             delta=Fraction(facts.get("delta", 0)),
             output=facts.get("output"),
+            counted=facts.get("counted", False),
         )
 
 
