@@ -100,7 +100,8 @@ def name_of(entry: AnyParams) -> str | None:
 def columns_of(entry: AnyParams, columns: Mapping[str, Column]) -> dict[str, Column]:
     """Return the declared columns that an output may use; an identifier is never released, and may tell whose record it
     is."""
-    wanted = own(entry, "columns")
+    given = own(entry, "columns")
+    wanted = None if given is None else frozenset(given)
     return {
         name: column
         for name, column in columns.items()

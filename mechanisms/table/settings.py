@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 from math import prod
@@ -17,14 +18,23 @@ from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults
 from penstock.mechanisms.table._exact_total import exact_total_faults
-from penstock.mechanisms.table._linked import LinkedSettings, linked_faults, linked_levels, size_faults
+from penstock.mechanisms.table._linked import (
+    MOST_DIMENSIONS,
+    MOST_TABLES,
+    LinkedSettings,
+    linked_faults,
+    linked_levels,
+    size_faults,
+)
 from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, weight_faults, weights_of
 from penstock.mechanisms.table.cells import MOST_CELLS
 
 __all__ = [
     "COUNT",
+    "MOST_DIMENSIONS",
     "MOST_MARGINS",
     "MOST_RECONCILED",
+    "MOST_TABLES",
     "Params",
     "TableModel",
     "clamped",
@@ -64,6 +74,7 @@ class Params(LinkedSettings):
     dimensions: tuple[StrictStr, ...] = Field(
         default=(),
         min_length=1,
+        max_length=MOST_DIMENSIONS,
         description="The columns of categories whose combinations are the cells. Empty cells exist too.",
     )
     count: bool = Field(default=True, description="Publish the number of records of every cell.")
@@ -338,7 +349,8 @@ def _margin_faults(params: Params) -> Iterator[Fault]:
     kept = [frozenset(margin) for margin in params.totals]
     if len(set(kept)) < len(kept):
         yield Fault("totals", "must not list a margin twice", "Remove the repetition.")
-    if any(not margin < set(params.dimensions) for margin in kept):
+    dimensions = set(params.dimensions)
+    if any(not margin < dimensions for margin in kept):
         yield Fault("totals", "must each keep some of the dimensions, not all", "Name dimensions of this table.")
 
 
@@ -391,5 +403,5 @@ def _layout_faults(drawn: Layout) -> Iterator[Fault]:
         if len(set(categories)) < len(categories):
             yield Fault(f"columns.{name}.categories", "must differ as text", "Rename one of them.")
     taken = [*drawn.dimensions, *(n for f in drawn.figures for n in (f.name, error_of(f.name)))]
-    for name in dict.fromkeys(name for name in taken if taken.count(name) > 1):
+    for name in (name for name, times in Counter(taken).items() if times > 1):
         yield Fault("dimensions", "must not have the name of a figure", "Rename the column.", repr(name))

@@ -127,7 +127,8 @@ class Claim:
     def shares_with(self, other: Claim) -> tuple[str, ...]:
         """Return the columns that both releases are made from; all of this one's if the other does not record its
         own."""
-        return tuple(name for name in self.about or () if other.about is None or name in other.about)
+        theirs = None if other.about is None else frozenset(other.about)
+        return tuple(name for name in self.about or () if theirs is None or name in theirs)
 
     def facts(self) -> dict[str, Any]:
         """Return the claim in the form that the log holds."""
