@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -15,6 +16,9 @@ from penstock.mechanisms.registry import AnyParams, mechanism_of
 
 __all__ = ["output_faults"]
 
+# Settings of noisy tables whose order changes nothing but that of rows and columns.
+_ANY_ORDER = ("dimensions", "sums", "means", "totals", "groups", "figures")
+
 
 def output_faults(
     params: Mapping[int, AnyParams], columns: Mapping[str, Column], acknowledges: object
@@ -27,6 +31,7 @@ def output_faults(
         return
     yield from _name_faults(params)
     yield from _overlaps(params, columns)
+    yield from _asked_twice(params)
     spending = [place for place, entry in params.items() if mechanism_of(entry).spends(entry)]
     for place, entry in params.items():
         is_shared = own(entry, "file") is not None  # refused beside them in any case
@@ -95,6 +100,29 @@ def _overlaps(params: Mapping[int, AnyParams], columns: Mapping[str, Column]) ->
             rule = f"must not include a column whose records protect.{shown[taken]} releases too"
             yield Fault(f"protect.{place}.columns", rule, "Name other columns for one of the two.", repr(taken))
         shown |= {name: place for name in mine if name not in shown}
+
+
+def _asked_twice(params: Mapping[int, AnyParams]) -> Iterator[Fault]:
+    """Yield a fault for each noisy table that another output has too: readers would have two noises to average."""
+    asked: dict[str, int] = {}
+    for place, entry in params.items():
+        if mechanism_of(entry).kind != "cells" or not mechanism_of(entry).spends(entry):
+            continue
+        first = asked.setdefault(_question(entry), place)
+        if first != place:
+            rule = f"must ask for something else than protect.{first}: the same figures would be drawn twice"
+            yield Fault(f"protect.{place}", rule, "Remove one of them; one output may have several formats.")
+
+
+def _question(entry: AnyParams) -> str:
+    """Return what a noisy table asks for, in whatever order and under whatever name, however its noise is chosen."""
+    settings = settings_of(entry).model_dump(mode="json", exclude={"table", "noise"})
+    tables = settings.pop("tables", {})
+    lists = {name: settings[name] for name in _ANY_ORDER if settings.get(name) is not None}
+    inner = {"tables": list(tables.values()), "totals": lists.pop("totals", None)}
+    sets = {name: sorted(map(sorted, each)) for name, each in inner.items() if each is not None}
+    lists = {name: sorted(each, key=lambda item: json.dumps(item, sort_keys=True)) for name, each in lists.items()}
+    return json.dumps({**settings, **lists, **sets}, sort_keys=True)
 
 
 def _promises(params: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> dict[int, Guarantee]:

@@ -18,23 +18,14 @@ from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults
 from penstock.mechanisms.table._exact_total import exact_total_faults
-from penstock.mechanisms.table._linked import (
-    MOST_DIMENSIONS,
-    MOST_TABLES,
-    LinkedSettings,
-    linked_faults,
-    linked_levels,
-    size_faults,
-)
+from penstock.mechanisms.table._linked import MOST_DIMENSIONS, LinkedSettings, linked_faults, linked_levels, size_faults
 from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, weight_faults, weights_of
 from penstock.mechanisms.table.cells import MOST_CELLS
 
 __all__ = [
     "COUNT",
-    "MOST_DIMENSIONS",
     "MOST_MARGINS",
     "MOST_RECONCILED",
-    "MOST_TABLES",
     "Params",
     "TableModel",
     "clamped",

@@ -20,7 +20,8 @@ from penstock.measures.gates import MOST_GATES
 from penstock.measures.registry import measure_names
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.mechanisms.statistics._settings import MOST_FIGURES
-from penstock.mechanisms.table.settings import MOST_DIMENSIONS, MOST_MARGINS, MOST_TABLES, levels
+from penstock.mechanisms.table._linked import MOST_DIMENSIONS, MOST_TABLES
+from penstock.mechanisms.table.settings import MOST_MARGINS, levels
 from tests.attacks.measured_command import measured
 from tests.attacks.typed_line import typed
 from tests.support.workplace import Workplace
