@@ -39,7 +39,7 @@ def draw_up_plan(spec: ReleaseSpec, *, begun_as: str | None = None) -> Plan:
     entries = tuple(_entry(spec, each, acknowledges) for each in spec.protect)
     promises = side_by_side([each.guarantee for each in entries])
     files = tuple(_files(spec, entries))
-    SpecRefused.raise_for(budget_faults(spec.budget, promises, outputs=len(entries)))
+    SpecRefused.raise_for(budget_faults(spec.budget, [each.guarantee for each in entries]))
     plan = Plan(
         name=spec.name,
         source=spec.source.path,
@@ -169,12 +169,17 @@ def beside(guarantee: Guarantee, earlier: Sequence[str]) -> Guarantee:
     return guarantee.model_copy(update={"not_promised": (*guarantee.not_promised, limit)})
 
 
-def budget_faults(budget: Budget, promises: Sequence[Guarantee], *, outputs: int = 1) -> Iterator[Fault]:
-    """Yield the faults of a budget: a release that spends names its data set and a limit, and the promises must fit."""
+def budget_faults(budget: Budget, promises: Sequence[Guarantee]) -> Iterator[Fault]:
+    """Yield the faults of a budget: a release that spends names its data set and a limit, and the promises must fit.
+
+    promises: of each output. They need what the account is charged that is charged most, and no less than their plain
+    sum: of idp beside bdp neither account counts the other.
+    """
     spending = [each for each in promises if each.model in ADDS_UP]
     if not spending:
         return
-    needed = sum((Fraction(each.parameters["epsilon"]) for each in spending), Fraction(0))
+    plain = sum((Fraction(each.parameters["epsilon"]) for each in spending), Fraction(0))
+    needed = max(plain, *(Fraction(each.parameters["epsilon"]) for each in side_by_side(spending)))
     if budget.dataset is None:
         yield Fault(
             "budget.dataset",
@@ -186,7 +191,7 @@ def budget_faults(budget: Budget, promises: Sequence[Guarantee], *, outputs: int
             "budget.epsilon", f"must be given; the mechanisms spend {needed}", "Set how much the release may spend."
         )
     elif needed > budget.epsilon:
-        spend = "the mechanisms spend" if outputs == 1 else f"the {outputs} outputs spend"
+        spend = "the mechanisms spend" if len(promises) == 1 else f"the {len(promises)} outputs spend"
         yield Fault(
             "budget.epsilon",
             f"must be at least {needed}, what {spend} together",

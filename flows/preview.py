@@ -14,13 +14,15 @@ from penstock.flows.spec import ReleaseSpec
 from penstock.measures.gates import GateRefused
 from penstock.measures.possible import faults_known_before, impossible
 from penstock.measures.public_facts import known_before
-from penstock.mechanisms.composition import uncovered, why_not_together
-from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.composition import counts_as, uncovered, why_not_together
+from penstock.mechanisms.guarantee import Guarantee, includes
+from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, Kind, Refusal, TableEmpty, TooFewRecords
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.bundle.outside import require_outside
 from penstock.records.files.addresses import is_address
 from penstock.records.home import Home, login
+from penstock.records.ledger.accounts import Claim
 from penstock.tasks.editions import Edition, earlier_editions, edition_in_words
 from penstock.tasks.foreseen import Known, what_is_known
 from penstock.tasks.overlaps import outputs_beside
@@ -50,9 +52,11 @@ class OutputPreview(TypedDict):
 
 
 class TogetherPreview(TypedDict):
-    """What several outputs promise together, as the manifest will state it; in_words: the same in sentences."""
+    """What several outputs promise together, as the manifest will state it; in_words: the same in sentences. includes:
+    the outputs of the sum of each model, where one includes outputs under another."""
 
     guarantees: list[dict[str, Any]]
+    includes: NotRequired[dict[str, list[str]]]
     uncovered: list[str]
     in_words: list[str]
 
@@ -185,11 +189,15 @@ def _output(plan: Plan, rows: int | None) -> OutputPreview:
 
 
 def _together(plan: Plan) -> TogetherPreview:
-    return {
+    included = includes({str(each.name): each.guarantee for each in plan.entries})
+    stated: TogetherPreview = {
         "guarantees": [each.model_dump(mode="json") for each in plan.promises],
         "uncovered": list(uncovered({str(each.name): each.guarantee.model for each in plan.entries})),
         "in_words": list(plan.together),
     }
+    if included:
+        stated["includes"] = included
+    return stated
 
 
 def _is_size_public(guarantee: Guarantee) -> bool:
@@ -271,14 +279,18 @@ def _cost(plan: Plan, known: Known) -> Iterator[str]:
     claims = {each.output_name: each.claim("") for each in plan.outputs}
     where = f"data set {plan.dataset}" if plan.dataset is not None else "the digest of its source"
     part = "" if plan.part is None else f", part {plan.part[1]} of {plan.part[0]}"
-    for model in dict.fromkeys(claim.model for claim in claims.values() if claim.epsilon is not None):
-        charged = {name: claim for name, claim in claims.items() if claim.model == model}
-        epsilon = sum((claim.epsilon or Fraction(0) for claim in charged.values()), Fraction(0))
-        delta = sum((claim.delta for claim in charged.values()), Fraction(0))
+    for promise in plan.promises:
+        if promise.model not in ADDS_UP:
+            continue
+        charged = {name: claim for name, claim in claims.items() if claim.model in (promise.model, "dp")}
+        delta = Fraction(promise.parameters.get("delta", 0))
         most = "at most " if any(name in known.drawn for name in charged) else ""
-        spent = f"Epsilon: {most}{epsilon}" + (f", and delta: {delta}," if delta else "")
-        each = ", ".join(f"{name} {claim.epsilon}" for name, claim in charged.items()) if plan.is_of_several else ""
-        yield f"{spent} of the {model} account of {where}{part}, whatever becomes of the run{each and f': {each}'}."
+        spent = f"Epsilon: {most}{promise.parameters['epsilon']}" + (f", and delta: {delta}," if delta else "")
+        each = (
+            ", ".join(_counted(name, claim, promise) for name, claim in charged.items()) if plan.is_of_several else ""
+        )
+        account = f"the {promise.model} account of {where}{part}"
+        yield f"{spent} of {account}, whatever becomes of the run{each and f': {each}'}."
     others = [name for name, claim in claims.items() if claim.epsilon is None]
     if others:
         what = f" for {', '.join(map(str, others))}" if plan.is_of_several else ""
@@ -298,6 +310,14 @@ def _free(plan: Plan, known: Known) -> Iterator[str]:
         yield f"This spec was published before, by run {known.published}: from the same source its receipt comes back."
     if known.open is not None:
         yield f"Run {known.open} of this spec has not ended: the next run goes on there, with what it has reserved."
+
+
+def _counted(name: str | None, claim: Claim, total: Guarantee) -> str:
+    """Return what one output adds to a sum."""
+    word, model = total.adjacency, total.model
+    times = 1 if claim.model == model else counts_as(claim.model, claim.adjacency, in_model=model, in_adjacency=word)
+    often = "" if times == 1 else f" counted {times} times"
+    return f"{name} {claim.epsilon}{often}"
 
 
 def _shared(plan: Plan) -> Iterator[str]:

@@ -6,17 +6,17 @@ what must stay secret, and what is assumed. The sources' formulas that do not ho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from penstock.mechanisms.composition import uncovered
+from penstock.mechanisms.composition import Charge, composed, composed_delta, counts_as, uncovered
 from penstock.mechanisms.models import ADDS_UP, MODELS, Model
 from penstock.mechanisms.refusal import NotComposable
 
-__all__ = ["Guarantee", "compose", "in_words", "side_by_side"]
+__all__ = ["Guarantee", "compose", "in_words", "includes", "side_by_side", "sum_in_short"]
 
 
 class Guarantee(BaseModel):
@@ -71,12 +71,24 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         )
     total = sum((Fraction(g.parameters["epsilon"]) for g in guarantees), Fraction(0))
     deltas = sum((Fraction(g.parameters.get("delta", 0)) for g in guarantees), Fraction(0))
-    spent, words = ({"delta": str(deltas)}, f", delta = {deltas}") if deltas else ({}, "")
-    return first.model_copy(
+    return _joined(first, guarantees, total, deltas, [g.parameters for g in guarantees], "Together")
+
+
+def _joined(
+    like: Guarantee,
+    guarantees: Sequence[Guarantee],
+    epsilon: Fraction,
+    delta: Fraction,
+    parts: Sequence[Mapping[str, Any]],
+    together: str,
+) -> Guarantee:
+    """Return a sum under the model and adjacency of one of them."""
+    spent, words = ({"delta": str(delta)}, f", delta = {delta}") if delta else ({}, "")
+    return like.model_copy(
         update={
-            "parameters": {"epsilon": str(total), **spent, "parts": [g.parameters for g in guarantees]},
+            "parameters": {"epsilon": str(epsilon), **spent, "parts": list(parts)},
             "statement": " ".join(dict.fromkeys(g.statement for g in guarantees))
-            + f" Together: epsilon = {total}{words}.",
+            + f" {together}: epsilon = {epsilon}{words}.",
             "public": _union(g.public for g in guarantees),
             "secret": _union(g.secret for g in guarantees),
             "assumptions": _union(g.assumptions for g in guarantees),
@@ -89,23 +101,76 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
 
 def side_by_side(guarantees: Sequence[Guarantee]) -> tuple[Guarantee, ...]:
     """Return what several outputs about the same records promise: one promise for each model whose promises add up, and
-    each of the others by itself."""
+    each of the others by itself. What is under dp counts in the sum of every such model, as in its account."""
     alone = [each for each in guarantees if each.model not in ADDS_UP]
     models = dict.fromkeys(each.model for each in guarantees if each.model in ADDS_UP)
-    return (*(compose([each for each in guarantees if each.model == model]) for model in models), *alone)
+    return (*(_sum_of(model, guarantees) for model in models), *alone)
+
+
+def _sum_of(model: Model, guarantees: Sequence[Guarantee]) -> Guarantee:
+    """Return the sum (1) of composition.py that the account of one model is charged, in the adjacency of its own."""
+    counted = [each for each in guarantees if each.model in (model, "dp")]
+    own = compose([each for each in counted if each.model == model])
+    if {each.model for each in counted} == {model}:
+        return own
+    charges = [
+        Charge(
+            model=each.model,
+            epsilon=Fraction(each.parameters["epsilon"]),
+            delta=Fraction(each.parameters.get("delta", 0)),
+            adjacency=each.adjacency,
+            unit=each.unit,
+        )
+        for each in counted
+    ]
+    epsilon = composed(charges, model=model, adjacency=own.adjacency, unit=own.unit)
+    delta = composed_delta(charges, model=model, adjacency=own.adjacency, unit=own.unit)
+    parts = [
+        {"model": each.model, "adjacency": each.adjacency, "counts": str(_times(each, own)), **each.parameters}
+        for each in counted
+    ]
+    return _joined(own, counted, epsilon, delta, parts, f"Together, under {model} with adjacency {own.adjacency}")
+
+
+def _times(guarantee: Guarantee, total: Guarantee) -> Fraction:
+    """Return how often an epsilon counts in a sum; `composed` refused before what does not count there."""
+    times = counts_as(guarantee.model, guarantee.adjacency, in_model=total.model, in_adjacency=total.adjacency)
+    return Fraction(0) if times is None else times
+
+
+def includes(guarantees: Mapping[str, Guarantee]) -> dict[str, list[str]]:
+    """Return the outputs that the sum of each model includes, where one includes outputs under another model; nothing
+    where the sum of each model is of its own outputs only."""
+    counted = _counted(guarantees)
+    mixed = any(guarantees[name].model != model for model, names in counted.items() for name in names)
+    return counted if mixed else {}
+
+
+def _counted(guarantees: Mapping[str, Guarantee]) -> dict[str, list[str]]:
+    """Return the outputs that the sum of each model includes."""
+    models = dict.fromkeys(each.model for each in guarantees.values() if each.model in ADDS_UP)
+    return {model: [name for name, each in guarantees.items() if each.model in (model, "dp")] for model in models}
+
+
+def sum_in_short(guarantee: Guarantee, included: Mapping[str, Sequence[str]]) -> str:
+    """Return a promise on one line, with the outputs of its sum where `includes` states them."""
+    names = included.get(guarantee.model, ())
+    return f"{guarantee.in_short}: {', '.join(names)}" if names else guarantee.in_short
 
 
 def in_words(guarantees: Mapping[str, Guarantee]) -> tuple[str, ...]:
     """Return what several outputs, by name, promise together: what adds up, and which of them nothing covers
     together."""
     added = [each for each in side_by_side(list(guarantees.values())) if each.model in ADDS_UP]
+    counted = _counted(guarantees)
     sums = []
     for each in added:
-        names = [name for name, own in guarantees.items() if own.model == each.model]
+        names = counted[each.model]
         count = f"These {len(names)} outputs" if len(names) > 1 else "This output"
         verb = "spend" if len(names) > 1 else "spends"
         together = " together" if len(names) > 1 else ""
         sums.append(f"{count} {verb}{together} {each.in_short}: {', '.join(names)}.")
+        sums += _counted_more_than_once(each, {name: guarantees[name] for name in names})
     models = {name: each.model for name, each in guarantees.items()}
     alone = uncovered(models)
     if alone:
@@ -115,6 +180,15 @@ def in_words(guarantees: Mapping[str, Guarantee]) -> tuple[str, ...]:
             "Their promises hold for whoever has that output alone."
         )
     return tuple(sums)
+
+
+def _counted_more_than_once(total: Guarantee, counted: Mapping[str, Guarantee]) -> Iterator[str]:
+    """Yield which outputs count more than once in a sum, because one of its changes is several of theirs."""
+    times = {name: _times(each, total) for name, each in counted.items() if each.model != total.model}
+    often = max(times.values(), default=1)  # outputs under dp have one adjacency, so all of them count alike
+    if often != 1:
+        change = f"one change under {total.adjacency} is {often} of theirs"
+        yield f"In this sum the epsilon of {', '.join(times)} counts {often} times: {change}."
 
 
 def _union(parts: Any) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from penstock.measures.gates import Decision
 from penstock.mechanisms.composition import uncovered
-from penstock.mechanisms.guarantee import Guarantee, side_by_side
+from penstock.mechanisms.guarantee import Guarantee, includes, side_by_side, sum_in_short
 from penstock.mechanisms.refusal import Fault
 from penstock.records.bundle import bundle
 from penstock.records.bundle.places import appears_at_once, manifest_at, require_outside, require_writable
@@ -142,10 +142,15 @@ def _stated_outputs(outputs: Sequence[tuple[Job, Staged]], described: Sequence[d
     guarantees = {str(each.plan.output_name): each.plan.guarantee for each, _ in outputs}
     together = [each.model_dump(mode="json") for each in side_by_side(list(guarantees.values()))]
     apart = uncovered({name: guarantee.model for name, guarantee in guarantees.items()})
+    included = includes(guarantees)
     return {
         "penstock": SEVERAL,
         "outputs": [{"name": name, **facts} for name, facts in zip(guarantees, described, strict=True)],
-        "together": {"guarantees": together, "uncovered": list(apart)},
+        "together": {
+            "guarantees": together,
+            **({"includes": included} if included else {}),
+            "uncovered": list(apart),
+        },
         **_stated_files(outputs),
     }
 
@@ -282,8 +287,9 @@ def rows_of(job: Job) -> str:
 
 def promise_in(release: Mapping[str, Any]) -> str:
     """Return what the release part of a manifest promises, on one line."""
-    guarantees = release["together"]["guarantees"] if "together" in release else [release["guarantee"]]
-    return "; ".join(Guarantee.model_validate(each).in_short for each in guarantees)
+    together = release.get("together", {})
+    guarantees = [Guarantee.model_validate(each) for each in together.get("guarantees", [release.get("guarantee")])]
+    return "; ".join(sum_in_short(each, together.get("includes", {})) for each in guarantees)
 
 
 def rows_in(release: Mapping[str, Any]) -> int:

@@ -101,9 +101,11 @@ def columns_of(entry: AnyParams, columns: Mapping[str, Column], *, several: bool
     """Return the declared columns that an output may use; an identifier is never released, and may tell whose record it
     is. several: whether it is one of several outputs: a table then ignores weights by which only others are weighted.
     """
-    wanted = own(entry, "columns")
+    given = own(entry, "columns")
+    wanted = None if given is None else frozenset(given)
     if wanted is None and several and mechanism_of(entry).kind == "cells":
-        wanted = [name for name, column in columns.items() if column.role != "weight" or name in _weights_of(entry)]
+        weights = _weights_of(entry)
+        wanted = frozenset(name for name, column in columns.items() if column.role != "weight" or name in weights)
     return {
         name: column
         for name, column in columns.items()

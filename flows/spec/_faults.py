@@ -71,9 +71,13 @@ def every_fault(error: ValidationError, raw: object, known: KnownKeys, *, of_rel
             continue
         found += _faults_of(detail, known)
     if len(details) > _MOST_TOLD:
-        rule = f"must be free of faults, and has {len(details) - _MOST_TOLD:,} more"
-        return [*dict.fromkeys(found), Fault("spec", rule, "Correct these first.")]
-    return list(dict.fromkeys([*found, *_faults_between(raw, of_release=of_release)]))
+        return [*dict.fromkeys(found), _more(len(details) - _MOST_TOLD)]
+    found = list(dict.fromkeys([*found, *_faults_between(raw, of_release=of_release)]))
+    return found if len(found) <= _MOST_TOLD else [*found[:_MOST_TOLD], _more(len(found) - _MOST_TOLD)]
+
+
+def _more(many: int) -> Fault:
+    return Fault("spec", f"must be free of faults, and has {many:,} more", "Correct these first.")
 
 
 def disagreements(

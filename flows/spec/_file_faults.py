@@ -57,6 +57,7 @@ def file_faults(
         yield from unfit
         yield from _disagreements(parts)
         yield from _made_of_one(parts, columns)
+        yield from _left_in_place(parts, columns)
         if not unfit:
             yield from _singled_out(parts, columns)
     if files and gates is not None and not any(gate.measure == _LINKAGE for gate in gates.values()):
@@ -95,6 +96,17 @@ def _made_of_one(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]) 
             if first != place and other != name and column.role != "identifier":
                 rule = f"must not include a column made of what {other} is made of, which stands beside it in the file"
                 yield Fault(f"protect.{place}.columns", rule, "Leave one of the two out.", repr(name))
+
+
+def _left_in_place(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> Iterator[Fault]:
+    """Yield a fault for each column whose missing values stay where they are: which ones somebody did not give may
+    single out a row, and linkage is measured of complete records."""
+    for entry in parts.values():
+        for name, column in columns_of(entry, columns).items():
+            if column.missing == "own_group":
+                rule = "must not be own_group in a file that outputs share: who has no value may be found by that"
+                remedy = "Complete the data first, or release the column in a file of its own."
+                yield Fault(f"source.columns.{name}.missing", rule, remedy, column.missing)
 
 
 def _singled_out(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> Iterator[Fault]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from penstock.flows.spec._entries import columns_of, name_of, own, settings_of
 from penstock.flows.spec._named_places import misspelt
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.composition import uncovered
+from penstock.mechanisms.composition import counts_as, uncovered
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault
@@ -18,6 +19,9 @@ __all__ = ["TAKEN", "output_faults"]
 
 # What lies in every bundle beside the folders of records and of files that several outputs share.
 TAKEN = ("metadata", "tables", "data", "manifest.json", "report.html")
+
+# Settings of noisy tables whose order changes nothing but that of rows and columns.
+_ANY_ORDER = ("dimensions", "sums", "means", "totals", "groups", "figures")
 
 
 def output_faults(
@@ -32,6 +36,7 @@ def output_faults(
     yield from _name_faults(params)
     yield from _overlaps(params, columns)
     yield from _unused_weights(params, columns)
+    yield from _asked_twice(params)
     spending = [place for place, entry in params.items() if mechanism_of(entry).spends(entry)]
     for place, entry in params.items():
         is_shared = own(entry, "file") is not None  # refused beside them in any case
@@ -109,6 +114,29 @@ def _overlaps(params: Mapping[int, AnyParams], columns: Mapping[str, Column]) ->
         shown |= {name: place for name in mine if name not in shown}
 
 
+def _asked_twice(params: Mapping[int, AnyParams]) -> Iterator[Fault]:
+    """Yield a fault for each noisy table that another output has too: readers would have two noises to average."""
+    asked: dict[str, int] = {}
+    for place, entry in params.items():
+        if mechanism_of(entry).kind != "cells" or not mechanism_of(entry).spends(entry):
+            continue
+        first = asked.setdefault(_question(entry), place)
+        if first != place:
+            rule = f"must ask for something else than protect.{first}: the same figures would be drawn twice"
+            yield Fault(f"protect.{place}", rule, "Remove one of them; one output may have several formats.")
+
+
+def _question(entry: AnyParams) -> str:
+    """Return what a noisy table asks for, in whatever order and under whatever name, however its noise is chosen."""
+    settings = settings_of(entry).model_dump(mode="json", exclude={"table", "noise"})
+    tables = settings.pop("tables", {})
+    lists = {name: settings[name] for name in _ANY_ORDER if settings.get(name) is not None}
+    inner = {"tables": list(tables.values()), "totals": lists.pop("totals", None)}
+    sets = {name: sorted(map(sorted, each)) for name, each in inner.items() if each is not None}
+    lists = {name: sorted(each, key=lambda item: json.dumps(item, sort_keys=True)) for name, each in lists.items()}
+    return json.dumps({**settings, **lists, **sets}, sort_keys=True)
+
+
 def _unused_weights(params: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> Iterator[Fault]:
     """Yield a fault for each weight by which nothing is weighted, unless every output says which columns it uses."""
     if all(own(entry, "columns") is not None for entry in params.values()):
@@ -139,6 +167,25 @@ def _composition_faults(promises: Mapping[int, Guarantee]) -> Iterator[Fault]:
         if promise.adjacency != most:
             rule = f"must be {most}, as for the other outputs under {promise.model}: only then do they add up"
             yield Fault(f"protect.{place}.adjacency", rule, "Use one adjacency for all of them.", promise.adjacency)
+    first: dict[str, Guarantee] = {}
+    for promise in spending.values():
+        first.setdefault(promise.model, promise)
+    yield from _uncountable(promises, first)
+
+
+def _uncountable(promises: Mapping[int, Guarantee], first: Mapping[str, Guarantee]) -> Iterator[Fault]:
+    """Yield a fault for each output under dp that the sum of a relaxation beside it cannot count: it would stand in no
+    sum, though both tell about the same records."""
+    for place, promise in promises.items():
+        for model, other in first.items():
+            if promise.model != "dp" or model == "dp":
+                continue
+            beside = f"{model} with adjacency {other.adjacency}"
+            counts = counts_as("dp", promise.adjacency, in_model=other.model, in_adjacency=other.adjacency)
+            if counts is None:
+                rule = f"must be one that counts under {beside} too, under which another output is"
+                remedy = "Choose another adjacency, or release them by themselves."
+                yield Fault(f"protect.{place}.adjacency", rule, remedy, promise.adjacency)
 
 
 def _acknowledgement_faults(

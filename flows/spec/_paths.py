@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from penstock.flows.spec._path_variables import expanded
 from penstock.flows.spec._taxonomies import read_taxonomy
 from penstock.mechanisms.refusal import Fault, SpecRefused
+from penstock.mechanisms.registry import AnyParams
 from penstock.records.files.addresses import is_address
 
-__all__ = ["inside_faults", "path_text", "read_taxonomies", "resolve"]
+__all__ = ["inside_faults", "part_faults", "path_text", "read_taxonomies", "resolve"]
 
 
 def path_text(field: str, given: object) -> str:
@@ -31,6 +33,17 @@ def inside_faults(source: str, publish: str, field: str) -> list[Fault]:
         return []
     rule = "must not be the source or lie inside it: a published file would be read as data"
     return [Fault(field, rule, "Publish to a folder of its own.", repr(publish))]
+
+
+def part_faults(source: str, params: Mapping[int, AnyParams]) -> Iterator[Fault]:
+    """Yield a fault for each table that would publish how many records lie below a folder such as region=North: they
+    are a part, whether budget.part says so or not. Links have been followed."""
+    if not any("=" in name for name in source.split("/")):
+        return
+    for place, entry in params.items():
+        if getattr(entry, "exact_total", False):
+            rule = "must not be given for a source below a folder named KEY=VALUE: it is a part, whose number is secret"
+            yield Fault(f"protect.{place}.exact_total", rule, "Remove it, or release the whole data set.", "True")
 
 
 def resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:

@@ -22,6 +22,8 @@ from penstock.tasks.formats import READABLE, FormatName
 
 __all__ = ["Approve", "Budget", "Describe", "Publish", "Run", "Section", "Source", "Validate", "verifiable"]
 
+# The promise of every output names all of them.
+_MOST_ACKNOWLEDGED, _LONGEST_NAME = 1_000, 200
 _ANSWERS = "answers"  # as records/published_answers.py calls their folder
 
 
@@ -115,8 +117,9 @@ class Budget(Section):
         description="A column with one category: only records of that part are used, and other parts may "
         "spend beside it, if the account was opened with this column as its partition.",
     )
-    acknowledges: tuple[str, ...] = Field(
+    acknowledges: tuple[Annotated[str, Field(max_length=_LONGEST_NAME)], ...] = Field(
         default=(),
+        max_length=_MOST_ACKNOWLEDGED,
         description="Earlier releases of the same records, by id, which no common promise covers; and outputs of this "
         "release, by name, which none covers together with the others.",
     )

@@ -17,7 +17,7 @@ from penstock.flows.spec._entries import MOST_OUTPUTS, Protection, own
 from penstock.flows.spec._faults import disagreements, every_fault
 from penstock.flows.spec._known_keys import KnownKeys
 from penstock.flows.spec._named_places import by_name
-from penstock.flows.spec._paths import inside_faults, path_text, read_taxonomies, resolve
+from penstock.flows.spec._paths import inside_faults, part_faults, path_text, read_taxonomies, resolve
 from penstock.flows.spec._run_faults import run_faults
 from penstock.flows.spec._sections import Approve, Budget, Describe, Publish, Run, Section, Source, Validate
 from penstock.measures.gates import MOST_GATES, Gate
@@ -109,7 +109,10 @@ class ReleaseSpec(Section):
 
             in_parts = self.run.engine != "local" or self.run.bytes is not None
             faults += where_faults(self.source.where, self.columns, protect, in_parts=in_parts)
-        faults += inside_faults(self.source.path, self.publish.path, "publish.path")
+        faults += [
+            *inside_faults(self.source.path, self.publish.path, "publish.path"),
+            *part_faults(self.source.path, protect),
+        ]
         if self.run.engine != "local" or self.run.bytes is not None:
             asked = "engine" if self.run.engine != "local" else "memory"
             limits = [*gates.values(), *(gate for entry in self.protect for gate in own(entry, "gates") or ())]

@@ -3,8 +3,8 @@
 Under `replace` neighbouring data sets have the same number n of records, so n may be published as it is and the other
 counts be fitted to it. Nowhere else: whoever comes or goes changes n; of the records that a condition chooses, or that
 are used of each unit, another number may remain after a replacement; and a replaced record may leave one part of a data
-set and enter another, so the number of a part is no more public than any count. The last is not known here: a spec that
-asks for both is refused (flows/spec).
+set and enter another, so the number of a part is no more public than any count. The last is not known here: what may
+be a part is refused by the spec (flows/spec) and by the ledger, which knows all releases (records/ledger).
 
 A table without dimensions has one row, the whole file, and a single count, which is n. Under `bootstrap_replace` and
 `from_D` n is public too, and no record that replaces another changes it, so noise would hide nothing: that count is

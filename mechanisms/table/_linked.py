@@ -8,11 +8,14 @@ measured once, so that epsilon is divided among distinct levels (_chosen), and a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import combinations
 from math import prod
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import BaseModel, Field, StrictStr, model_validator
 
 from penstock.mechanisms.refusal import Fault
@@ -21,7 +24,22 @@ from penstock.mechanisms.table.cells import MOST_CELLS
 if TYPE_CHECKING:
     from penstock.mechanisms.table.settings import Params
 
-__all__ = ["MOST_LEVELS", "MOST_WORK", "LinkedSettings", "cell_levels", "linked_faults", "linked_levels", "size_faults"]
+__all__ = [
+    "MOST_DIMENSIONS",
+    "MOST_LEVELS",
+    "MOST_TABLES",
+    "MOST_WORK",
+    "LinkedSettings",
+    "cell_levels",
+    "linked_faults",
+    "linked_levels",
+    "size_faults",
+]
+
+# More than 24 dimensions of two categories each are more than 2^24 cells, and more than 512 tables of them, none inside
+# another, have hardly fewer than 2^12 margins. What is longer is refused before its faults are looked for.
+MOST_DIMENSIONS = 32
+MOST_TABLES = 512
 
 # Each round of least squares goes through all levels, and rounding through all cells times all levels.
 MOST_LEVELS = 2**12
@@ -34,6 +52,7 @@ class LinkedSettings(BaseModel):
 
     tables: dict[StrictStr, tuple[StrictStr, ...]] = Field(
         default={},
+        max_length=MOST_TABLES,
         exclude_if=lambda given: not given,  # so that specs from before there were any keep their digests
         description="dp only, instead of dimensions: several tables that share cells, each by its name and its "
         "dimensions. Every cell and margin is drawn once, whichever tables show it, and all are made to agree.",
@@ -44,7 +63,7 @@ class LinkedSettings(BaseModel):
     def _of_all_tables(cls, given: Any) -> Any:
         """Fill in the dimensions of the cube: those of all tables."""
         tables = given.get("tables") if isinstance(given, Mapping) else None
-        if not isinstance(tables, Mapping) or given.get("dimensions") is not None:
+        if not isinstance(tables, Mapping) or given.get("dimensions") is not None or len(tables) > MOST_TABLES:
             return given
         listed = [each for each in tables.values() if isinstance(each, list | tuple)]
         names = dict.fromkeys(name for each in listed for name in each if isinstance(name, str))
@@ -85,16 +104,16 @@ def linked_faults(params: Params) -> Iterator[Fault]:
         yield Fault("tables", rule, remedy, params.model)
     if len(params.tables) < 2:
         yield Fault("tables", "must hold at least two tables", "Use dimensions for a single one.")
-    for name, table in params.tables.items():
+    within = _within_others(list(params.tables.values()))
+    for (name, table), is_within in zip(params.tables.items(), within, strict=True):
         if not _NAME.match(name):
             rule = "must be named with lower case letters, digits and _, at most 50, beginning with a letter"
             yield Fault("tables", rule, "Rename the table.", repr(name))
-        others = [other for key, other in params.tables.items() if key != name]
         if not table:
             yield Fault(f"tables.{name}", "must name at least one column", "Name its dimensions.")
         elif len(set(table)) < len(table):
             yield Fault(f"tables.{name}", "must not list a column twice", "Remove the repetition.", ", ".join(table))
-        elif any(set(table) <= set(other) for other in others):
+        elif is_within:
             rule = "must have a dimension that each other table lacks: else it is a margin of that one"
             yield Fault(f"tables.{name}", rule, "Remove it, and let the other have margins.", ", ".join(table))
     if set(params.dimensions) != {name for table in params.tables.values() for name in table}:
@@ -106,6 +125,17 @@ def linked_faults(params: Params) -> Iterator[Fault]:
     if params.bounds:
         rule = "must not be given with tables, whose cells are cells of others too"
         yield Fault("bounds", rule, "Declare a tighter domain of the column.")
+
+
+def _within_others(tables: Sequence[Sequence[str]]) -> list[bool]:
+    """Return of each table whether another has all of its dimensions; False where they are too many to be compared."""
+    names = dict.fromkeys(name for table in tables for name in table)
+    if len(names) > MOST_DIMENSIONS:
+        return [False] * len(tables)  # refused for their number: `dimensions` are those of all tables
+    bit = {name: 1 << place for place, name in enumerate(names)}
+    masks = np.array([reduce(or_, (bit[name] for name in table), 0) for table in tables], dtype=np.int64)
+    inside = masks[:, np.newaxis] & masks[np.newaxis, :] == masks[:, np.newaxis]
+    return [bool(each) for each in inside.sum(axis=1) > 1]
 
 
 def size_faults(params: Params, sizes: Mapping[str, int]) -> Iterator[Fault]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from math import prod
 from typing import Annotated, Literal
@@ -18,7 +19,7 @@ from penstock.mechanisms.table import _coarser
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults
 from penstock.mechanisms.table._coarser import LevelSettings, coarser_levels, margins_of
 from penstock.mechanisms.table._exact_total import count_is_public, exact_total_faults, whole_file_faults
-from penstock.mechanisms.table._linked import linked_faults, linked_levels, size_faults
+from penstock.mechanisms.table._linked import MOST_DIMENSIONS, linked_faults, linked_levels, size_faults
 from penstock.mechanisms.table._weights import COUNT, Weight, figures_of, made_with, squares_of, weight_faults
 from penstock.mechanisms.table._zeros import ZeroSettings, zero_faults
 from penstock.mechanisms.table.cells import MOST_CELLS
@@ -67,6 +68,7 @@ class Params(ZeroSettings, LevelSettings):
     )
     dimensions: tuple[StrictStr, ...] = Field(
         default=(),
+        max_length=MOST_DIMENSIONS,
         description="The columns of categories whose combinations are the cells. Empty cells exist too. []: one row, "
         "the figures of the whole file.",
     )
@@ -391,5 +393,5 @@ def _layout_faults(drawn: Layout) -> Iterator[Fault]:
         if len(set(categories)) < len(categories):
             yield Fault(f"columns.{name}.categories", "must differ as text", "Rename one of them.")
     taken = [*drawn.dimensions, *(n for f in drawn.figures for n in (f.name, error_of(f.name)))]
-    for name in dict.fromkeys(name for name in taken if taken.count(name) > 1):
+    for name in (name for name, times in Counter(taken).items() if times > 1):
         yield Fault("dimensions", "must not have the name of a figure", "Rename the column.", repr(name))

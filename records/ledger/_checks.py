@@ -10,6 +10,7 @@ from datetime import datetime
 from fractions import Fraction
 from shlex import quote
 
+from penstock.mechanisms.composition import joined
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.state import approval_state
@@ -24,6 +25,7 @@ __all__ = [
     "OtherUnit",
     "SecondRelease",
     "SourceElsewhere",
+    "TotalNotPublic",
     "are_apart",
     "not_acknowledged",
     "related_costs",
@@ -84,6 +86,14 @@ class OtherUnit(Refusal):
     remedy = "Name the column by which the earlier releases count individuals."
 
 
+class TotalNotPublic(Refusal):
+    """Somebody's number of records would be published, or was, that is not known to be that of the whole data set."""
+
+    code = "total-not-public"
+    kind = "budget"
+    remedy = "Release without exact_total, or from the same records as every release of the data set and edition."
+
+
 def require_grantable(
     ledger: LedgerReader,
     reader: LogReader,
@@ -104,6 +114,7 @@ def require_grantable(
     related, records = related_costs(ledger, claim)
     _require_one_dataset(claim, [other for other in related if not records.isdisjoint(other.claim.known_by)])
     _require_acknowledged(claim, not_acknowledged(reader, cost.run, claim, related, records, now))
+    _require_public_total(ledger, claim, related)
     if claim.dataset is not None and claim.model in ADDS_UP:
         book = ledger.book(dataset_subject(claim.dataset))
         if not unread:
@@ -177,6 +188,42 @@ def _require_acknowledged(claim: Claim, missing: Sequence[str]) -> None:
             rule="must list the earlier releases of the same records, because no theorem covers both",
             got=list(claim.acknowledges),
             remedy=f"If you accept that, list the earlier ones: {', '.join(missing)}.",
+        )
+
+
+def _require_public_total(ledger: LedgerReader, claim: Claim, related: Sequence[Cost]) -> None:
+    """Refuse to publish how many records there are, unless they are the same in every release of the data set and
+    edition; and other records, once that was published.
+
+    The number n of all records is public under `replace`. Of two different sources under one name at most one can be
+    all of them, and a replaced record may leave the other; nothing here proves which is which.
+    """
+    if claim.counted and claim.dataset is not None:
+        accounts = ledger.book(dataset_subject(claim.dataset)).accounts
+        partitions = sorted({account.partition for account in accounts.values() if account.partition is not None})
+        if partitions:
+            rule = (
+                f"must not be given for a data set with parts by {', '.join(partitions)}: how many a part has is secret"
+            )
+            fault = Fault("exact_total", rule, "Remove it.", "True")
+            raise TotalNotPublic(fault.of_output(claim.output))
+    if claim.model not in ADDS_UP:
+        return
+    others = [cost for cost in related if cost.claim.edition == claim.edition]
+    alike, *found = joined([claim.known_as_whole, *(cost.claim.known_as_whole for cost in others)])
+    different = [cost for cost, same in zip(others, found, strict=True) if same != alike]
+    if claim.counted and any(cost.blocks or cost.claim.epsilon is not None for cost in different):
+        rule = "must not be given where other records were released under this data set and edition: which are all of "
+        rule += "them is not proven"
+        fault = Fault("exact_total", rule, "Remove it, or release from the records of the earlier releases.", "True")
+        raise TotalNotPublic(fault.of_output(claim.output))
+    if any(cost.blocks and cost.claim.counted for cost in different):
+        raise TotalNotPublic.at(
+            "budget.dataset",
+            rule="must be another name for other records: an exact total was published as that of all records of "
+            f"{claim.dataset} in this edition",
+            got=claim.dataset,
+            remedy="Release from the same records; choose some of them with source.where and adjacency add_remove.",
         )
 
 

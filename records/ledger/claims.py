@@ -33,6 +33,7 @@ class Claim:
     whose: if the unit is an individual, the column that tells whose record it is; None in claims of versions that did
     not record it.
     output: which output of the release it is for; None where the release has one, without a name.
+    counted: whether the number of its records is published as it is.
     """
 
     dataset: str | None
@@ -54,6 +55,7 @@ class Claim:
     whose: str | None = None
     delta: Fraction = Fraction(0)
     output: str | None = None
+    counted: bool = False
 
     @property
     def records(self) -> frozenset[str]:
@@ -125,7 +127,8 @@ class Claim:
     def shares_with(self, other: Claim) -> tuple[str, ...]:
         """Return the columns that both releases are made from; all of this one's if the other does not record its
         own."""
-        return tuple(name for name in self.about or () if other.about is None or name in other.about)
+        theirs = None if other.about is None else frozenset(other.about)
+        return tuple(name for name in self.about or () if theirs is None or name in theirs)
 
     def facts(self) -> dict[str, Any]:
         """Return the claim in the form that the log holds."""
@@ -149,6 +152,7 @@ class Claim:
             "whose": self.whose,
             **({"delta": str(self.delta)} if self.delta else {}),
             **({} if self.output is None else {"output": self.output}),
+            **({"counted": True} if self.counted else {}),
         }
 
     @classmethod
@@ -175,6 +179,7 @@ class Claim:
             whose=facts.get("whose"),
             delta=Fraction(facts.get("delta", 0)),
             output=facts.get("output"),
+            counted=facts.get("counted", False),
         )
 
 

@@ -20,6 +20,7 @@ from penstock.records.ledger._checks import (
     OtherUnit,
     SecondRelease,
     SourceElsewhere,
+    TotalNotPublic,
     are_apart,
     not_acknowledged,
     related_costs,
@@ -43,6 +44,7 @@ __all__ = [
     "ReservationMissing",
     "SecondRelease",
     "SourceElsewhere",
+    "TotalNotPublic",
     "require_countable",
     "unacknowledged",
 ]

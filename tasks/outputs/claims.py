@@ -9,8 +9,8 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.mechanisms.columns import Role
-from penstock.mechanisms.composition import uncovered
-from penstock.mechanisms.guarantee import Guarantee, side_by_side
+from penstock.mechanisms.composition import NotCountable, uncovered
+from penstock.mechanisms.guarantee import Guarantee, includes, side_by_side
 from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import NotComposable
@@ -43,12 +43,14 @@ def claims_of(release: Mapping[str, Any]) -> Claims | None:
 
 
 class Together(BaseModel):
-    """What a manifest says of its outputs together."""
+    """What a manifest says of its outputs together. includes: the outputs of each sum; none where each is of its own
+    model."""
 
     model_config = ConfigDict(strict=True)
 
     guarantees: list[Guarantee] = Field(min_length=1)
     uncovered: list[str]
+    includes: dict[str, list[str]] = Field(default={})
 
 
 class FileClaim(BaseModel):
@@ -99,11 +101,11 @@ def several_claims_of(release: Mapping[str, Any]) -> dict[str, Claims] | None:
     claims = {name: claim for name, claim in outputs.items() if claim is not None}
     if len(claims) < len(release["outputs"]) or not _are_in_files(claims, files):
         return None
-    guarantees = [claim.guarantee for claim in claims.values()]
+    guarantees = {name: claim.guarantee for name, claim in claims.items()}
     try:
-        composed = list(side_by_side(guarantees))
-    except NotComposable:
+        composed = list(side_by_side(list(guarantees.values())))
+    except (NotComposable, NotCountable):
         return None
-    models = {name: claim.guarantee.model for name, claim in claims.items()}
-    sound = together.guarantees == composed and together.uncovered == list(uncovered(models))
-    return claims if sound else None
+    models = {name: guarantee.model for name, guarantee in guarantees.items()}
+    stated = (together.guarantees, together.includes, together.uncovered)
+    return claims if stated == (composed, includes(guarantees), list(uncovered(models))) else None

@@ -265,6 +265,7 @@ class Plan:
             table=self.output.is_table,
             whose=self.unit,
             output=self.output_name,
+            counted=getattr(self.params, "exact_total", False),
         )
 
     @property

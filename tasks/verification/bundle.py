@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from penstock.mechanisms.guarantee import Guarantee
+from penstock.mechanisms.guarantee import Guarantee, sum_in_short
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.decision import APPROVE, DecisionRefused, verify_decision
@@ -143,7 +143,8 @@ def _together(release: Mapping[str, Any]) -> Iterator[Finding]:
         return
     together = release["together"]
     guarantees = [Guarantee.model_validate(each) for each in together["guarantees"]]
-    sums = "; ".join(each.in_short for each in guarantees if each.model in ADDS_UP)
+    included = together.get("includes", {})
+    sums = "; ".join(sum_in_short(each, included) for each in guarantees if each.model in ADDS_UP)
     if sums:
         yield Finding("together", True, f"What the outputs spend is the sum that is stated: {sums}.")
     if together["uncovered"]:

@@ -20,6 +20,7 @@ from penstock.measures.gates import MOST_GATES
 from penstock.measures.registry import measure_names
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.mechanisms.statistics._settings import MOST_FIGURES
+from penstock.mechanisms.table._linked import MOST_DIMENSIONS, MOST_TABLES
 from penstock.mechanisms.table.settings import MOST_MARGINS, levels
 from tests.attacks.measured_command import measured
 from tests.attacks.typed_line import typed
@@ -135,6 +136,38 @@ def test_a_table_of_too_many_margins_is_refused(workplace: Workplace) -> None:
     margins = [margin for size in range(16) for margin in itertools.combinations(names, size)][: MOST_MARGINS + 1]
     with_dimensions(workplace, 16, totals=margins)
     require_one_fault(workplace, "protect.0.totals", f"must form at most {MOST_MARGINS:,} margins")
+
+
+def test_3_000_linked_tables_are_one_fault(workplace: Workplace) -> None:
+    """Each was compared with each other one: 16,000 took minutes, and 100,000 are no large file."""
+    spending(workplace, mechanism="table", tables={f"t{place}": [f"c{place}"] for place in range(3_000)})
+    require_one_fault(workplace, "protect.0.tables", f"must list at most {MOST_TABLES:,}")
+
+
+def test_tables_of_3_000_columns_are_one_fault(workplace: Workplace) -> None:
+    names = [f"c{place}" for place in range(3_000)]
+    for settings in ({"dimensions": names}, {"tables": {"one": names, "other": [*names[1:], "c"]}}):
+        spending(workplace, mechanism="table", **settings)
+        require_one_fault(workplace, "protect.0.dimensions", f"must list at most {MOST_DIMENSIONS:,}")
+        workplace.raw["source"]["columns"]["weight"] = {"role": "weight"}
+
+
+def test_no_more_faults_are_told_than_anybody_reads(workplace: Workplace) -> None:
+    spending(workplace)
+    tables = {f"t{place}": [f"c{place % 30}", f"c{place % 29}"] for place in range(MOST_TABLES)}
+    workplace.raw["protect"] = [
+        {"mechanism": "table", "name": f"n{place}", "tables": tables, **SPENDING} for place in range(MOST_OUTPUTS)
+    ]
+    refused = typed("plan", written(workplace))
+    refused.require_refusal(2)
+    assert refused.err.count("\n") <= 210  # two lines for each of 100
+    assert "spec: must be free of faults, and has " in refused.err
+
+
+def test_100_000_acknowledged_releases_are_one_fault(workplace: Workplace) -> None:
+    """Every output's promise names all of them."""
+    workplace.raw["budget"] = {"dataset": "survey", "acknowledges": [f"run {place}" for place in range(100_000)]}
+    require_one_fault(workplace, "budget.acknowledges", "must list at most")
 
 
 class Counted(str):

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from penstock.mechanisms.guarantee import Guarantee, compose
+from penstock.mechanisms.composition import NotCountable
+from penstock.mechanisms.guarantee import Guarantee, compose, in_words, includes, side_by_side
 from penstock.mechanisms.models import Model
 from penstock.mechanisms.refusal import NotComposable
 
@@ -116,3 +117,63 @@ def test_a_guarantee_cannot_be_changed_or_extended() -> None:
         promised().model = "k_anon"  # type: ignore[misc]
     with pytest.raises(ValidationError, match="extra_forbidden"):
         promised(certified=True)
+
+
+# How often one epsilon under dp counts under a relaxation: a replacement is one record that goes and one that comes.
+TIMES = {
+    ("replace", "idp", "from_D"): 1,
+    ("add_remove", "idp", "from_D"): 2,
+    ("replace", "idp", "from_D_within_cell"): 1,
+    ("add_remove", "bdp", "bootstrap_add_remove"): 1,
+    ("add_remove", "bdp", "bootstrap_replace"): 2,
+    ("replace", "bdp", "bootstrap_within_cell"): 1,
+}
+positive = st.fractions(min_value=Fraction(1, 100), max_value=10)
+
+
+@given(st.sampled_from(sorted(TIMES)), st.lists(positive, min_size=1, max_size=3), st.lists(positive, min_size=1))
+def test_what_is_under_dp_counts_in_the_sum_of_a_relaxation_beside_it(
+    case: tuple[str, Model, str], strict: list[Fraction], relaxed: list[Fraction]
+) -> None:
+    adjacency, model, other = case
+    promises = {
+        **{f"d{n}": promised("dp", epsilon, adjacency=adjacency) for n, epsilon in enumerate(strict)},
+        **{f"r{n}": promised(model, epsilon, adjacency=other) for n, epsilon in enumerate(relaxed)},
+    }
+    own, total = side_by_side(list(promises.values()))
+    assert (own.model, Fraction(own.parameters["epsilon"])) == ("dp", sum(strict))
+    assert (total.model, total.adjacency) == (model, other)
+    assert Fraction(total.parameters["epsilon"]) == TIMES[case] * sum(strict) + sum(relaxed)
+    parts = total.parameters["parts"]
+    assert sum(Fraction(part["epsilon"]) * Fraction(part["counts"]) for part in parts) == TIMES[case] * sum(
+        strict
+    ) + sum(relaxed)
+    assert includes(promises) == {"dp": [name for name in promises if name[0] == "d"], model: list(promises)}
+    sentences = [sentence for sentence in in_words(promises) if "counts 2 times" in sentence]
+    assert len(sentences) == TIMES[case] - 1
+
+
+def test_sums_without_outputs_of_another_model_are_as_they_were() -> None:
+    promises = {"a": promised("idp"), "b": promised("idp"), "c": promised("k_anon")}
+    assert includes(promises) == {}
+    assert side_by_side(list(promises.values())) == (compose([promises["a"], promises["b"]]), promises["c"])
+
+
+def test_delta_counts_in_the_sum_of_a_relaxation_beside_it() -> None:
+    approximate = promised("dp", adjacency="replace", parameters={"epsilon": "1/2", "delta": "1/1000"})
+    total = side_by_side([approximate, promised("idp", adjacency="from_D")])[1]
+    assert (total.parameters["epsilon"], total.parameters["delta"]) == ("1", "1/1000")
+    assert total.in_short == "idp, epsilon = 1, delta = 1/1000, adjacency from_D"
+
+
+@pytest.mark.parametrize(
+    "strict",
+    [
+        promised("dp", adjacency="presence"),
+        promised("dp", adjacency="replace", unit="individual"),
+        promised("dp", adjacency="add_remove", parameters={"epsilon": "1", "delta": "1/1000"}),
+    ],
+)
+def test_what_a_relaxation_beside_it_cannot_count_is_in_no_sum(strict: Guarantee) -> None:
+    with pytest.raises(NotCountable):
+        side_by_side([strict, promised("idp", adjacency="from_D")])

@@ -59,6 +59,25 @@ class Signed:
         return verify_bundle(self.folder, self.key.with_suffix(".pub"))
 
 
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A bundle of a table under dp and one under idp, and the key that signed it."""
+    from penstock.flows.release import release
+    from penstock.flows.spec import load_spec
+
+    with pytest.MonkeyPatch.context() as environment:
+        workplace = Workplace(tmp_path_factory.mktemp("mixed"))
+        environment.setenv("PENSTOCK_HOME", str(workplace.home))
+        environment.delenv("PENSTOCK_DB", raising=False)
+        make_several(workplace)
+        del workplace.raw["protect"][2]
+        workplace.raw["protect"][1] |= {"model": "idp", "adjacency": "from_D", "acknowledges": ["idp"]}
+        open_dp_account(2)
+        open_dp_account(2, model="idp", adjacency="from_D")
+        receipt = release(load_spec(workplace.write_spec()))
+    return Path(receipt.path), workplace.home / "keys" / "signing.pem"
+
+
 @pytest.fixture
 def signed(real: tuple[Path, Path], tmp_path: Path) -> Signed:
     folder, key = real
@@ -173,3 +192,34 @@ def test_records_that_are_not_as_anonymous_as_promised_are_refused(signed: Signe
     pq.write_table(changed, path)
     with pytest.raises(ClaimBroken, match="people/data"):
         signed.verify()
+
+
+def alone(release: dict[str, Any]) -> None:
+    """As manifests said it before: every model by itself."""
+    release["together"]["guarantees"][1] = release["outputs"][1]["guarantee"]
+
+
+def unsaid(release: dict[str, Any]) -> None:
+    del release["together"]["includes"]
+
+
+def of_itself(release: dict[str, Any]) -> None:
+    release["together"]["includes"]["idp"] = ["by_education"]
+
+
+def uncountable(release: dict[str, Any]) -> None:
+    for stated in (release["outputs"][0]["guarantee"], release["together"]["guarantees"][0]):
+        stated["adjacency"] = "presence"
+
+
+@pytest.mark.parametrize("change", [alone, unsaid, of_itself, uncountable])
+def test_a_sum_that_leaves_an_output_under_dp_out_is_refused(
+    mixed: tuple[Path, Path], tmp_path: Path, change: Change
+) -> None:
+    folder, key = mixed
+    shutil.copytree(folder, tmp_path / "bundle")
+    copied = Signed(tmp_path / "bundle", key)
+    assert any("idp, epsilon = 1/2" in found.text for found in copied.verify() if found.name == "together")
+    change(copied.release)
+    with pytest.raises(ClaimBroken):
+        copied.verify()

@@ -1,0 +1,65 @@
+"""Which records of a shared file have no value stays in place, and linkage is measured of complete records only.
+
+Four amounts of 800 persons, half of them missing, stood beside groups of ten persons: 406 rows were the only ones of
+their group with just these amounts missing. Whoever knows which questions somebody did not answer found their row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import penstock
+from penstock.mechanisms.refusal import SpecRefused
+from tests.support.workplace import Workplace
+
+AMOUNTS = [f"amount_{place}" for place in range(4)]
+ROWS = 300
+
+
+def share_a_file(workplace: Workplace, missing: str) -> None:
+    """Switch the workplace to ages in groups of ten, beside swapped amounts of which half are missing."""
+    chance = np.random.default_rng(3)
+    amounts = {name: chance.uniform(0, 1000, ROWS) for name in AMOUNTS}
+    absent = {name: chance.random(ROWS) < (0.5 if missing == "own_group" else 0) for name in AMOUNTS}
+    for name in AMOUNTS:
+        absent[name][:40] = False
+    ages = {"age": pa.array(chance.integers(16, 100, ROWS))}
+    stored = {name: pa.array(values, mask=absent[name]) for name, values in amounts.items()}
+    pq.write_table(pa.table({**ages, **stored}), workplace.source)
+    amount = {"role": "confidential", "type": "continuous", "domain": [0, 1000], "missing": missing}
+    age = {"role": "quasi_identifier", "type": "integer", "domain": [16, 100]}
+    workplace.raw["source"]["columns"] = {"age": age, **dict.fromkeys(AMOUNTS, amount)}
+    swapped = {"mechanism": "probabilistic_k_anonymity", "file": "people"}
+    workplace.raw |= {
+        "budget": {"acknowledges": ["keys", "amounts"]},
+        "protect": [
+            {"name": "keys", "method": "mdav_id", "k": 10, "columns": ["age"], **swapped},
+            {"name": "amounts", "method": "ir_swap", "k": 20, "columns": AMOUNTS, **swapped},
+        ],
+        "gates": [{"measure": "record_linkage", "max": 1}],
+    }
+
+
+def rows_found_by_what_is_missing(workplace: Workplace) -> int:
+    """How many rows of the published file have an age and missing amounts that no other has."""
+    path = penstock.release(penstock.load_spec(workplace.write_spec())).path
+    shown = pq.read_table(f"{path}/people/data.parquet").to_pylist()
+    rows = Counter((row["age"], *(row[name] is None for name in AMOUNTS)) for row in shown)
+    return sum(times == 1 for times in rows.values())
+
+
+def test_a_shared_file_has_no_column_whose_missing_values_stay_in_place(workplace: Workplace) -> None:
+    share_a_file(workplace, "own_group")
+    with pytest.raises(SpecRefused) as refused:
+        rows_found_by_what_is_missing(workplace)
+    assert {fault.field for fault in refused.value.faults} == {f"source.columns.{name}.missing" for name in AMOUNTS}
+
+
+def test_complete_columns_share_a_file(workplace: Workplace) -> None:
+    share_a_file(workplace, "refuse")
+    assert rows_found_by_what_is_missing(workplace) == 0
