@@ -18,6 +18,7 @@ __all__ = [
     "hides_no_number_of_own_records",
     "noise_is_secret",
     "one_individual",
+    "records_left_out",
     "unit_in_words",
     "up_to_delta",
     "validated_and_decided",
@@ -81,6 +82,24 @@ def validated_and_decided() -> Iterator[str]:
     """Yield the assumptions about what happens before and after the draw."""
     yield "every data set that is compared would have passed validation too"
     yield "whether to publish is decided without looking at the confidential data"
+
+
+def records_left_out(rows_per_unit: int) -> tuple[str, str, str]:
+    """Return what is left out of figures that are made of some records of each individual: for the promise, for those
+    who use the figures, and for the person who chooses the settings."""
+    most = "1 record is" if rows_per_unit == 1 else f"{rows_per_unit:,} records are"
+    less = (
+        "counts and totals are not those of all records, and in means whoever has many records counts for less than "
+        "among all"
+    )
+    return (
+        f"figures of all records: of each individual at most {most} used, chosen at random; figures are of these, and "
+        "no error that is stated covers that",
+        f"Of each individual at most {most} used, chosen at random. Figures are of these records: {less}. No error "
+        "that is stated covers that, and how many records were left out is not published.",
+        f"Figures are of the records that are used: {less}. No error stated here has that in it; the confidential "
+        "report will, as the share of records that were left out.",
+    )
 
 
 def hides_no_number_of_own_records(rows_per_unit: int) -> str:

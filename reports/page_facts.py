@@ -28,7 +28,7 @@ class ConfidentialReport:
     """Everything about one run, for those who decide about it.
 
     records: the rows of the release; rows_are: what they are; source_records: the rows of the source, not all of which
-    may be used.
+    may be used; used: how many were, where it is a number of each individual's.
     decision: verdict, results [gate, verdict, rule, value, interval, reason].
     checks: [name, passed, rule, found], the promise re-checked on the output.
     measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
@@ -55,6 +55,7 @@ class ConfidentialReport:
     looks: str
     rows_are: RowsAre = "records"
     clamped: Sequence[Facts] = ()
+    used: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
