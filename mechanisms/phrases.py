@@ -13,6 +13,9 @@ __all__ = [
     "BY_DECLARATION",
     "COMMON",
     "NUMBER_OF_RECORDS",
+    "TAKES_PART",
+    "VALUES_DIFFER",
+    "VALUES_KNOWN",
     "exponent",
     "factor",
     "hides_no_number_of_own_records",
@@ -29,6 +32,10 @@ NUMBER_OF_RECORDS = "hiding the number of records, which is public"
 COMMON = "hiding what the whole population has in common, such as a relation that holds without the person too"
 ACTUAL_NOISE = "the size of the noise of the actual data would have been used for all data sets compared"
 BY_DECLARATION = "the declared {} come from public knowledge, not from the data"
+
+TAKES_PART = "that a record takes part: quasi-identifiers and weights are published unchanged"
+VALUES_DIFFER = "that confidential values differ inside a group: where all are equal, they are disclosed"
+VALUES_KNOWN = "protection against outsiders who know a confidential value, because confidential columns are unchanged"
 
 _CHANGES = {
     "replace": "replaced by any other that the declared columns allow",

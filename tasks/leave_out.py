@@ -29,7 +29,7 @@ def unless_left_out(job: Job) -> Iterator[None]:
             raise
         if not job.plan.may_be_left_out or refusal.kind not in kinds:
             raise refusal.of_output(job.plan.output_name) from None
-        job.leave_out(refusal.code)
+        job.leave_out(refusal)
 
 
 def require_one_left(job: Job) -> None:

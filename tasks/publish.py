@@ -55,7 +55,8 @@ class Receipt:
     """A published release: where it is, and what it promises.
 
     records: the rows of the output, or of all of several; they are records or, in a table, cells. repeats: the run that
-    drew it, if it was drawn before; then nothing was spent. earlier: an earlier run of the same spec from the same
+    drew it, if it was drawn before; then nothing was spent. left_out: outputs that were refused, and because of what
+    [output, because]; the others were published without them. earlier: an earlier run of the same spec from the same
     source published this; nothing was drawn, spent or published now.
     """
 
@@ -70,6 +71,7 @@ class Receipt:
     public_report: str
     confidential_report: str
     seconds: dict[str, float]
+    left_out: tuple[dict[str, Any], ...] = ()
     earlier: bool = False
 
     def as_dict(self) -> dict[str, Any]:
@@ -263,6 +265,7 @@ def conclude(job: Job) -> Receipt:
         public_report=str(job.destination / "report.html"),
         confidential_report=str(job.run.path("report.html")),
         seconds=dict(job.seconds),
+        left_out=job.left_out,
     )
     outcome = {
         "outcome": "published",
@@ -282,8 +285,13 @@ def rows_of(job: Job) -> str:
 
 def promise_in(release: Mapping[str, Any]) -> str:
     """Return what the release part of a manifest promises, on one line."""
-    guarantees = release["together"]["guarantees"] if "together" in release else [release["guarantee"]]
-    return "; ".join(Guarantee.model_validate(each).in_short for each in guarantees)
+    if "together" not in release:
+        return Guarantee.model_validate(release["guarantee"]).in_short
+    guarantees = release["together"]["guarantees"]
+    listed = "; ".join(Guarantee.model_validate(each).in_short for each in guarantees)
+    if not release["together"]["uncovered"]:
+        return listed
+    return f"{listed} (each alone; no theorem covers {'both' if len(guarantees) == 2 else 'them together'})"
 
 
 def rows_in(release: Mapping[str, Any]) -> int:

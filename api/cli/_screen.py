@@ -95,6 +95,7 @@ class Screen:
         if receipt["repeats"] is not None:
             self._out.print(f"  The same table as run {shown(receipt['repeats'])} drew; nothing was spent.")
         for label, value in (
+            *_left_out(receipt),
             ("promise", receipt["promise"]),
             ("bundle", receipt["path"]),
             ("public report", receipt["public_report"]),
@@ -118,6 +119,7 @@ class Screen:
                 ("approvals missing", f"{document['missing']} of {document['required']}"),
                 ("may decide", ", ".join(document["allowed"])),
                 ("until", document["until"]),
+                *_left_out(document),
                 ("looks", f"{document['looks']}: other runs that published nothing, or declared these data anew"),
                 ("confidential report", document["confidential_report"]),
                 ("decide", f"penstock approve {document['run']} --reviewer NAME --key FILE"),
@@ -313,3 +315,10 @@ class _StepLine(logging.Handler):
         step = record.getMessage()
         place = f"{STEPS.index(step) + 1} of {len(STEPS)}: " if step in STEPS else ""
         self._update(f"{place}{step}")
+
+
+def _left_out(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the line on outputs that were refused while the others go on; nothing where there are none."""
+    if document["left_out"]:
+        told = (f"{each['output']} ({', '.join(each['because'])})" for each in document["left_out"])
+        yield "left out", "; ".join(told)

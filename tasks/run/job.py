@@ -8,7 +8,7 @@ drawn again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -70,10 +70,23 @@ class Job:
         """Return whether this output was refused, and the others are published without it."""
         return self.whole is not None and self.run.committed(_LEFT_OUT) is not None
 
-    def leave_out(self, code: str) -> None:
-        """Leave this output out of the release, for ever. code: of the refusal."""
-        self.run.commit(_LEFT_OUT, {"code": code})
-        self.record(Action.LEFT_OUT, output=self.plan.output_name, code=code)
+    def leave_out(self, refusal: Refusal) -> None:
+        """Leave this output out of the release, for ever."""
+        fields = (fault.field.removeprefix(f"{self.plan.output_name}.") for fault in refusal.faults)
+        facts = {"code": refusal.code, "because": [field.removeprefix("gates.") for field in fields]}
+        self.run.commit(_LEFT_OUT, facts)
+        self.record(Action.LEFT_OUT, output=self.plan.output_name, **facts)
+
+    @property
+    def left_out(self) -> tuple[dict[str, Any], ...]:
+        """Return the outputs that are left out, each with the gates or settings that refused it."""
+        gone = ((each.plan.output_name, each.run.committed(_LEFT_OUT)) for each in self.every_output)
+        return tuple(_left_out({"output": name, **facts}) for name, facts in gone if facts is not None)
+
+    def left_out_by(self, run: str) -> tuple[dict[str, Any], ...]:
+        """Return the same of a run that has ended, from the log."""
+        events = self.log.events(run)
+        return tuple(_left_out(event.facts) for event in events if event.action is Action.LEFT_OUT)
 
     def record(self, action: Action, **facts: Any) -> None:
         """Append to the audit log; a failed append stops the release."""
@@ -103,6 +116,11 @@ class Job:
     @property
     def destination(self) -> Place:
         return self.plan.folder / self.run.id
+
+
+def _left_out(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an output that was left out, and because of what; earlier versions kept only the code of the refusal."""
+    return {"output": facts["output"], "because": facts.get("because", [facts["code"]])}
 
 
 @contextmanager
