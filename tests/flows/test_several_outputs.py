@@ -14,9 +14,11 @@ from penstock.measures.gates import GateRefused
 from penstock.mechanisms.refusal import Refusal, TooFewRecords
 from penstock.records import open_records
 from penstock.records.ledger.ledger import BudgetExceeded
+from penstock.tasks.approve import Waiting
 from penstock.tasks.publish import Receipt
 from penstock.tasks.verification.bundle import Finding, verify_bundle
 from tests.support.several import TABLES, add_records, make_exact, make_several
+from tests.support.waiting_release import introduce
 from tests.support.workplace import DESCRIPTIONS, ROWS, Workplace, budget_of, files_of, open_dp_account, predicate
 
 DESCRIBED = [Path(name).name for name in DESCRIPTIONS]
@@ -164,6 +166,15 @@ def test_a_table_that_the_data_refuse_is_left_out_where_nothing_is_spent(workpla
     findings(workplace, bundle)
     # One exact output promises nothing together with others, so no heading says so.
     assert "What is promised together" not in (bundle / "report.html").read_text(encoding="utf-8")
+
+
+def test_reviewers_are_told_what_was_left_out(workplace: Workplace) -> None:
+    make_exact(workplace, gates=[{"measure": "smallest_frequency", "min": ROWS}], on_refusal="leave_out")
+    workplace.raw["approve"] = {"reviewers": 1, "allowed": ["anna", "ben"]}
+    introduce(workplace.folder, "anna", "ben")
+    waiting = flow(load_spec(workplace.write_spec()))
+    assert isinstance(waiting, Waiting)
+    assert waiting.left_out == ({"output": "educations", "because": ["smallest_frequency"]},)
 
 
 def test_a_release_of_which_every_output_is_left_out_is_refused(workplace: Workplace) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from typing import Any
 
 import pytest
 
 from penstock.cli._screen import Screen
+from penstock.tasks.approve import Waiting
+from penstock.tasks.publish import Receipt
 from penstock.tasks.run.steps import STEPS
 
 
@@ -60,3 +64,41 @@ def test_without_a_terminal_nothing_is_shown(
 def test_with_json_nothing_is_shown_either(capsys: pytest.CaptureFixture[str]) -> None:
     run_through(Screen(as_json=True))
     assert capsys.readouterr() == ("", "")
+
+
+GONE: tuple[dict[str, Any], ...] = (
+    {"output": "fine", "because": ["largest_share", "p_percent"]},
+    {"output": "finest", "because": ["k"]},
+)
+
+
+def ends(left_out: tuple[dict[str, Any], ...]) -> list[Receipt | Waiting]:
+    text = dict.fromkeys(("name", "run", "confidential_report"), "x")
+    receipt = dict.fromkeys(("rows_are", "promise", "path", "manifest", "public_report"), "x")
+    waiting: dict[str, Any] = {
+        "content": "x",
+        "required": 1,
+        "missing": 1,
+        "allowed": ("a",),
+        "until": "",
+        "looks": "0",
+    }
+    return [
+        Receipt(**text, **receipt, records=1, repeats=None, seconds={}, left_out=left_out),
+        Waiting(**text, **waiting, left_out=left_out),
+    ]
+
+
+def test_an_output_that_was_left_out_is_named_with_what_refused_it(capsys: pytest.CaptureFixture[str]) -> None:
+    for end in ends(GONE):
+        Screen(as_json=False).show_result(end)
+        assert "  left out            fine (largest_share, p_percent); finest (k)\n" in capsys.readouterr().out
+        Screen(as_json=True).show_result(end)
+        document = json.loads(capsys.readouterr().out)
+        assert document.get("waiting", document)["left_out"] == list(GONE)
+
+
+def test_where_nothing_was_left_out_nothing_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    for end in ends(()):
+        Screen(as_json=False).show_result(end)
+        assert "left out" not in capsys.readouterr().out
