@@ -6,12 +6,14 @@ what must stay secret, and what is assumed. The sources' formulas that do not ho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from penstock.mechanisms import phrases
 from penstock.mechanisms.composition import uncovered
 from penstock.mechanisms.models import ADDS_UP, MODELS, Model
 from penstock.mechanisms.refusal import NotComposable
@@ -102,10 +104,8 @@ def in_words(guarantees: Mapping[str, Guarantee]) -> tuple[str, ...]:
     sums = []
     for each in added:
         names = [name for name, own in guarantees.items() if own.model == each.model]
-        count = f"These {len(names)} outputs" if len(names) > 1 else "This output"
-        verb = "spend" if len(names) > 1 else "spends"
-        together = " together" if len(names) > 1 else ""
-        sums.append(f"{count} {verb}{together} {each.in_short}: {', '.join(names)}.")
+        which = f"Together the {len(names)} outputs {', '.join(names)} keep" if len(names) > 1 else f"{names[0]} keeps"
+        sums.append(f"{which} {_kept(each)}.{''.join(_additions([guarantees[name] for name in names]))}")
     models = {name: each.model for name, each in guarantees.items()}
     alone = uncovered(models)
     if alone:
@@ -115,6 +115,27 @@ def in_words(guarantees: Mapping[str, Guarantee]) -> tuple[str, ...]:
             "Their promises hold for whoever has that output alone."
         )
     return tuple(sums)
+
+
+def _kept(guarantee: Guarantee) -> str:
+    """Return a promise that adds up as a sentence goes on after "keeps"."""
+    epsilon = Fraction(guarantee.parameters["epsilon"])
+    delta = Fraction(guarantee.parameters["delta"]) if "delta" in guarantee.parameters else None
+    kept = f"{phrases.exponent(epsilon)}-{MODELS[guarantee.model].title}"
+    kept += "" if delta is None else f" with delta = {delta}"
+    if guarantee.model != "dp":
+        return f"{kept}, given the size of the noise"
+    return f"{kept}: {phrases.neighbours(guarantee.adjacency, guarantee.unit)}, {phrases.factor(epsilon, delta)}"
+
+
+def _additions(guarantees: Sequence[Guarantee]) -> Iterator[str]:
+    """Yield how epsilons, and deltas if there are any, add up; nothing of a single promise."""
+    for name in ("epsilon", "delta") if len(guarantees) > 1 else ():
+        spent = Counter(Fraction(each.parameters.get(name, 0)) for each in guarantees)
+        total = sum((times * each for each, times in spent.items()), Fraction(0))
+        if total:
+            told = " + ".join(f"{times} x {each}" if times > 1 else str(each) for each, times in spent.items() if each)
+            yield f" {name.capitalize()} adds up: {told} = {total}."
 
 
 def _union(parts: Any) -> tuple[str, ...]:

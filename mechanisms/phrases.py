@@ -19,6 +19,7 @@ __all__ = [
     "exponent",
     "factor",
     "hides_no_number_of_own_records",
+    "neighbours",
     "noise_is_secret",
     "one_individual",
     "records_left_out",
@@ -76,6 +77,13 @@ def what_changes(adjacency: str) -> str:
 def unit_in_words(adjacency: str, rows_per_unit: int | None) -> str:
     """Return what is changed: one record, or all records of one individual that are used."""
     return "record" if rows_per_unit is None else _INDIVIDUALS[adjacency]
+
+
+def neighbours(adjacency: str, unit: str) -> str:
+    """Return between which data sets a promise compares, as far as there are words for it."""
+    if adjacency not in _CHANGES or (unit == "individual" and adjacency not in _INDIVIDUALS):
+        return adjacency
+    return f"whichever {unit_in_words(adjacency, None if unit == 'row' else 1)} is {_CHANGES[adjacency]}"
 
 
 def one_individual(rows_per_unit: int | None) -> str:

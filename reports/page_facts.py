@@ -71,6 +71,7 @@ class PublicReport:
     linked: tables beside the records [name, key, columns]; labels: columns published in buckets [column, labels [label,
     records]], the records over all. where: which records it is about, if not about all.
     edition: of data that change; earlier: its published editions before this one [release, edition, date].
+    title: what the release is called for readers, if not by its name.
     """
 
     name: str
@@ -91,6 +92,7 @@ class PublicReport:
     where: str | None = None
     edition: str | None = None
     earlier: Sequence[Facts] = ()
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,3 +164,4 @@ class SeveralPublic:
     shared: Sequence[SharedPublic] = ()
     edition: str | None = None
     earlier: Sequence[Facts] = ()
+    title: str | None = None
