@@ -139,7 +139,8 @@ class Waiting:
     left_out: tuple[dict[str, Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Return plain data for JSON; left_out only where something was."""
+        return {name: value for name, value in asdict(self).items() if name != "left_out" or value}
 
 
 class ReviewForm(RunInput):

@@ -75,7 +75,8 @@ class Receipt:
     earlier: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Return plain data for JSON; left_out only where something was."""
+        return {name: value for name, value in asdict(self).items() if name != "left_out" or value}
 
 
 @step("stage")

@@ -319,6 +319,6 @@ class _StepLine(logging.Handler):
 
 def _left_out(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the line on outputs that were refused while the others go on; nothing where there are none."""
-    if document["left_out"]:
-        told = (f"{each['output']} ({', '.join(each['because'])})" for each in document["left_out"])
+    told = [f"{each['output']} ({', '.join(each['because'])})" for each in document.get("left_out", ())]
+    if told:
         yield "left out", "; ".join(told)

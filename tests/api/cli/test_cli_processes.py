@@ -119,7 +119,6 @@ def test_no_process_outlives_a_killed_or_a_finished_command_and_a_rerun_publishe
         "public_report",
         "confidential_report",
         "seconds",
-        "left_out",
         "earlier",
     }
     log = open_records(home=Home.open(place.home)).log

@@ -102,3 +102,4 @@ def test_where_nothing_was_left_out_nothing_is_said_of_it(capsys: pytest.Capture
     for end in ends(()):
         Screen(as_json=False).show_result(end)
         assert "left out" not in capsys.readouterr().out
+        assert "left_out" not in end.as_dict()  # documents without one are as they always were
