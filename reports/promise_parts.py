@@ -74,12 +74,12 @@ def without(report: PublicReport, said: PromiseParts) -> PromiseParts:
     )
 
 
-def _in_all(outputs: Sequence[PublicReport], told: Callable[[PublicReport], Iterable]) -> list:
+def _in_all(outputs: Sequence[PublicReport], told: Callable[[PublicReport], Iterable[Said]]) -> list[Said]:
     every = [list(told(each)) for each in outputs]
     return [said for said in every[0] if all(said in each for each in every)]
 
 
-def _rest(told: Iterable, said: Iterable) -> list:
+def _rest(told: Iterable[Said], said: Iterable[Said]) -> list[Said]:
     gone = list(said)
     return [each for each in told if each not in gone]
 
