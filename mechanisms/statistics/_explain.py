@@ -10,7 +10,7 @@ from penstock.mechanisms.statistics._settings import clamped, layout
 __all__ = ["advice", "treatments"]
 
 _DRAWN = {
-    "count": "number of records{used}, with noise",
+    "count": "number of records{counted}, with noise",
     "sum": "total of {of}, with noise",
     "mean": "mean of {of}: total over number of records, both with noise, cut off at the bounds of the domain",
     "variance": "variance of {of} (divided by n), from noisy totals, cut off where no variance can be",
@@ -58,7 +58,7 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     )
     for figure in drawn.figures:
         of = f"{figure.column} (values clamped to their bounds)" if figure.column in may_be else figure.column
-        told[figure.name] = kinds[figure.statistic].format(of=f"{of}{used}", used=used)
+        told[figure.name] = kinds[figure.statistic].format(of=f"{of}{used}", counted=counted)
     return told
 
 

@@ -19,7 +19,7 @@ _NOISE = {
     "k_anon": "",
 }
 _FIGURE = {
-    "count": "number of records{used}{noise}",
+    "count": "number of records{counted}{noise}",
     "sum": "total of {column}{used}{clamped}{noise}",
     "mean": "mean of {column}{used}{clamped}: total over count, both as published{noise}",
 }
@@ -52,7 +52,8 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     drawn = layout(params, declared)
     told = dict.fromkeys(drawn.dimensions, "category of the cell; _T stands for all")
     may_be, most = clamped(params, declared), params.rows_per_unit
-    used = "" if most is None else f" (records used, at most {most:,} of each individual)"
+    counted = "" if most is None else f" used (at most {most:,} of each individual)"
+    used = "" if most is None else f" (records{counted.replace(' (', ', ')}"
     for figure in drawn.figures:
         weighted = weighted_words.treatment(figure, params, may_be)
         told[figure.name] = (
@@ -61,6 +62,7 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
             else _FIGURE[figure.statistic].format(
                 column=figure.column,
                 used=used,
+                counted=counted,
                 clamped=", values clamped to their bounds" if figure.column in may_be else "",
                 noise=_NOISE[params.model],
             )
