@@ -53,9 +53,9 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     told = dict.fromkeys(drawn.dimensions, "category of the group")
     kinds = _DRAWN if params.model == "dp" else _SECRET
     may_be = clamped(params, declared)
-    used = (
-        "" if params.rows_per_unit is None else f" (records used, at most {params.rows_per_unit:,} of each individual)"
-    )
+    most = params.rows_per_unit
+    counted = "" if most is None else f" used (at most {most:,} of each individual)"
+    used = "" if most is None else f" (records{counted.replace(' (', ', ')}"
     for figure in drawn.figures:
         of = f"{figure.column} (values clamped to their bounds)" if figure.column in may_be else figure.column
         told[figure.name] = kinds[figure.statistic].format(of=f"{of}{used}", counted=counted)
