@@ -81,7 +81,8 @@ def _entry(spec: ReleaseSpec, asked: AnyParams, acknowledges: Sequence[str]) -> 
     promise = of_unit(of_edition(promise, spec.source.edition), spec.unit)
     name, file = name_of(asked) if len(spec.protect) > 1 else None, own(asked, "file")
     if file is not None:
-        promise = of_file(promise, file, _beside_in_file(spec, file, declared))
+        roles = {each: column.role for each, column in declared.items()}
+        promise = of_file(promise, file, roles, _beside_in_file(spec, file, declared))
     return Entry(
         name=name,
         params=params,

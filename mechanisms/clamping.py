@@ -58,4 +58,4 @@ def expected(columns: tuple[str, ...], declared: Declared, pulled: str) -> tuple
 def _bounded(columns: tuple[str, ...], declared: Declared) -> str:
     """Return the columns with their domains; those of single cells are parameters of the promise."""
     domains = ((name, declared[name].domain or declared[name].bounds) for name in columns)
-    return ", ".join(f"{name} ({low} to {high})" for name, (low, high) in domains)
+    return ", ".join(f"{name} ({low:,.15g} to {high:,.15g})" for name, (low, high) in domains)

@@ -6,12 +6,14 @@ what must stay secret, and what is assumed. The sources' formulas that do not ho
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from penstock.mechanisms import phrases
 from penstock.mechanisms.composition import Charge, composed, composed_delta, counts_as, uncovered
 from penstock.mechanisms.models import ADDS_UP, MODELS, Model
 from penstock.mechanisms.refusal import NotComposable
@@ -166,10 +168,9 @@ def in_words(guarantees: Mapping[str, Guarantee]) -> tuple[str, ...]:
     sums = []
     for each in added:
         names = counted[each.model]
-        count = f"These {len(names)} outputs" if len(names) > 1 else "This output"
-        verb = "spend" if len(names) > 1 else "spends"
-        together = " together" if len(names) > 1 else ""
-        sums.append(f"{count} {verb}{together} {each.in_short}: {', '.join(names)}.")
+        which = f"Together the {len(names)} outputs {', '.join(names)} keep" if len(names) > 1 else f"{names[0]} keeps"
+        own = [guarantees[name] for name in names]
+        sums.append(f"{which} {_kept(each)}.{''.join(_additions(own, each))}")
         sums += _counted_more_than_once(each, {name: guarantees[name] for name in names})
     models = {name: each.model for name, each in guarantees.items()}
     alone = uncovered(models)
@@ -189,6 +190,29 @@ def _counted_more_than_once(total: Guarantee, counted: Mapping[str, Guarantee]) 
     if often != 1:
         change = f"one change under {total.adjacency} is {often} of theirs"
         yield f"In this sum the epsilon of {', '.join(times)} counts {often} times: {change}."
+
+
+def _kept(guarantee: Guarantee) -> str:
+    """Return a promise that adds up as a sentence goes on after "keeps"."""
+    epsilon = Fraction(guarantee.parameters["epsilon"])
+    delta = Fraction(guarantee.parameters["delta"]) if "delta" in guarantee.parameters else None
+    kept = f"{phrases.exponent(epsilon)}-{MODELS[guarantee.model].title}"
+    kept += "" if delta is None else f" with delta = {delta}"
+    if guarantee.model != "dp":
+        return f"{kept}, given the size of the noise"
+    return f"{kept}: {phrases.neighbours(guarantee.adjacency, guarantee.unit)}, {phrases.factor(epsilon, delta)}"
+
+
+def _additions(guarantees: Sequence[Guarantee], total: Guarantee) -> Iterator[str]:
+    """Yield how epsilons, and deltas if there are any, add up, each as often as it counts; nothing of a single one."""
+    for name in ("epsilon", "delta") if len(guarantees) > 1 else ():
+        often = [1 if each.model == total.model else _times(each, total) for each in guarantees]
+        each_spends = [Fraction(each.parameters.get(name, 0)) for each in guarantees]
+        spent = Counter(times * each for times, each in zip(often, each_spends, strict=True))
+        added = sum((times * each for each, times in spent.items()), Fraction(0))
+        if added:
+            told = " + ".join(f"{times} x {each}" if times > 1 else str(each) for each, times in spent.items() if each)
+            yield f" {name.capitalize()} adds up: {told} = {added}."
 
 
 def _union(parts: Any) -> tuple[str, ...]:

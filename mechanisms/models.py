@@ -65,6 +65,10 @@ class PromiseModel:
             return f"{self.name}, {bound} = {parameters[bound]}, k = {parameters['k']}, {parameters['output']}"
         return f"{self.name}, k = {parameters['k']}, {parameters.get('method', 'no noise')}"
 
+    def in_words(self, parameters: Parameters) -> str:
+        """Return the same for readers, who do not know the names of models and neighbours."""
+        return self.in_short(parameters, "").replace(self.name, self.title, 1).removesuffix(", adjacency ")
+
     def stated(self, parameters: Parameters) -> dict[str, str]:
         """Return the numbers of a promise under the names by which registries know them, as exact text.
 

@@ -13,12 +13,17 @@ __all__ = [
     "BY_DECLARATION",
     "COMMON",
     "NUMBER_OF_RECORDS",
+    "TAKES_PART",
+    "VALUES_DIFFER",
+    "VALUES_KNOWN",
     "counted",
     "exponent",
     "factor",
     "hides_no_number_of_own_records",
+    "neighbours",
     "noise_is_secret",
     "one_individual",
+    "records_left_out",
     "unit_in_words",
     "up_to_delta",
     "validated_and_decided",
@@ -29,6 +34,10 @@ NUMBER_OF_RECORDS = "hiding the number of records, which is public"
 COMMON = "hiding what the whole population has in common, such as a relation that holds without the person too"
 ACTUAL_NOISE = "the size of the noise of the actual data would have been used for all data sets compared"
 BY_DECLARATION = "the declared {} come from public knowledge, not from the data"
+
+TAKES_PART = "that a record takes part: quasi-identifiers and weights are published unchanged"
+VALUES_DIFFER = "that confidential values differ inside a group: where all are equal, they are disclosed"
+VALUES_KNOWN = "protection against outsiders who know a confidential value, because confidential columns are unchanged"
 
 _CHANGES = {
     "replace": "replaced by any other that the declared columns allow",
@@ -76,6 +85,13 @@ def unit_in_words(adjacency: str, rows_per_unit: int | None) -> str:
     return "record" if rows_per_unit is None else _INDIVIDUALS[adjacency]
 
 
+def neighbours(adjacency: str, unit: str) -> str:
+    """Return between which data sets a promise compares, as far as there are words for it."""
+    if adjacency not in _CHANGES or (unit == "individual" and adjacency not in _INDIVIDUALS):
+        return adjacency
+    return f"whichever {unit_in_words(adjacency, None if unit == 'row' else 1)} is {_CHANGES[adjacency]}"
+
+
 def one_individual(rows_per_unit: int | None) -> str:
     """Return the assumption about how many records describe one individual."""
     if rows_per_unit is None:
@@ -87,6 +103,24 @@ def validated_and_decided() -> Iterator[str]:
     """Yield the assumptions about what happens before and after the draw."""
     yield "every data set that is compared would have passed validation too"
     yield "whether to publish is decided without looking at the confidential data"
+
+
+def records_left_out(rows_per_unit: int) -> tuple[str, str, str]:
+    """Return what is left out of figures that are made of some records of each individual: for the promise, for those
+    who use the figures, and for the person who chooses the settings."""
+    most = "1 record is" if rows_per_unit == 1 else f"{rows_per_unit:,} records are"
+    less = (
+        "counts and totals are not those of all records, and in means whoever has many records counts for less than "
+        "among all"
+    )
+    return (
+        f"figures of all records: of each individual at most {most} used, chosen at random; figures are of these, and "
+        "no error that is stated covers that",
+        f"Of each individual at most {most} used, chosen at random. Figures are of these records: {less}. No error "
+        "that is stated covers that, and how many records were left out is not published.",
+        f"Figures are of the records that are used: {less}. No error stated here has that in it; the confidential "
+        "report will, as the share of records that were left out.",
+    )
 
 
 def hides_no_number_of_own_records(rows_per_unit: int) -> str:

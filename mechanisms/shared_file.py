@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from penstock.mechanisms import phrases
 from penstock.mechanisms.columns import Columns, Declared, Role
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.permutation import permutation
@@ -81,22 +82,43 @@ def in_random_order(
         made,
         columns={name: values[back] for name, values in made.columns.items()},
         groups={name: labels[back] for name, labels in made.groups.items()},
-        guarantee=_ties_at_random(made.guarantee),
+        guarantee=_of_part(made.guarantee, {name: column.role for name, column in declared.items()}),
     )
 
 
-def _ties_at_random(guarantee: Guarantee) -> Guarantee:
-    return guarantee.model_copy(update={"parameters": {**guarantee.parameters, "ties": "broken at random"}})
+def _of_part(guarantee: Guarantee, roles: Mapping[str, Role]) -> Guarantee:
+    """Return the promise of a part: ties do not follow the order of the source, and where it speaks of confidential
+    columns or quasi-identifiers it means its own, because others of the file may be treated otherwise."""
+    limits = tuple(said for limit in guarantee.not_promised for said in _of_own_columns(limit, roles))
+    parameters = {**guarantee.parameters, "ties": "broken at random"}
+    return guarantee.model_copy(update={"parameters": parameters, "not_promised": limits})
 
 
-def of_file(guarantee: Guarantee, file: str, others: Sequence[str]) -> Guarantee:
-    """Add to the promise of a part that it ends at its own columns, and that ties do not follow the order of the
-    source. others: columns beside them."""
+def _of_own_columns(limit: str, roles: Mapping[str, Role]) -> Iterator[str]:
+    """Yield a limit as it holds of the columns of one part; nothing where it has no such column."""
+    confidential = ", ".join(name for name, role in roles.items() if role == "confidential")
+    unchanged = ", ".join(name for name, role in roles.items() if role in ("quasi_identifier", "weight"))
+    if limit == phrases.TAKES_PART:
+        yield "that a record takes part" + (f": published unchanged: {unchanged}" if unchanged else "")
+    elif limit == phrases.VALUES_DIFFER:
+        if confidential:
+            yield f"that values differ inside a group: where all are equal, they are disclosed: {confidential}"
+    elif limit == phrases.VALUES_KNOWN:
+        if confidential:
+            yield f"protection against outsiders who know a value that is published unchanged: {confidential}"
+    else:
+        yield limit
+
+
+def of_file(guarantee: Guarantee, file: str, roles: Mapping[str, Role], others: Sequence[str]) -> Guarantee:
+    """Add to the promise of a part that it ends at its own columns, of which alone it then speaks. others: columns
+    beside them."""
     limit = (
         f"anything for whoever also uses the columns that stand beside these in {file}, record by record: "
         f"{', '.join(others)}"
     )
-    return _ties_at_random(guarantee).model_copy(update={"not_promised": (*guarantee.not_promised, limit)})
+    own = _of_part(guarantee, roles)
+    return own.model_copy(update={"not_promised": (*own.not_promised, limit)})
 
 
 def side_by_side_in_words(file: str, parts: Sequence[Part], limits: Sequence[str]) -> tuple[str, ...]:

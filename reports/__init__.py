@@ -15,8 +15,10 @@ The templates are in templates/.
     pages         the pages: the validation page and the report for the house, the report for the public, and that of
                   an answer
     period        the period that an edition is about, where its name begins with one
+    promise_parts  what the promises of several outputs say alike is said once, and by each output only the rest
     question_picture  how far an answer may lie from the truth, drawn for each method that could give it
     sdmx          A released table for other platforms: its observations as SDMX-CSV 2.0, its structure as SDMX-ML 3.0
     table_sheet   A released table as it is drawn on a page: for every number its text and its place on an axis
+    words         numbers and names as the pages show them
     xml_page      XML from a template: what XML cannot hold is replaced, a value that was not given is an error
 """

@@ -28,7 +28,7 @@ class ConfidentialReport:
     """Everything about one run, for those who decide about it.
 
     records: the rows of the release; rows_are: what they are; source_records: the rows of the source, not all of which
-    may be used.
+    may be used; used: how many were, where it is a number of each individual's.
     decision: verdict, results [gate, verdict, rule, value, interval, reason].
     checks: [name, passed, rule, found], the promise re-checked on the output.
     measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
@@ -56,6 +56,7 @@ class ConfidentialReport:
     looks: str
     rows_are: RowsAre = "records"
     clamped: Sequence[Facts] = ()
+    used: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,7 @@ class PublicReport:
     linked: tables beside the records [name, key, columns]; labels: columns published in buckets [column, labels [label,
     records]], the records over all. where: which records it is about, if not about all.
     edition: of data that change; earlier: its published editions before this one [release, edition, date].
+    title: what the release is called for readers, if not by its name.
     """
 
     name: str
@@ -91,6 +93,7 @@ class PublicReport:
     where: str | None = None
     edition: str | None = None
     earlier: Sequence[Facts] = ()
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,3 +165,4 @@ class SeveralPublic:
     shared: Sequence[SharedPublic] = ()
     edition: str | None = None
     earlier: Sequence[Facts] = ()
+    title: str | None = None

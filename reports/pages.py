@@ -7,10 +7,8 @@ from its own, smaller set of facts, so no measured value can get into it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,6 +21,8 @@ from penstock.mechanisms.models import ADDS_UP, MODELS
 from penstock.mechanisms.numbers.rounded import answer_text, exact_text, figure_text
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.reports.page_facts import ConfidentialReport, PublicReport, SeveralConfidential, SeveralPublic
+from penstock.reports.promise_parts import common, lines_of, without
+from penstock.reports.words import number, words
 
 __all__ = [
     "AnswerSheet",
@@ -115,9 +115,9 @@ def public_report(report: PublicReport | SeveralPublic) -> str:
     if isinstance(report, SeveralPublic):
         for each in report.outputs:
             _require_no_secret(each)
-        return _render("public_several.html", report=report)
+        return _render("public_several.html", report=report, common=common(report.outputs))
     _require_no_secret(report)
-    return _render("public.html", report=report, guarantee=report.guarantee)
+    return _render("public.html", report=report, guarantee=report.guarantee, common=common([report]))
 
 
 def _require_no_secret(report: PublicReport) -> None:
@@ -131,32 +131,6 @@ def _require_no_secret(report: PublicReport) -> None:
         for name in _names(report.guarantee.parameters)
         if _plain(name) in secret
     )
-
-
-def number(value: object) -> str:
-    """Return a number with three significant digits, small and large ones as 1e-6; whole numbers in full."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, Fraction):
-        return str(value)
-    if not isinstance(value, float):
-        return str(value)
-    if math.isnan(value):
-        return "undefined"
-    if math.isinf(value):
-        return "infinite" if value > 0 else "minus infinite"
-    short = float(f"{value:.3g}")
-    if short == 0:
-        return "0"
-    if 1e-3 <= abs(short) < 1e6:
-        places = max(0, 2 - math.floor(math.log10(abs(short))))
-        return f"{short:,.{places}f}"
-    digits, exponent = f"{value:.2e}".split("e")
-    return f"{float(digits):g}e{int(exponent)}"
 
 
 def _interval(bounds: Sequence[float] | None) -> str:
@@ -182,10 +156,6 @@ def _size(count: int) -> str:
     return f"{count} bytes" if unit == "bytes" else f"{number(amount)} {unit}"
 
 
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
 def _breakable(name: str) -> Markup:
     """Return a long name that may break after an underscore, so that it fits a narrow screen."""
     return Markup("_<wbr>").join(name.split("_"))
@@ -196,7 +166,7 @@ def _range(column: Facts) -> str:
     if column.get("domain") is not None:
         low, high = column["domain"]
         clamped = "; a value outside counts as the nearest bound" if column.get("outside") == "clamp" else ""
-        return f"{low} to {high}{clamped}"
+        return f"{low:,.15g} to {high:,.15g}{clamped}"
     if column.get("categories") is not None:
         return ", ".join(str(category) for category in column["categories"])
     return "–"
@@ -212,7 +182,7 @@ def _sentence(decision: Facts, what: str = "release") -> str:
     if verdict == "pass":
         return f"This {what} may be published: every gate and re-check passed ({len(results)} in all)."
     causes = ", ".join(
-        f"{_words(result['gate'])} of {result['output']}" if "output" in result else _words(result["gate"])
+        f"{result['output']}: {words(result['gate'])}" if "output" in result else words(result["gate"])
         for result in results
         if result["verdict"] == verdict
     )
@@ -224,21 +194,9 @@ def _by_severity(results: Sequence[Facts]) -> list[Facts]:
     return sorted(results, key=lambda result: _SEVERITY.index(result["verdict"]))
 
 
-def _flat(parameters: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
-    """Yield nested parameters as (name, value) lines."""
-    for key, value in parameters.items():
-        label = f"{before}{_words(str(key))}"
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{label}: ")
-        elif isinstance(value, list | tuple) and any(isinstance(part, Mapping) for part in value):
-            for place, part in enumerate(value, start=1):
-                yield from _flat(part, f"{label} {place}: ")
-        elif isinstance(value, list | tuple) and any(isinstance(part, list | tuple) for part in value):
-            yield label, "; ".join(", ".join(map(str, part)) or "all together" for part in value)
-        elif isinstance(value, list | tuple):
-            yield label, ", ".join(number(part) for part in value) or "none"
-        else:
-            yield label, value
+def _rule(result: Facts) -> str:
+    """Return the rule of a gate, its measure in words; names of columns and tables are left as they are."""
+    return str(result["rule"]).replace(result["gate"], words(result["gate"]))
 
 
 def _columns_of(parts: Iterable[Mapping[str, object]]) -> list[str]:
@@ -276,7 +234,10 @@ def _environment() -> Environment:
         columns_of=_columns_of,
         exact=exact_text,
         figure=lambda value: "not known" if value is None else figure_text(value),
-        flat=_flat,
+        lines=lines_of,
+        without=without,
+        promise=lambda guarantee: MODELS[guarantee.model].in_words(guarantee.parameters),
+        rule=_rule,
         in_short=lambda guarantee: guarantee.in_short,
         interval=_interval,
         model_name=lambda name: MODELS[name].title,
@@ -289,7 +250,7 @@ def _environment() -> Environment:
         share=_share,
         size=_size,
         verdict=_verdict,
-        words=_words,
+        words=words,
     )
     return environment
 

@@ -6,7 +6,8 @@ or a sum begins at zero or below. A value whose standard error se is published i
     [value - 1.96 se, value + 1.96 se]                                                                            (1)
 
 About 95 % of the noise lies inside (exactly 95 % of normal noise, 94 % of Laplace noise); sampling error is not in it.
-Where sampling errors are stated they are figures of their own, without an interval.
+Where sampling errors are stated beside those of the noise they are figures of their own, without an interval; in an
+exact table of a sample se is the sampling error of the figure, where the table has it.
 Numbers are shown to the second digit of the smallest standard error of their column, and without one to five digits.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ _HALF_WIDTH = 1.96
 _DIGITS = 5
 _MOST_PLACES = 9
 _WIDEST = 1e15  # from here on numbers are written as 1.2345e+15
+_SAMPLING = "_sampling_error"
 _FIGURE_SPACE = "\u2007"  # as wide as a digit, so that numbers line up
 _NOT_STATED = "not stated"  # an error that was left out is not one that does not exist
 _LARGEST = 1e300  # above this, and below its inverse, axes would overflow
@@ -77,9 +80,9 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class TableSheet:
-    """The part of a table that a page shows. levels: totals first, the cells last. errors: whether standard
-    errors are published. combined: whether errors of noise and sampling together are, too. without:
-    the figures that are errors themselves."""
+    """The part of a table that a page shows. levels: totals first, the cells last. errors: whether those of the noise
+    are published. combined: whether errors of noise and sampling together are, too. without: the figures that are
+    errors themselves. sampled: for each figure whether its sampling error stands beside it."""
 
     figures: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -89,6 +92,7 @@ class TableSheet:
     errors: bool
     combined: bool = False
     without: tuple[str, ...] = ()
+    sampled: tuple[bool, ...] = ()
 
     @property
     def shown(self) -> int:
@@ -103,10 +107,16 @@ def described(figure: Figure) -> str:
             "contributors": "number of different contributors",
             "weighted_count_combined_error": "error of the weighted count from noise and sampling together",
         }
-        return named.get(figure.statistic, figure.statistic.replace("_", " "))
-    if figure.statistic == "weighted_sum_combined_error":
+        if figure.statistic in named:
+            return named[figure.statistic]
+        told = figure.statistic.replace("_", " ")
+    elif figure.statistic == "weighted_sum_combined_error":
         return f"error of the weighted sum of {figure.column} from noise and sampling together"
-    return f"{figure.statistic.replace('_', ' ')} of {figure.column}"
+    else:
+        told = f"{figure.statistic.replace('_', ' ').removesuffix(' sampling error')} of {figure.column}"
+    if not figure.statistic.endswith(_SAMPLING):
+        return told
+    return f"sampling error of the {told.removesuffix(' sampling error')}"
 
 
 def must_fit(layout: Layout, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -121,8 +131,16 @@ def must_fit(layout: Layout, columns: Mapping[str, NDArray[Any]]) -> None:
         raise ValueError("a figure must be a finite number, or NaN where it is not defined")
 
 
-def sheet_of(layout: Layout, columns: Mapping[str, NDArray[Any]], most_rows: int = 200) -> TableSheet:
-    """Return the table, or for a long one the totals and the first cells, `most_rows` in all."""
+def sheet_of(
+    layout: Layout,
+    columns: Mapping[str, NDArray[Any]],
+    most_rows: int = 200,
+    words: Mapping[str, str] = MappingProxyType({}),
+) -> TableSheet:
+    """Return the table, or for a long one the totals and the first cells, `most_rows` in all.
+
+    words: what figures are, where more is to be said than their names do.
+    """
     must_fit(layout, columns)
     counts = [stop - start for start, stop in zip(layout.starts, layout.starts[1:], strict=False)]
     order = [*sorted(range(1, len(counts)), key=lambda place: _rank(layout, layout.levels[place])), 0]
@@ -134,15 +152,18 @@ def sheet_of(layout: Layout, columns: Mapping[str, NDArray[Any]], most_rows: int
         room -= shown
         most_rows -= shown
         levels.append(_level(layout, columns, place, shown))
+    figures = _shown(layout)
+    sampled = tuple(_error_beside(layout, figure) == figure.name + _SAMPLING for figure in figures)
     return TableSheet(
-        figures=tuple(figure.name for figure in layout.figures),
-        descriptions=tuple(described(figure) for figure in layout.figures),
+        figures=tuple(figure.name for figure in figures),
+        descriptions=tuple(words.get(figure.name, described(figure)) for figure in figures),
         levels=tuple(levels),
         cells=cells,
         totals=totals,
         errors=layout.errors,
         without=tuple(figure.name for figure in layout.figures if figure.is_error),
         combined=any(figure.statistic.endswith("_combined_error") for figure in layout.figures),
+        sampled=sampled,
     )
 
 
@@ -156,6 +177,19 @@ def _rank(layout: Layout, level: tuple[str, ...]) -> tuple[int, ...]:
     return (len(level), *dimensions, *(coarse.index(name) if name in coarse else len(coarse) for name in level))
 
 
+def _shown(layout: Layout) -> list[Figure]:
+    """Return the figures with an axis of their own: without noise, a sampling error stands beside its figure."""
+    return [figure for figure in layout.figures if layout.errors or not figure.statistic.endswith(_SAMPLING)]
+
+
+def _error_beside(layout: Layout, figure: Figure) -> str | None:
+    """Return the column of the error that stands beside a figure; None where it has none."""
+    if layout.errors:
+        return error_of(figure.name) if layout.has_error(figure) else None
+    sampling = figure.name + _SAMPLING
+    return sampling if any(other.name == sampling for other in layout.figures) else None
+
+
 def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, shown: int) -> Level:
     dimensions = layout.levels[place]
     rows = slice(layout.starts[place], layout.starts[place] + shown)
@@ -163,14 +197,11 @@ def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, show
     known = {name: layout.labels(column) for name, column in shown_in.items()}
     labels = [[known[name][code] for code in columns[shown_in[name]][rows].tolist()] for name in dimensions]
     groups = {name: _groups_above(layout, name) for name in dimensions}
-    drawn = [
-        _drawn(
-            columns[figure.name][rows].tolist(),
-            columns[error_of(figure.name)][rows].tolist() if layout.has_error(figure) else [math.nan] * shown,
-            figure,
-        )
-        for figure in layout.figures
-    ]
+    drawn = []
+    for figure in _shown(layout):
+        beside = _error_beside(layout, figure)
+        errors = [math.nan] * shown if beside is None else columns[beside][rows].tolist()
+        drawn.append(_drawn(columns[figure.name][rows].tolist(), errors, figure))
     return Level(
         dimensions=dimensions,
         axes=tuple(axis for axis, _ in drawn),

@@ -125,7 +125,7 @@ class NotTheStarter(Refusal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A run that waits for reviewers: what they are asked, and until when."""
+    """A run that waits for reviewers: what they are asked, and until when. left_out: as in a receipt."""
 
     name: str
     run: str
@@ -136,9 +136,11 @@ class Waiting:
     until: str
     looks: str
     confidential_report: str
+    left_out: tuple[dict[str, Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Return plain data for JSON; left_out only where something was."""
+        return {name: value for name, value in asdict(self).items() if name != "left_out" or value}
 
 
 class ReviewForm(RunInput):
@@ -270,6 +272,7 @@ def describe_waiting(job: Job) -> Waiting:
         until="" if stands.until is None else stands.until.isoformat(timespec="seconds"),
         looks=_looks(job),
         confidential_report=str(job.run.path("report.html")),
+        left_out=job.left_out,
     )
 
 
@@ -353,6 +356,8 @@ def _question(job: Job, content: str, stands: ApprovalState, note: str) -> str:
     results = release["gates"]["results"]
     doubted = [result["rule"] for result in results if result["verdict"] != Verdict.PASS.word]
     gates = f"In doubt: {'; '.join(doubted)}." if doubted else f"All {len(results)} passed."
+    gone = "; ".join(f"{each['output']} ({', '.join(each['because'])})" for each in job.left_out)
+    gates += f" **Left out, because refused:** {gone}." if gone else ""
     return (
         f"## Publish {job.plan.name}?\n\n"
         f"{note}Read the {confidential_report(job)} of run `{job.run.id}`. "

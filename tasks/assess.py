@@ -10,6 +10,8 @@ from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, dec
 from penstock.measures.measurement import Measurement, MeasureUndefined
 from penstock.measures.registry import MEASURES, measure_names
 from penstock.mechanisms.models import ADDS_UP
+from penstock.mechanisms.registry import mechanism_of
+from penstock.tasks.files.columns import load_columns
 from penstock.tasks.gate import refuses
 from penstock.tasks.ingest import Ingested
 from penstock.tasks.leave_out import require_one_left, unless_left_out
@@ -67,7 +69,15 @@ def _assessed(job: Job, source: Ingested, staged: Staged) -> tuple[Decision, dic
     """Return the decision about one output, and all that was found."""
     judgement = job.plan.output.judge(job, source, staged)
     wanted = _wanted(job.plan, {gate.measure for gate in job.plan.gates})
-    return _judged(judgement, job.plan.gates, wanted, staged.records)
+    decision, found = _judged(judgement, job.plan.gates, wanted, staged.records)
+    return decision, {**found, **_used(job, staged)}
+
+
+def _used(job: Job, staged: Staged) -> dict[str, int]:
+    """Return how many records of the source were used, where it is a number of each unit; confidential."""
+    if job.plan.unit is None or mechanism_of(job.plan.params).counts_units(job.plan.params):
+        return {}
+    return {"used": len(load_columns(staged.secrets, only=("kept",))["kept"])}
 
 
 def _assessed_file(file: File, judgement: Judgement, records: int) -> tuple[Decision, dict[str, Any]]:

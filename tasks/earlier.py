@@ -93,5 +93,6 @@ def _receipt(job: Job, published: Event) -> Receipt:
         public_report=str(destination / "report.html"),
         confidential_report=str(job.home.runs / published.run / "report.html"),
         seconds=dict(job.seconds),
+        left_out=job.left_out_by(published.run),
         earlier=True,
     )

@@ -34,7 +34,7 @@ def unless_left_out(job: Job, *, drawn: bool = False) -> Iterator[None]:
             raise
         if not job.plan.may_be_left_out or not _is_of_one_output(job, refusal, drawn):
             raise refusal.of_output(job.plan.output_name) from None
-        job.leave_out(refusal.code)
+        job.leave_out(refusal)
 
 
 def _is_of_one_output(job: Job, refusal: Refusal, drawn: bool) -> bool:

@@ -49,8 +49,9 @@ def public_page(
         _page(each, staged, facts, gates, files, log_head)
         for (each, staged), facts in zip(outputs, described, strict=True)
     ]
+    title = job.plan.spec.get("describe", {}).get("title")
     if not job.plan.is_of_several:
-        return public_report(replace(pages[0], edition=job.plan.edition, earlier=earlier))
+        return public_report(replace(pages[0], edition=job.plan.edition, earlier=earlier, title=title))
     return public_report(
         SeveralPublic(
             name=job.plan.name,
@@ -74,6 +75,7 @@ def public_page(
             where=job.plan.spec["source"].get("where"),
             edition=job.plan.edition,
             earlier=earlier,
+            title=title,
         )
     )
 

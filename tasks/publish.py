@@ -55,8 +55,9 @@ class Receipt:
     """A published release: where it is, and what it promises.
 
     records: the rows of the output, or of all of several; they are records or, in a table, cells. repeats: the run that
-    drew it, if all of it was drawn before; then nothing was spent. Several runs have commas between them. earlier: an
-    earlier run of the same spec from the same source published this; nothing was drawn, spent or published now.
+    drew it, if all of it was drawn before; then nothing was spent. Several runs have commas between them. left_out:
+    outputs that were refused, and because of what [output, because]; the others were published without them. earlier:
+    an earlier run of the same spec from the same source published this; nothing was drawn, spent or published now.
     """
 
     name: str
@@ -70,10 +71,12 @@ class Receipt:
     public_report: str
     confidential_report: str
     seconds: dict[str, float]
+    left_out: tuple[dict[str, Any], ...] = ()
     earlier: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Return plain data for JSON; left_out only where something was."""
+        return {name: value for name, value in asdict(self).items() if name != "left_out" or value}
 
 
 @step("stage")
@@ -268,6 +271,7 @@ def conclude(job: Job) -> Receipt:
         public_report=str(job.destination / "report.html"),
         confidential_report=str(job.run.path("report.html")),
         seconds=dict(job.seconds),
+        left_out=job.left_out,
     )
     outcome = {
         "outcome": "published",
@@ -287,9 +291,14 @@ def rows_of(job: Job) -> str:
 
 def promise_in(release: Mapping[str, Any]) -> str:
     """Return what the release part of a manifest promises, on one line."""
-    together = release.get("together", {})
-    guarantees = [Guarantee.model_validate(each) for each in together.get("guarantees", [release.get("guarantee")])]
-    return "; ".join(sum_in_short(each, together.get("includes", {})) for each in guarantees)
+    if "together" not in release:
+        return Guarantee.model_validate(release["guarantee"]).in_short
+    together = release["together"]
+    guarantees = [Guarantee.model_validate(each) for each in together["guarantees"]]
+    listed = "; ".join(sum_in_short(each, together.get("includes", {})) for each in guarantees)
+    if not together["uncovered"]:
+        return listed
+    return f"{listed} (each alone; no theorem covers {'both' if len(guarantees) == 2 else 'them together'})"
 
 
 def rows_in(release: Mapping[str, Any]) -> int:

@@ -26,12 +26,15 @@ _OPENING = """# Refusals, code by code
 
 A refusal names its code, then every fault that was found:
 
-> FIELD refused: RULE, got VALUE. REMEDY
+```
+FIELD: RULE, got VALUE.
+  REMEDY
+```
 
 RULE says what must hold of the field; VALUE is what the setting holds, never a value of the data; REMEDY is what to do
-about this fault. With `--json` the same comes as a document with `refused` (the code), `exit_code` and `faults`. Codes
-are stable: programs may rely on them, but not on the sentences. This page is written from the code's own classes
-(`make docs`).
+about this fault. In Python it is one line: `FIELD refused: RULE, got VALUE. REMEDY`. With `--json` the same comes as a
+document with `refused` (the code), `exit_code` and `faults`. Codes are stable: programs may rely on them, but not on
+the sentences. This page is written from the code's own classes (`make docs`).
 """
 
 

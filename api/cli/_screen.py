@@ -97,6 +97,7 @@ class Screen:
             self._out.print(f"  The same figures again, as {drawn_by} drew them: no new noise, nothing was spent.")
             self._out.print("  For new figures of data that have changed: another source.edition.")
         for label, value in (
+            *_left_out(receipt),
             ("promise", receipt["promise"]),
             ("bundle", receipt["path"]),
             ("public report", receipt["public_report"]),
@@ -120,6 +121,7 @@ class Screen:
                 ("approvals missing", f"{document['missing']} of {document['required']}"),
                 ("may decide", ", ".join(document["allowed"])),
                 ("until", document["until"]),
+                *_left_out(document),
                 (
                     "looks",
                     f"{document['looks']}: runs that published nothing or declared data anew, outputs left out",
@@ -334,3 +336,10 @@ class _StepLine(logging.Handler):
         step = record.getMessage()
         place = f"{STEPS.index(step) + 1} of {len(STEPS)}: " if step in STEPS else ""
         self._update(f"{place}{step}")
+
+
+def _left_out(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the line on outputs that were refused while the others go on; nothing where there are none."""
+    told = [f"{each['output']} ({', '.join(each['because'])})" for each in document.get("left_out", ())]
+    if told:
+        yield "left out", "; ".join(told)

@@ -102,7 +102,7 @@ def _left_in_place(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]
     """Yield a fault for each column whose missing values stay where they are: which ones somebody did not give may
     single out a row, and linkage is measured of complete records."""
     for entry in parts.values():
-        for name, column in columns_of(entry, columns).items():
+        for name, column in columns_of(entry, columns, several=True).items():
             if column.missing == "own_group":
                 rule = "must not be own_group in a file that outputs share: who has no value may be found by that"
                 remedy = "Complete the data first, or release the column in a file of its own."

@@ -86,6 +86,7 @@ def _judged(output: TableOutput, name: str, rows: slice, size: Callable[[Floats]
         n=cells.records,
         columns=tuple(parts),
         by_column=parts,
+        weights=f"{output.layout.weights[0]}, in the figures" if output.layout.weights else "not used",
         missing=NO_MISSING,
     )
 

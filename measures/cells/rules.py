@@ -120,7 +120,7 @@ def p_percent(output: TableOutput) -> Measurement:
         "p_percent",
         "higher_is_safer",
         lambda x: -100 * _largest(x.first + x.second - x.all, x.first),
-        "is the second largest contributor, subtracts the own part and takes the rest for the largest",
+        "is the second largest contributor, subtracts their own part and takes the rest for the largest",
     )
 
 

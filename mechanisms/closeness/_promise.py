@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from penstock.mechanisms import phrases
 from penstock.mechanisms.guarantee import Guarantee
 
 __all__ = ["close_promise", "ranked_promise"]
 
 _NOT_NEIGHBOURS = "none: not a statement about neighbouring data sets"
-_TAKES_PART = "that a record takes part: quasi-identifiers and weights are published unchanged"
 _SECOND_RELEASE = "nothing: a second release of the same records has no composition theorem"
 _ONE_RECORD = "one record describes one individual"
 _OUTPUTS = {
@@ -79,7 +79,7 @@ def close_promise(
             f"a factor of t between two groups: there it is t^2 = {_number(t * t)}",
             "protection of a value that quasi-identifiers predict from knowledge outside the release",
             "hiding how the confidential columns are distributed over all records: that is published",
-            _TAKES_PART,
+            phrases.TAKES_PART,
             "anything after a second release of the same records",
         ),
         postprocessing="any",
@@ -129,7 +129,7 @@ def ranked_promise(parameters: dict[str, Any], confidential: Sequence[str]) -> G
             "protection once confidential values of other records in the group are known",
             "a difference between equal values: a value that c of g records of a group hold is a record's own with "
             "probability c/g, up to 1",
-            _TAKES_PART,
+            phrases.TAKES_PART,
             "anything after a second release of the same records",
         ),
         postprocessing="any",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.columns import Declared, named
 from penstock.mechanisms.probabilistic_k_anonymity._mechanism import Params
 
 __all__ = ["advice", "treatments"]
@@ -14,22 +14,24 @@ _CENTROID = {
     "nominal": "replaced by the most frequent category of its group of at least {k}",
 }
 
+# Columns are named: others of the same file may be treated otherwise.
 _ADVICE = {
     "mdav_id": (
         "Each record carries the centre of a group of similar records in its quasi-identifiers.",
         "Means of numeric quasi-identifiers are kept (up to rounding); their variances and extremes are reduced.",
-        "Confidential columns are as collected; relations with quasi-identifiers hold at the level of groups.",
+        "Relations with quasi-identifiers hold at the level of groups.{as_collected}",
     ),
     "mdav_swap": (
-        "Confidential values were exchanged between records with similar quasi-identifiers, all columns together: "
-        "those of a row are one record's, though maybe not the one whose quasi-identifiers stand beside them.",
-        "Every table and statistic of the confidential columns alone, and of the quasi-identifiers alone, is exact.",
+        "{confidential}: values were exchanged between records with similar quasi-identifiers, by whole rows: what "
+        "stands in a row is one record's, though maybe not the one whose quasi-identifiers stand beside it.",
+        "Every table and statistic of {confidential} alone, and of the quasi-identifiers alone, is exact.",
         "Relations between quasi-identifiers and confidential columns are weakened. Do not read a single record.",
     ),
     "ir_swap": (
-        "In each confidential column, values were exchanged between records with similar values.",
-        "Every statistic of a single column (mean, variance, quantiles, histogram) is exact.",
-        "Relations between columns are slightly weakened. A confidential value is near that of its record, not equal.",
+        "{confidential}: values were exchanged between records with similar values, in each column by itself.",
+        "Every statistic (mean, variance, quantiles, histogram) of {one} alone is exact.",
+        "Relations between columns are slightly weakened. A swapped value is near that of its record, and need not be "
+        "equal.",
     ),
 }
 _EVERY = ("Rows are in random order.", "Sampling errors do not include the effect of the protection.")
@@ -55,4 +57,10 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
 
 def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     """Return how to use data released under this method."""
-    return (*_ADVICE[params.method], *_EVERY)
+    names = named(declared, "confidential")
+    words = {
+        "confidential": ", ".join(names),
+        "one": " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:]))),
+        "as_collected": f" As collected: {', '.join(names)}." if names else "",
+    }
+    return (*(sentence.format(**words) for sentence in _ADVICE[params.method]), *_EVERY)

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
+from penstock.mechanisms import phrases
 from penstock.mechanisms.columns import Column, Columns, Declared, named
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.microaggregation.centroids import centroid, grouped
@@ -164,12 +165,12 @@ _SWAP_LIMITS = (
     "protection of a value that other columns predict",
     "a difference between equal values: a value that c of g records of a group hold is a record's own with "
     "probability c/g, up to 1",
-    "that a record takes part: quasi-identifiers and weights are published unchanged",
+    phrases.TAKES_PART,
 )
 _LIMITS = {
     "mdav_id": (
-        "that confidential values differ inside a group: where all are equal, they are disclosed",
-        "protection against outsiders who know a confidential value, because confidential columns are unchanged",
+        phrases.VALUES_DIFFER,
+        phrases.VALUES_KNOWN,
         "anything after a second release of the same records",
     ),
     "mdav_swap": (*_SWAP_LIMITS, "hiding the group: its confidential values are published with its quasi-identifiers"),

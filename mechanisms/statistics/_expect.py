@@ -18,7 +18,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import log, sqrt
 
-from penstock.mechanisms import clamping
+from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.statistics import _worst_case as worst_case
 from penstock.mechanisms.statistics._mechanism import Params
@@ -51,6 +51,8 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
             "of a group, as where many values are equal."
         )
     sentences += clamping.expected(clamped(params, declared), declared, "figures")
+    if params.rows_per_unit is not None:
+        sentences.append(phrases.records_left_out(params.rows_per_unit)[2])
     return (*sentences, "Work grows like a sort: n log n for each column.")
 
 

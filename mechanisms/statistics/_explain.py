@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.mechanisms import clamping
+from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.statistics._mechanism import Params
 from penstock.mechanisms.statistics._settings import clamped, layout
@@ -10,7 +10,7 @@ from penstock.mechanisms.statistics._settings import clamped, layout
 __all__ = ["advice", "treatments"]
 
 _DRAWN = {
-    "count": "number of records, with noise",
+    "count": "number of records{counted}, with noise",
     "sum": "total of {of}, with noise",
     "mean": "mean of {of}: total over number of records, both with noise, cut off at the bounds of the domain",
     "variance": "variance of {of} (divided by n), from noisy totals, cut off where no variance can be",
@@ -53,15 +53,19 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     told = dict.fromkeys(drawn.dimensions, "category of the group")
     kinds = _DRAWN if params.model == "dp" else _SECRET
     may_be = clamped(params, declared)
+    most = params.rows_per_unit
+    counted = "" if most is None else f" used (at most {most:,} of each individual)"
+    used = "" if most is None else f" (records{counted.replace(' (', ', ')}"
     for figure in drawn.figures:
         of = f"{figure.column} (values clamped to their bounds)" if figure.column in may_be else figure.column
-        told[figure.name] = kinds[figure.statistic].format(of=of)
+        told[figure.name] = kinds[figure.statistic].format(of=f"{of}{used}", counted=counted)
     return told
 
 
 def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     """Return how to use the statistics."""
     may_be = clamped(params, declared)
-    unbiased = ("Counts and sums are unbiased.",) if params.model == "dp" and not may_be else ()
+    left_out = () if params.rows_per_unit is None else (phrases.records_left_out(params.rows_per_unit)[1],)
+    unbiased = ("Counts and sums are unbiased.",) if params.model == "dp" and not may_be and not left_out else ()
     pulled = clamping.advised(may_be, declared, "figures", errors=params.model == "dp")
-    return (*_ADVICE[params.model], *unbiased, *pulled)
+    return (*_ADVICE[params.model], *unbiased, *left_out, *pulled)

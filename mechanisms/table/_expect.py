@@ -20,7 +20,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.mechanisms import clamping
+from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import Layout
 from penstock.mechanisms.linked_layout import tables_of
@@ -96,6 +96,8 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         sentences += _at_most(params, declared)
     sentences += clamping.expected(clamped(params, declared), declared, "totals and means")
     sentences += weighted_words.expected(params)
+    if params.rows_per_unit is not None:
+        sentences.append(phrases.records_left_out(params.rows_per_unit)[2])
     return (*sentences, "Work: one pass over the records for counts and one for each summed column.")
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.mechanisms import clamping
+from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.table import _weighted_words as weighted_words
+from penstock.mechanisms.table._chosen import limits_by_measure, settle
 from penstock.mechanisms.table._exact_total import COUNT_IS_NUMBER, EXACT_TOTAL, count_is_number_of_records
 from penstock.mechanisms.table._mechanism import Params
 from penstock.mechanisms.table._weights import squares_of
-from penstock.mechanisms.table.settings import clamped, layout
+from penstock.mechanisms.table.settings import COUNT, clamped, layout
 
 __all__ = ["advice", "treatments"]
 
@@ -20,15 +21,12 @@ _NOISE = {
 }
 _CATEGORY = "category of the cell; _T stands for all"
 _FIGURE = {
-    "count": "number of records{noise}",
-    "sum": "total of {column}{clamped}{noise}",
-    "mean": "mean of {column}{clamped}: total over count, both as published{noise}",
+    "count": "number of records{counted}{noise}",
+    "sum": "total of {column}{used}{clamped}{noise}",
+    "mean": "mean of {column}{used}{clamped}: total over count, both as published{noise}",
 }
 _ADVICE = {
-    "dp": (
-        "Every figure has a standard error. It covers the noise of protection only, no sampling error.",
-        "Negative or fractional figures are noise, not errors.",
-    ),
+    "dp": ("Every figure has a standard error. It covers the noise of protection only, no sampling error.",),
     "bdp": (
         "The size of the noise is secret, because it follows the data; no standard error can be given.",
         "Do not infer that a difference between two figures is real because it is large.",
@@ -41,7 +39,7 @@ _ADVICE = {
 }
 _MARGINS = {
     "none": "There are no totals.",
-    "summed": "Totals are sums of the published cells; their errors add up.",
+    "summed": "Totals are sums of the published cells{errors}.",
     "measured": "Totals were measured themselves, and all figures made to add up; a total is more exact than its sum.",
 }
 _IMPOSSIBLE = (
@@ -61,12 +59,22 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     told = dict.fromkeys(drawn.dimensions, _CATEGORY)
     for name, levels in params.levels.items():
         told[name] = f"{_CATEGORY}, and groups of categories are those of {' and '.join(levels)}"
-    may_be = clamped(params, declared)
+    may_be, most = clamped(params, declared), params.rows_per_unit
+    counted = "" if most is None else f" used (at most {most:,} of each individual)"
+    used = "" if most is None else f" (records{counted.replace(' (', ', ')}"
     for figure in drawn.figures:
-        told[figure.name] = weighted_words.treatment(figure, params, may_be) or _FIGURE[figure.statistic].format(
-            column=figure.column,
-            clamped=", values clamped to their bounds" if figure.column in may_be else "",
-            noise="" if figure.statistic == "count" and count_is_number_of_records(params) else _NOISE[params.model],
+        weighted = weighted_words.treatment(figure, params, may_be)
+        exact = figure.statistic == "count" and count_is_number_of_records(params)
+        told[figure.name] = (
+            f"{weighted}{used}"
+            if weighted is not None
+            else _FIGURE[figure.statistic].format(
+                column=figure.column,
+                used=used,
+                counted=counted,
+                clamped=", values clamped to their bounds" if figure.column in may_be else "",
+                noise="" if exact else _NOISE[params.model],
+            )
         )
     return told
 
@@ -76,7 +84,7 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     may_be = clamped(params, declared)
     # Least squares keep figures from falling below 0, which moves small ones; a mean is a quotient in any case.
     straight = params.model == "dp" and params.margins != "measured" and not may_be
-    straight = straight and not params.exact_total and not params.tables
+    straight = straight and not params.exact_total and not params.tables and params.rows_per_unit is None
     unbiased = ("Counts and totals are unbiased.",) if straight else ()
     pulled = clamping.advised(may_be, declared, "totals and means", errors=params.model == "dp")
     weighted = weighted_words.advised(params)
@@ -84,10 +92,30 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     exact = (EXACT_TOTAL,) if params.exact_total and params.dimensions else ()
     if params.count and count_is_number_of_records(params):
         exact = (COUNT_IS_NUMBER,)
+    if params.impossible:
+        zero = (_IMPOSSIBLE,)
     told = _ADVICE[params.model]
     if squares_of(params):
         told = (told[0].replace(", no sampling error.", "; the sampling error stands beside it."), *told[1:])
-    together = (_LINKED,) if params.tables else (_MARGINS[params.margins if params.dimensions else "none"],)
-    if params.impossible:
-        zero = (_IMPOSSIBLE,)
-    return (*told, *unbiased, *exact, *pulled, *weighted, *together, *zero)
+    left_out = () if params.rows_per_unit is None else (phrases.records_left_out(params.rows_per_unit)[1],)
+    # Exact figures have no noise, and what sampling errors they have do not add up.
+    add_up = params.model != "k_anon" and not params.exact_total  # what is fitted to n is not independent any more
+    errors = "; the variances of their noise add up" if add_up else ""
+    margins = _MARGINS[params.margins if params.dimensions else "none"].format(errors=errors)
+    together = (_LINKED,) if params.tables else (margins,)
+    negative = _negative(params, declared)
+    return (*told, *negative, *unbiased, *left_out, *exact, *pulled, *weighted, *together, *zero)
+
+
+def _negative(params: Params, declared: Declared) -> tuple[str, ...]:
+    """Return that figures may be below 0 through noise alone, where they may: not where least squares keep them up, nor
+    of values that may be negative themselves."""
+    entries = settle(params, declared)
+    if params.model != "dp" or params.tables or len({entry.level for entry in entries}) > 1:
+        return ()
+    limits = limits_by_measure(params, declared)
+    figures = [figure for figure in layout(params, declared).figures if figure.adds_up]
+    drawn = {measure for entry in entries for measure in entry.measures}
+    may_be = [figure for figure in figures if (figure.column or COUNT) in drawn]
+    names = [figure.name for figure in may_be if (limits[figure.column or COUNT].low >= 0).all()]
+    return (f"Figures of {', '.join(names)} below 0 are noise, not errors.",) if names else ()

@@ -193,4 +193,6 @@ def _not_promised(params: Params) -> tuple[str, ...]:
         told.append("hiding who is in which cell, or how many: that is taken as public")
     if params.rows_per_unit is not None and params.adjacency == "replace":
         told.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
+    if params.rows_per_unit is not None:
+        told.append(phrases.records_left_out(params.rows_per_unit)[0])
     return (*told, *weighted_words.not_promised(params))

@@ -96,7 +96,7 @@ def not_promised(params: Params) -> tuple[str, ...]:
     if params.model == "dp":
         return ("that published errors cover sampling: they are of the noise of protection only",)
     told = "that the rules of tables hold for weighted figures: they judge unweighted contributions"
-    more = "that they judge sampling errors, each of which is one more exact figure about a cell"
+    more = "that the rules of tables judge sampling errors, each of which is one more exact figure about a cell"
     return (told, more) if params.weight.replicates or params.weight.strata else (told,)
 
 

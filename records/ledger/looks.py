@@ -28,10 +28,11 @@ LOOKED are one transaction. A run that was killed, failed or waits for its revie
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
+from typing import Any
 
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.approval.decision import reason_faults
@@ -134,9 +135,9 @@ def _exhausted(found: Looks, asked: int) -> LooksExhausted:
     )
 
 
-def note_left_out(log: Log, *, run: str, output: str, code: str, actor: str, now: datetime) -> None:
+def note_left_out(log: Log, *, run: str, output: str, why: Mapping[str, Any], actor: str, now: datetime) -> None:
     """Put on record, once for each source, that a run left out an output because of the data, under all subjects under
-    which it looked. code: of the refusal."""
+    which it looked. why: the code of the refusal, and what refused."""
     with log.transaction() as writer:
         mine = writer.events(run)
         looked = [event for event in mine if event.action is Action.LOOKED]
@@ -144,16 +145,20 @@ def note_left_out(log: Log, *, run: str, output: str, code: str, actor: str, now
             raise ValueError("a run leaves nothing out because of data at which it has not looked")
         source = looked[-1].facts["source"]
         if output not in on_record(mine, source):
-            facts = {"output": output, "code": code, "source": source}
+            facts = {"output": output, **why, "source": source}
             LedgerWriter(writer, actor=actor, now=now).write(
                 Action.LEFT_OUT, run=run, facts=facts, subjects=looked[-1].facts["subjects"]
             )
 
 
-def on_record(events: Iterable[Event], source: str) -> dict[str, str]:
-    """Return what the run of these events left out because of the data of this source, with the code of the refusal."""
+def on_record(events: Iterable[Event], source: str) -> dict[str, dict[str, Any]]:
+    """Return what the run of these events left out because of the data of this source, and why."""
     found = (event.facts for event in events if event.action is Action.LEFT_OUT)
-    return {facts["output"]: facts["code"] for facts in found if facts.get("source") == source}
+    return {
+        facts["output"]: {name: facts[name] for name in ("code", "because") if name in facts}
+        for facts in found
+        if facts.get("source") == source
+    }
 
 
 def looks(log: Log, *, dataset: str | None, source: str, known_by: Iterable[str] = (), but: str | None = None) -> Looks:

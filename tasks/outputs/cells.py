@@ -213,6 +213,9 @@ class Cells(Output):
     def sheets(self, staged: Staged) -> dict[str, TableSheet]:
         columns = read_table(staged.data, self.layout)
         if not self.layout.tables:
-            return {self.layout.name: sheet_of(self.layout, columns)}
+            return {self.layout.name: sheet_of(self.layout, columns, words=self.treatments)}
         tables = tables_of(self.layout)
-        return {table.name: sheet_of(table, columns_of_table(self.layout, table, columns)) for table in tables}
+        return {
+            table.name: sheet_of(table, columns_of_table(self.layout, table, columns), words=self.treatments)
+            for table in tables
+        }

@@ -8,7 +8,7 @@ drawn again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -71,24 +71,36 @@ class Job:
         """Return whether this output was refused, and the others are published without it."""
         return self.whole is not None and self.run.committed(_LEFT_OUT) is not None
 
-    def leave_out(self, code: str) -> None:
-        """Leave this output out of the release, for ever, and put it on record before. code: of the refusal.
+    def leave_out(self, refusal: Refusal) -> None:
+        """Leave this output out of the release, for ever, and put it on record before.
 
         Where no epsilon is spent on it that tells something about the data, and counts as a look at them.
         """
         name = str(self.plan.output_name)
+        fields = (fault.field.removeprefix(f"{name}.").removeprefix("gates.") for fault in refusal.faults)
+        facts = {"code": refusal.code, "because": list(fields)}
         if self.plan.spends:
-            self.record(Action.LEFT_OUT, output=name, code=code)
+            self.record(Action.LEFT_OUT, output=name, **facts)
         else:
-            now = datetime.now(UTC)
-            note_left_out(self.log, run=self.run.id, output=name, code=code, actor=self.actor, now=now)
-            self.tell(Action.LEFT_OUT, code)
-        self.run.commit(_LEFT_OUT, {"code": code})
+            note_left_out(self.log, run=self.run.id, output=name, why=facts, actor=self.actor, now=datetime.now(UTC))
+            self.tell(Action.LEFT_OUT, refusal.code)
+        self.run.commit(_LEFT_OUT, facts)
 
     def stay_left_out(self, source: str) -> None:
         """Leave out what an attempt of this run put on record as left out, for the same source, and died over."""
-        for output, code in on_record(self.log.events(self.run.id), source).items():
-            self.run.within(output).commit(_LEFT_OUT, {"code": code})
+        for output, facts in on_record(self.log.events(self.run.id), source).items():
+            self.run.within(output).commit(_LEFT_OUT, facts)
+
+    @property
+    def left_out(self) -> tuple[dict[str, Any], ...]:
+        """Return the outputs that are left out, each with the gates or settings that refused it."""
+        gone = ((each.plan.output_name, each.run.committed(_LEFT_OUT)) for each in self.every_output)
+        return tuple(_left_out({"output": name, **facts}) for name, facts in gone if facts is not None)
+
+    def left_out_by(self, run: str) -> tuple[dict[str, Any], ...]:
+        """Return the same of a run that has ended, from the log."""
+        events = self.log.events(run)
+        return tuple(_left_out(event.facts) for event in events if event.action is Action.LEFT_OUT)
 
     def record(self, action: Action, **facts: Any) -> None:
         """Append to the audit log; a failed append stops the release."""
@@ -118,6 +130,11 @@ class Job:
     @property
     def destination(self) -> Place:
         return self.plan.folder / self.run.id
+
+
+def _left_out(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an output that was left out, and because of what; earlier versions kept only the code of the refusal."""
+    return {"output": facts["output"], "because": facts.get("because", [facts["code"]])}
 
 
 @contextmanager

@@ -14,9 +14,11 @@ from penstock.measures.gates import GateRefused
 from penstock.mechanisms.refusal import Refusal, TooFewRecords
 from penstock.records import open_records
 from penstock.records.ledger.ledger import BudgetExceeded
+from penstock.tasks.approve import Waiting
 from penstock.tasks.publish import Receipt
 from penstock.tasks.verification.bundle import Finding, verify_bundle
 from tests.support.several import TABLES, add_records, make_exact, make_several
+from tests.support.waiting_release import introduce
 from tests.support.workplace import DESCRIPTIONS, ROWS, Workplace, budget_of, files_of, open_dp_account, predicate
 
 DESCRIBED = [Path(name).name for name in DESCRIPTIONS]
@@ -97,7 +99,10 @@ def test_records_beside_tables_promise_for_themselves(workplace: Workplace) -> N
     open_dp_account(2)
     receipt = release(workplace)
     bundle = Path(receipt.path)
-    assert receipt.promise.startswith("dp, epsilon = 1, adjacency replace; k_anon, k = 5")
+    assert receipt.promise == (
+        "dp, epsilon = 1, adjacency replace; k_anon, k = 5, mdav_id (each alone; no theorem covers both)"
+    )
+    assert receipt.left_out == ()
     assert pq.read_table(bundle / "people" / "data.parquet").column_names == ["age"]
     assert predicate(bundle)["release"]["together"]["uncovered"] == ["people"]
     found = findings(workplace, bundle)
@@ -122,7 +127,9 @@ def test_an_output_that_may_be_left_out_is_and_the_others_appear(workplace: Work
     assert [each["name"] for each in stated["outputs"]] == list(TABLES)
     assert {each.get("output") for each in stated["gates"]["results"]} == {*TABLES, None}  # None: of the whole release
     [facts] = of_action("LEFT_OUT")
-    assert (facts["output"], facts["code"]) == ("people", "gate-refused")
+    assert facts == {"output": "people", "code": "gate-refused", "because": ["il1s"]}
+    assert receipt.left_out == ({"output": "people", "because": ["il1s"]},)
+    assert release(workplace).left_out == receipt.left_out  # the receipt of what was published before, from the log
     assert "people" in Path(receipt.confidential_report).read_text(encoding="utf-8")
     states = {each.get("output"): each["state"] for each in _releases()}
     assert states == {**dict.fromkeys(TABLES, "published"), "people": "refused"}
@@ -151,9 +158,23 @@ def test_a_setting_that_the_data_refuse_names_its_output(workplace: Workplace) -
 
 def test_a_table_that_the_data_refuse_is_left_out_where_nothing_is_spent(workplace: Workplace) -> None:
     make_exact(workplace, k=ROWS, on_refusal="leave_out")
-    bundle = Path(release(workplace).path)
+    receipt = release(workplace)
+    bundle = Path(receipt.path)
+    assert receipt.left_out == ({"output": "educations", "because": ["k"]},)
+    assert receipt.promise == "k_anon, k = 2, no noise"
     assert [each["name"] for each in predicate(bundle)["release"]["outputs"]] == ["regions"]
     findings(workplace, bundle)
+    # One exact output promises nothing together with others, so no heading says so.
+    assert "What is promised together" not in (bundle / "report.html").read_text(encoding="utf-8")
+
+
+def test_reviewers_are_told_what_was_left_out(workplace: Workplace) -> None:
+    make_exact(workplace, gates=[{"measure": "smallest_frequency", "min": ROWS}], on_refusal="leave_out")
+    workplace.raw["approve"] = {"reviewers": 1, "allowed": ["anna", "ben"]}
+    introduce(workplace.folder, "anna", "ben")
+    waiting = flow(load_spec(workplace.write_spec()))
+    assert isinstance(waiting, Waiting)
+    assert waiting.left_out == ({"output": "educations", "because": ["smallest_frequency"]},)
 
 
 def test_a_release_of_which_every_output_is_left_out_is_refused(workplace: Workplace) -> None:

@@ -177,3 +177,38 @@ def test_delta_counts_in_the_sum_of_a_relaxation_beside_it() -> None:
 def test_what_a_relaxation_beside_it_cannot_count_is_in_no_sum(strict: Guarantee) -> None:
     with pytest.raises(NotCountable):
         side_by_side([strict, promised("idp", adjacency="from_D")])
+
+
+def of_tables(*epsilons: str, **other: Any) -> dict[str, Guarantee]:
+    return {f"t{place}": promised("dp", epsilon, **other) for place, epsilon in enumerate(epsilons)}
+
+
+def test_what_outputs_promise_together_is_said_in_words_that_need_no_key() -> None:
+    [told] = in_words(of_tables("1/5", "2/5", "1/5", adjacency="add_remove"))
+    assert told == (
+        "Together the 3 outputs t0, t1, t2 keep (4/5)-differential privacy: whichever record is added or removed, the "
+        "probability of every set of outputs changes by a factor of at most e^(4/5). "
+        "Epsilon adds up: 2 x 1/5 + 2/5 = 4/5."
+    )
+    [of_units] = in_words(of_tables("1", "1", adjacency="replace", unit="individual"))
+    assert "2-differential privacy: whichever individual's records (all of them together, by equally many" in of_units
+
+
+def test_deltas_add_up_in_words_too() -> None:
+    with_delta = promised(adjacency="replace", parameters={"epsilon": "1", "delta": "1/1000000"})
+    [told] = in_words({"a": with_delta, "b": promised("dp", "1", adjacency="replace")})
+    assert "2-differential privacy with delta = 1/1000000: whichever" in told
+    assert "and beyond that by at most 1/1000000" in told
+    assert told.endswith("Epsilon adds up: 2 x 1 = 2. Delta adds up: 1/1000000 = 1/1000000.")
+
+
+def test_a_relaxation_holds_given_the_size_of_the_noise_together_too() -> None:
+    both = {name: promised("bdp", "1/2", adjacency="bootstrap_replace") for name in ("a", "b")}
+    assert in_words(both) == (
+        "Together the 2 outputs a, b keep 1-bootstrap differential privacy, given the size of the noise. "
+        "Epsilon adds up: 2 x 1/2 = 1.",
+    )
+    [alone, uncovered] = in_words({"a": promised("dp", "1", adjacency="replace"), "b": promised("k_anon")})
+    assert alone.startswith("a keeps 1-differential privacy: whichever")
+    assert "adds up" not in alone
+    assert "b (k_anon)" in uncovered

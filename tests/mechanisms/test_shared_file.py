@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from penstock.mechanisms.columns import Column, Role
-from penstock.mechanisms.probabilistic_k_anonymity import Params, promise
+from penstock.mechanisms.probabilistic_k_anonymity import Params, promise, protect
+from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.registry import MECHANISMS
-from penstock.mechanisms.shared_file import Part, not_alike, of_file, side_by_side_in_words
+from penstock.mechanisms.shared_file import Part, in_random_order, not_alike, of_file, side_by_side_in_words
 
 ROLES: dict[str, Role] = {
     "age": "quasi_identifier",
@@ -70,15 +73,48 @@ def test_without_quasi_identifiers_nothing_is_said_of_those_who_know_some() -> N
 
 
 def test_a_promise_in_a_file_ends_at_its_own_columns() -> None:
-    own = part("keys", "mdav_id", 5, "age").guarantee
-    stated = of_file(own, "people", ["tax"])
-    assert own.parameters["ties"] == "broken by lowest source row"
-    assert stated.parameters == {**own.parameters, "ties": "broken at random"}
+    own = part("keys", "mdav_id", 5, "age", "income")
+    stated = of_file(own.guarantee, "people", own.roles, ["tax"])
+    assert own.guarantee.parameters["ties"] == "broken by lowest source row"
+    assert stated.parameters == {**own.guarantee.parameters, "ties": "broken at random"}
     assert stated.not_promised == (
-        *own.not_promised,
+        "that values differ inside a group: where all are equal, they are disclosed: income",
+        "protection against outsiders who know a value that is published unchanged: income",
+        "anything after a second release of the same records",
         "anything for whoever also uses the columns that stand beside these in people, record by record: tax",
     )
 
 
 def test_only_the_mechanism_whose_promises_hold_column_by_column_shares_files() -> None:
     assert [name for name, each in MECHANISMS.items() if each.shares_file] == ["probabilistic_k_anonymity"]
+
+
+def limits_in_file(own: Part) -> str:
+    return "; ".join(of_file(own.guarantee, "people", own.roles, ["sex"]).not_promised)
+
+
+def test_a_promise_in_a_file_says_nothing_of_columns_that_others_treat() -> None:
+    """The keys of such a file are averaged and its amounts swapped, so neither are unchanged; alone they would be."""
+    keys, amounts = part("keys", "mdav_id", 5, "age"), part("amounts", "ir_swap", 25, "income", "tax")
+    assert "confidential columns are unchanged" in "; ".join(keys.guarantee.not_promised)
+    assert "weights are published unchanged" in "; ".join(amounts.guarantee.not_promised)
+    for own in (keys, amounts):
+        assert "unchanged" not in limits_in_file(own)
+    assert "disclosed" not in limits_in_file(keys)
+    assert "; that a record takes part; " in limits_in_file(amounts)
+
+
+def test_a_promise_in_a_file_names_what_stays_as_it_was() -> None:
+    swapped = part("amounts", "mdav_swap", 25, "age", "weight", "tax")
+    assert "that a record takes part: published unchanged: age, weight" in limits_in_file(swapped)
+
+
+def test_what_a_mechanism_makes_in_a_file_has_the_promise_that_was_planned_but_for_its_last_limit() -> None:
+    for method, columns in (("mdav_id", ("age", "income")), ("mdav_id", ("age",)), ("ir_swap", ("income", "tax"))):
+        own = part("one", method, 2, *columns)
+        declared = {name: Column(role=ROLES[name], type="integer", domain=(0, 100)) for name in columns}
+        data = {name: np.arange(6) for name in columns}
+        settings = Params(method=method, k=2)  # type: ignore[arg-type]
+        made = in_random_order(protect, data, declared, settings, seeded(1)).guarantee
+        planned = of_file(own.guarantee, "people", own.roles, ["sex"])
+        assert made == planned.model_copy(update={"not_promised": planned.not_promised[:-1]})

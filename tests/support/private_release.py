@@ -53,7 +53,12 @@ class Line:
         return publish.staged_content(self.job) or {}
 
     def publish(self) -> Receipt:
-        self.stage()
+        _, staged, decision = self.assess()
+        return self.finish(staged, decision)
+
+    def finish(self, staged: Staged, decision: Decision) -> Receipt:
+        """Publish what was assessed."""
+        publish.stage.fn(self.job, (staged,), decision)  # type: ignore[attr-defined]
         publish.seal.fn(self.job, NOBODY)  # type: ignore[attr-defined]
         publish.install.fn(self.job)  # type: ignore[attr-defined]
         return conclude(self.job)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from typing import Any
 
 import pytest
 
 from penstock.cli._screen import Screen
+from penstock.tasks.approve import Waiting
+from penstock.tasks.publish import Receipt
 from penstock.tasks.run.steps import STEPS
 
 
@@ -79,3 +83,42 @@ def test_ids_are_not_folded_on_a_narrow_terminal(
     }
     Screen(as_json=False).show_budgets([{"dataset": "labour", "accounts": [], "releases": [cost]}])
     assert any(run in line and output in line and "published" in line for line in capsys.readouterr().out.splitlines())
+
+
+GONE: tuple[dict[str, Any], ...] = (
+    {"output": "fine", "because": ["largest_share", "p_percent"]},
+    {"output": "finest", "because": ["k"]},
+)
+
+
+def ends(left_out: tuple[dict[str, Any], ...]) -> list[Receipt | Waiting]:
+    text = dict.fromkeys(("name", "run", "confidential_report"), "x")
+    receipt = dict.fromkeys(("rows_are", "promise", "path", "manifest", "public_report"), "x")
+    waiting: dict[str, Any] = {
+        "content": "x",
+        "required": 1,
+        "missing": 1,
+        "allowed": ("a",),
+        "until": "",
+        "looks": "0",
+    }
+    return [
+        Receipt(**text, **receipt, records=1, repeats=None, seconds={}, left_out=left_out),
+        Waiting(**text, **waiting, left_out=left_out),
+    ]
+
+
+def test_an_output_that_was_left_out_is_named_with_what_refused_it(capsys: pytest.CaptureFixture[str]) -> None:
+    for end in ends(GONE):
+        Screen(as_json=False).show_result(end)
+        assert "  left out            fine (largest_share, p_percent); finest (k)\n" in capsys.readouterr().out
+        Screen(as_json=True).show_result(end)
+        document = json.loads(capsys.readouterr().out)
+        assert document.get("waiting", document)["left_out"] == list(GONE)
+
+
+def test_where_nothing_was_left_out_nothing_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    for end in ends(()):
+        Screen(as_json=False).show_result(end)
+        assert "left out" not in capsys.readouterr().out
+        assert "left_out" not in end.as_dict()  # documents without one are as they always were

@@ -81,3 +81,14 @@ def test_advice_says_that_rows_are_shuffled_and_errors_incomplete(method: str) -
 
 def test_each_method_has_advice_of_its_own() -> None:
     assert len({advice(settings(method), DECLARED)[0] for method in METHODS}) == 3
+
+
+def test_advice_names_what_was_swapped_or_left_because_others_may_stand_beside_it() -> None:
+    alike, by_rows, by_column = (
+        " ".join(advice(settings(each), DECLARED)) for each in ("mdav_id", "mdav_swap", "ir_swap")
+    )
+    assert "As collected: income, savings." in alike
+    assert "income, savings: values were exchanged between records with similar quasi-identifiers" in by_rows
+    assert "of income or savings alone is exact." in by_column
+    keys = {name: column for name, column in DECLARED.items() if column.role != "confidential"}
+    assert "ollected" not in " ".join(advice(settings("mdav_id"), keys))

@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import exp, sqrt
 from typing import Any
 
+import numpy as np
 import pytest
 
 from penstock.mechanisms.layout import error_of
@@ -215,3 +216,45 @@ def test_millions_are_written_as_thousands_are() -> None:
         "28.3",
         "0.0123",
     ]
+
+
+SUMMED = "Totals are sums of the published cells"
+
+
+def test_the_variances_of_noise_add_up_and_not_the_errors() -> None:
+    """Two cells with a standard error of 20 each: their sum has 28.3 and not 40."""
+    for model in ("dp", "bdp", "idp"):
+        assert f"{SUMMED}; the variances of their noise add up." in advice(table(model), DECLARED)
+    # Exact figures have no noise, and counts that are fitted to n no independent one.
+    for params in (table("k_anon"), table(exact_total=True)):
+        assert f"{SUMMED}." in advice(params, DECLARED)
+
+
+BELOW = "below 0 are noise, not errors."
+
+
+@pytest.mark.parametrize(
+    ("chosen", "named"),
+    [
+        ({}, "count"),
+        ({"sums": ["y"]}, "count, y_sum"),
+        ({"sums": ["x", "y"], "margins": "none"}, "count, y_sum"),  # values of x may be negative themselves
+        ({"exact_total": True}, "count"),
+        ({"margins": "measured", "margin_share": "1/2", "sums": ["x", "y"]}, None),
+        ({"dimensions": None, "tables": {"a": ["area"], "s": ["size"]}}, None),
+    ],
+)
+def test_readers_are_told_of_figures_below_0_only_where_noise_can_make_some(
+    chosen: dict[str, Any], named: str | None
+) -> None:
+    params = table(**chosen)
+    found = [each for each in advice(params, DECLARED) if each.endswith(BELOW)]
+    assert found == ([] if named is None else [f"Figures of {named} {BELOW}"])
+    # One record, drawn thirty times: each column that is named falls below 0, and none else but those of x.
+    columns = columns_of([{"area": "north", "size": "small"}])
+    drawn = [protect(columns, DECLARED, params, seeded(seed)).columns for seed in range(30)]
+    names = [each for each in treatments(params, DECLARED) if each in ("count", "y_sum")]
+    below = [name for name in names if any(bool((each[name] < 0).any()) for each in drawn)]
+    assert ", ".join(below) == (named or "")
+    assert not any("ractional" in each for each in advice(params, DECLARED))
+    assert all(np.issubdtype(each["count"].dtype, np.integer) for each in drawn)
