@@ -44,6 +44,11 @@ class Guarantee(BaseModel):
         """Return the promise on one line."""
         return MODELS[self.model].in_short(self.parameters, self.adjacency)
 
+    @property
+    def compared(self) -> str:
+        """Return between which data sets it compares, as far as there are words for it."""
+        return phrases.neighbours(self.adjacency, self.unit)
+
 
 def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
     """Return the promise of several outputs about the same records.
@@ -200,7 +205,7 @@ def _kept(guarantee: Guarantee) -> str:
     kept += "" if delta is None else f" with delta = {delta}"
     if guarantee.model != "dp":
         return f"{kept}, given the size of the noise"
-    return f"{kept}: {phrases.neighbours(guarantee.adjacency, guarantee.unit)}, {phrases.factor(epsilon, delta)}"
+    return f"{kept}: {guarantee.compared}, {phrases.factor(epsilon, delta)}"
 
 
 def _additions(guarantees: Sequence[Guarantee], total: Guarantee) -> Iterator[str]:

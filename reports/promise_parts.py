@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.mechanisms import phrases
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP, MODELS
 from penstock.reports.page_facts import PublicReport
@@ -35,7 +34,7 @@ class PromiseParts:
 
 def lines_of(guarantee: Guarantee) -> Lines:
     """Return the parameters of a promise in words."""
-    compared = phrases.neighbours(guarantee.adjacency, guarantee.unit)
+    compared = guarantee.compared
     named = compared if compared == guarantee.adjacency else f"{compared} ({guarantee.adjacency})"
     return [
         ("model", MODELS[guarantee.model].title),

@@ -95,8 +95,11 @@ def test_an_exact_table_of_weights_and_contributors_is_released_and_verifies(wor
         *(f"{name}{end}" for name in WEIGHTED_FIGURES for end in ("", "_sampling_error")),
     ]
     page = (bundle / "report.html").read_text(encoding="utf-8")
-    assert "number of different contributors" in page
-    assert "weighted mean of income" in page
+    assert "number of different person_id with a record there, each counted once" in page
+    assert "mean of income weighted by weight" in page
+    assert "its sampling error (s.e.)" in page  # beside its figure, without an axis of its own
+    assert "<strong>income_weighted_mean</strong>" in page
+    assert "<strong>income_weighted_mean_sampling_error</strong>" not in page
     assert "from sampling, by replicate weights" in (bundle / "metadata/codebook.xml").read_text(encoding="utf-8")
     observed = (bundle / "tables/incomes.sdmx.csv").read_text(encoding="utf-8")
     assert ",WEIGHTED_COUNT_SAMPLING_ERROR," in observed

@@ -71,6 +71,15 @@ def test_where_nothing_can_be_clamped_nothing_is_said_of_it(name: str) -> None:
     assert any("unbiased" in sentence for sentence in advice) is straight
 
 
+def test_bounds_have_separators() -> None:
+    declared = {"income": INCOME.model_copy(update={"outside": "clamp", "domain": (0, 150_000)})}
+    for told in (
+        clamping.advised(("income",), declared, "figures", errors=True),
+        clamping.expected(("income",), declared, "x"),
+    ):
+        assert "income (0 to 150,000)" in told[0]
+
+
 def test_columns_that_are_not_used_are_not_named() -> None:
     declared = {"income": INCOME.model_copy(update={"outside": "clamp"}), "age": INCOME}
     assert clamping.may_be_clamped(declared, ["age"]) == ()

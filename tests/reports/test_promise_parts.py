@@ -130,6 +130,14 @@ def test_the_heading_is_the_title_and_the_name_stands_below(several: bool) -> No
     assert "<dt>Name</dt>" not in plain
 
 
+def test_bounds_have_separators_and_keep_all_their_digits() -> None:
+    column = {"name": "x", "type": "continuous", "categories": None, "role": "figure", "treatment": "none"}
+    of = [{**column, "domain": [0, 150_000]}, {**column, "name": "y", "domain": [-0.125, 1_234_567.5]}]
+    text = text_of(public_report(facts.public(columns=of)))
+    assert "x continuous 0 to 150,000 figure none" in text
+    assert "y continuous -0.125 to 1,234,567.5 figure none" in text
+
+
 def test_without_a_promise_together_no_heading_speaks_of_one() -> None:
     page = page_of(output("a"), together=())
     assert "What is promised together" not in page

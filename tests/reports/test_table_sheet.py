@@ -183,3 +183,30 @@ def test_groups_come_before_their_categories_and_every_label_says_what_is_above_
     assert shown["nace",][2] == (("steel",), ("goods, plants",))
     assert shown["section", "sex"][3] == (("services", "m"), ("", ""))
     assert shown["nace", "sex"][0] == (("rice", "f"), ("goods, farms", ""))
+
+
+def test_a_sampling_error_stands_beside_its_figure_and_has_no_axis_of_its_own() -> None:
+    total = Figure("income_weighted_sum", "weighted_sum", "income", False)
+    error = Figure("income_weighted_sum_sampling_error", "weighted_sum_sampling_error", "income", False)
+    records = Figure("records", "count", None, True)
+    layout = Layout("t", {"a": ("x", "y")}, (("a",),), (records, total, error), False)
+    columns: dict[str, NDArray[Any]] = {
+        **layout.codes(),
+        "records": np.array([3, 4]),
+        total.name: np.array([100.0, 300.0]),
+        error.name: np.array([10.0, np.nan]),
+    }
+    sheet = sheet_of(layout, columns, words={"records": "number of records in the sample"})
+    assert (sheet.figures, sheet.sampled, sheet.errors) == (("records", total.name), (False, True), False)
+    assert sheet.descriptions == ("number of records in the sample", "weighted sum of income")
+    (level,) = sheet.levels
+    assert [mark.error for mark in level.rows[0].marks] == [None, "10"]
+    assert [mark.error for mark in level.rows[1].marks] == [None, None]
+    assert level.rows[0].marks[1].low == pytest.approx(100 * (100 - 19.6) / 300, abs=0.01)
+
+
+def test_a_sampling_error_is_called_that_of_its_figure() -> None:
+    of_sum = Figure("x", "weighted_sum_sampling_error", "income", False)
+    of_count = Figure("x", "weighted_count_sampling_error", None, False)
+    assert described(of_sum) == "sampling error of the weighted sum of income"
+    assert described(of_count) == "sampling error of the weighted count"

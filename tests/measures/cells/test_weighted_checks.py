@@ -230,6 +230,8 @@ def test_errors_compare_weighted_figures_with_those_of_the_records_as_they_were_
     clamped = np.array([(inside(records, cell)["w"].clip(0, CAP)).sum() for cell in cells])
     assert (found.by_column or {})["weighted_count"] == pytest.approx(np.abs(clamped - true).mean() / true.mean())
     assert set(found.by_column or {}) == {figure.name for figure in made.layout.figures}
+    assert found.weights == "w, in the figures"
+    assert judge("largest_share", made).weights == "not used"  # rules are about unweighted contributions
     noisy = judge("cell_error", output(weighted("dp"), ONE, records))
     assert (noisy.by_column or {})["weighted_count"] > (found.by_column or {})["weighted_count"]
 

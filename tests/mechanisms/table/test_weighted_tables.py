@@ -296,6 +296,8 @@ def test_figures_are_told_in_words_and_settings_without_weights_say_nothing_of_t
     assert "from sampling" in told["x_weighted_mean_sampling_error"]
     assert any("no weight in that cell" in each for each in advice(params, WEIGHTED))
     assert any("2 replicate weights" in each for each in expect(params, WEIGHTED, None))
+    limits = MECHANISM.promise(params, WEIGHTED).not_promised
+    assert any(each.startswith("that the rules of tables judge sampling errors") for each in limits)
     noisy = weighted("dp")
     assert any("no sampling error" in each for each in advice(noisy, ONE))
     assert any(each.startswith("weighted count by area, size") for each in expect(noisy, ONE, None))
