@@ -27,6 +27,7 @@ from penstock.flows.release import release
 from penstock.flows.release_by_reference import LONGEST, kept_file, require_home
 from penstock.flows.run_ends import before_a_run, told_by_code
 from penstock.flows.spec import ReleaseSpec, read_keys, resolve_spec
+from penstock.mechanisms.composition import counts_as
 from penstock.mechanisms.numbers.exact import exact_number
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.tasks.formats import FormatName
@@ -175,12 +176,27 @@ def spec_of_tables(
 
 
 def _spent(entries: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what a release of these tables spends, for its budget; nothing where none spends."""
-    written = [str(entry["epsilon"]) for entry in entries if "epsilon" in entry]
-    if len(written) < 2:
-        return {"epsilon": text for text in written}  # noqa: B035
-    exact = [exact_number(text) for text in written]
-    return {"epsilon": str(sum((each for each in exact if each is not None), Fraction(0)))}
+    """Return what a release of these tables spends, for its budget: what the account is charged that is charged most,
+    and no less than their plain sum. Nothing where none spends."""
+    spending = [entry for entry in entries if "epsilon" in entry]
+    if len(spending) < 2:
+        return {"epsilon": str(entry["epsilon"]) for entry in spending}  # noqa: B035
+    exact = [exact_number(str(entry["epsilon"])) or Fraction(0) for entry in spending]
+    charged = [
+        sum((_counts(entry, other) * each for entry, each in zip(spending, exact, strict=True)), Fraction(0))
+        for other in spending
+    ]
+    return {"epsilon": str(max(sum(exact, Fraction(0)), *charged))}
+
+
+def _counts(entry: Mapping[str, Any], other: Mapping[str, Any]) -> Fraction:
+    """Return how often the epsilon of a table counts in the account of another; a spec refuses what cannot count."""
+    if entry["model"] == other["model"]:
+        return Fraction(1)
+    if entry["model"] != "dp":
+        return Fraction(0)
+    word, model = other["adjacency"], other["model"]
+    return counts_as("dp", entry["adjacency"], in_model=model, in_adjacency=word) or Fraction(0)
 
 
 def _settled_twice(raw: Mapping[str, Any], approve: object) -> list[Fault]:

@@ -14,7 +14,7 @@ from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import ReleaseSpec, resolve_spec
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.tasks.verification.bundle import verify_bundle
-from tests.flows.forms.test_table_form import EXACT, PRIVATE, Form, exact, form
+from tests.flows.forms.test_table_form import EXACT, INDIVIDUAL, PRIVATE, Form, exact, form
 from tests.support.workplace import budget_of, open_dp_account, predicate
 
 __all__ = ["form"]  # a fixture
@@ -54,6 +54,16 @@ def test_each_table_is_an_output_with_the_gates_of_its_own_protection(form: Form
     assert [each.may_be_left_out for each in plan.outputs] == [False, False, True]
     assert [str(each.parameters.get("epsilon")) for each in plan.promises] == ["5/4", "None"]
     assert (str(made.budget.epsilon), made.gates, made.name) == ("5/4", None, "survey-incomes")
+
+
+@pytest.mark.parametrize(("adjacency", "allowed"), [("replace", "5/4"), ("add_remove", "9/4")])
+def test_the_budget_allows_what_the_account_of_a_relaxation_is_charged(
+    form: Form, adjacency: str, allowed: str
+) -> None:
+    """A record more or less counts twice among replacements."""
+    relaxed = {**SCHOOLING, "protection": {**INDIVIDUAL, "epsilon": "1/4"}}
+    made = spec(form, relaxed, protection={**PRIVATE, "adjacency": adjacency})
+    assert str(made.budget.epsilon) == allowed
 
 
 def test_one_table_makes_the_spec_that_it_always_made(form: Form) -> None:
