@@ -1,5 +1,4 @@
 """No value of the data, no random draw, no group, no sum before its noise and no private key leaves by a side door.
-
 Unique values stand in every column. Releases under both mechanisms pass, fail at each stage, also with
 library errors that quote values, wait for reviewers, and are refused by them or by the ledger; officers
 and auditors look at the records. Then every file, database and output is searched for every canary, as
