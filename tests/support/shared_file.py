@@ -25,7 +25,13 @@ HAND: dict[str, list[Any]] = {
 
 
 def make_shared(workplace: Workplace) -> None:
-    """Switch the workplace to one file with two treatments."""
+    """Switch the workplace to one file with two treatments; every savings are known."""
+    columns = workplace.raw["source"]["columns"]
+    if "savings" in columns:
+        columns["savings"]["missing"] = "refuse"
+        survey = pq.read_table(workplace.source)
+        known = survey["savings"].fill_null(0)
+        pq.write_table(survey.set_column(survey.column_names.index("savings"), "savings", known), workplace.source)
     workplace.raw |= {
         "protect": _entries(KEYS, AMOUNTS, 5, 20),
         "gates": [{"measure": "record_linkage", "max": 1}, {"measure": "average_risk", "max": 0.25}],
