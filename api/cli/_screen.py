@@ -124,7 +124,7 @@ class Screen:
                 *_left_out(document),
                 (
                     "looks",
-                    f"{document['looks']}: runs that published nothing or declared data anew, outputs left out",
+                    f"{document['looks']}: runs that published nothing or declared data anew, refused outputs",
                 ),
                 ("confidential report", document["confidential_report"]),
                 ("decide", f"penstock approve {document['run']} --reviewer NAME --key FILE"),

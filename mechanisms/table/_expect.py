@@ -66,7 +66,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     if params.impossible:
         impossible = cells - int(np.count_nonzero(possible_cells(params, declared)))
         cells -= impossible
-        sentences.append(f"Of these, {counted(impossible, 'cell')} cannot have records, by declaration: exact zeros.")
+        sentences.append(f"Of these cells {impossible:,} cannot have records, by declaration: they are exact zeros.")
     sentences += _of_levels(drawn)
     if params.model == "k_anon":
         fewer = "fewer than k" if params.contributors is None else f"fewer than k different {params.contributors}"

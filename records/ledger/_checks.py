@@ -114,7 +114,9 @@ def require_grantable(
     related, records = related_costs(ledger, claim)
     _require_one_dataset(claim, [other for other in related if not records.isdisjoint(other.claim.known_by)])
     _require_acknowledged(claim, not_acknowledged(reader, cost.run, claim, related, records, now))
-    _require_public_total(ledger, claim, related)
+    _require_no_parts(ledger, claim)
+    if not unread:
+        _require_public_total(claim, related)
     if claim.dataset is not None and claim.model in ADDS_UP:
         book = ledger.book(dataset_subject(claim.dataset))
         if not unread:
@@ -191,22 +193,25 @@ def _require_acknowledged(claim: Claim, missing: Sequence[str]) -> None:
         )
 
 
-def _require_public_total(ledger: LedgerReader, claim: Claim, related: Sequence[Cost]) -> None:
+def _require_no_parts(ledger: LedgerReader, claim: Claim) -> None:
+    """Refuse to publish how many records there are of a data set that has parts: this may be one of them."""
+    if not claim.counted or claim.dataset is None:
+        return
+    accounts = ledger.book(dataset_subject(claim.dataset)).accounts
+    partitions = sorted({account.partition for account in accounts.values() if account.partition is not None})
+    if partitions:
+        rule = f"must not be given for a data set with parts by {', '.join(partitions)}: how many a part has is secret"
+        fault = Fault("exact_total", rule, "Remove it.", "True")
+        raise TotalNotPublic(fault.of_output(claim.output))
+
+
+def _require_public_total(claim: Claim, related: Sequence[Cost]) -> None:
     """Refuse to publish how many records there are, unless they are the same in every release of the data set and
     edition; and other records, once that was published.
 
     The number n of all records is public under `replace`. Of two different sources under one name at most one can be
     all of them, and a replaced record may leave the other; nothing here proves which is which.
     """
-    if claim.counted and claim.dataset is not None:
-        accounts = ledger.book(dataset_subject(claim.dataset)).accounts
-        partitions = sorted({account.partition for account in accounts.values() if account.partition is not None})
-        if partitions:
-            rule = (
-                f"must not be given for a data set with parts by {', '.join(partitions)}: how many a part has is secret"
-            )
-            fault = Fault("exact_total", rule, "Remove it.", "True")
-            raise TotalNotPublic(fault.of_output(claim.output))
     if claim.model not in ADDS_UP:
         return
     others = [cost for cost in related if cost.claim.edition == claim.edition]

@@ -353,9 +353,13 @@ def _domain_rule(column: Column) -> str:
         return f"must hold only numbers inside its bands, {column.recode.bands[0]} to {column.recode.bands[-1]}"
     if column.recode is not None and column.recode.groups is not None:
         return "must hold only categories that are in one of its groups"
-    declared = [str(each) for each in column.categories or ()]
-    more = f" and {len(declared) - _LISTED:,} more" if len(declared) > _LISTED else ""
-    return f"must hold declared categories only: {', '.join(declared[:_LISTED])}{more}"
+    return f"must hold declared categories only: {_listed([str(each) for each in column.categories or ()])}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names as a list, the first of very many."""
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"{', '.join(names[:_LISTED])}{more}"
 
 
 def _read_type(stored: pa.DataType) -> pa.DataType:

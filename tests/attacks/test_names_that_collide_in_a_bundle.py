@@ -34,7 +34,7 @@ def test_records_are_not_named_as_what_every_bundle_has(workplace: Workplace, na
     add_records(workplace, name=name)
     workplace.raw["budget"]["acknowledges"] = [name]
     open_dp_account(2)
-    with pytest.raises(SpecRefused, match=r"protect\.3\.name.*must differ from what every bundle has"):
+    with pytest.raises(SpecRefused, match=r"protect\.3 \(\w+\)\.name.*must differ from what every bundle has"):
         release(load_spec(workplace.write_spec()))
     assert budget_of()[0] == "0"
     assert workplace.public_files() == []
@@ -45,13 +45,13 @@ def test_nor_is_a_file_that_several_share_or_a_part_of_it(workplace: Workplace, 
     make_shared(workplace)
     for place in (0, 1):
         renamed(workplace, place, file=name)
-    with pytest.raises(SpecRefused, match=r"protect\.0\.file.*what every bundle has"):
+    with pytest.raises(SpecRefused, match=r"protect\.0 \(\w+\)\.file.*what every bundle has"):
         load_spec(workplace.write_spec())
     for place in (0, 1):
         renamed(workplace, place, file="people")
     renamed(workplace, 1, name=name)
     workplace.raw["budget"]["acknowledges"] = ["keys", name]
-    with pytest.raises(SpecRefused, match=r"protect\.1\.name.*what every bundle has"):
+    with pytest.raises(SpecRefused, match=r"protect\.1 \(.+\)\.name.*what every bundle has"):
         load_spec(workplace.write_spec())
 
 

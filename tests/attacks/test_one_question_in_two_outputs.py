@@ -52,7 +52,7 @@ def faults(workplace: Workplace, *outputs: dict[str, Any]) -> list[str]:
 def test_a_question_is_asked_once_in_a_release(
     workplace: Workplace, one: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    assert faults(workplace, one, {**one, "table": "two", **changes}) == ["protect.1"]
+    assert faults(workplace, one, {**one, "table": "two", **changes}) == [f"protect.1 ({changes.get('name', 'two')})"]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import penstock
+from penstock.mechanisms.models import MODELS
 from penstock.mechanisms.refusal import Refusal, SpecRefused
 from penstock.records import open_records
 from tests.support.workplace import Workplace, make_table, open_dp_account, predicate
@@ -97,7 +98,8 @@ def test_a_release_says_of_every_sum_what_its_account_is_charged(workplace: Work
     [relaxed] = case.charged.keys() - {"dp"}
     said = f"{relaxed}, epsilon = {case.charged[relaxed]}"
     assert said in receipt.promise
-    assert said in (workplace.bundles()[0] / "report.html").read_text(encoding="utf-8")
+    page = (workplace.bundles()[0] / "report.html").read_text(encoding="utf-8")
+    assert f"{case.charged[relaxed]}-{MODELS[relaxed].title}" in page
     assert any(f"Epsilon: {case.charged[relaxed]} of the {relaxed} account" in sentence for sentence in planned["cost"])
     found = [finding.text for finding in penstock.verify(receipt.path) if finding.name == "together"]
     assert any(said in text for text in found)
@@ -127,4 +129,4 @@ def test_a_promise_that_a_sum_cannot_count_is_refused_beside_it(workplace: Workp
     use(workplace, Case((("dp", "replace"), ("bdp", "bootstrap_add_remove")), {}, {}, 2))
     with pytest.raises(Refusal) as refused:
         penstock.load_spec(workplace.write_spec())
-    assert [fault.field for fault in refused.value.faults] == ["protect.0.adjacency"]
+    assert [fault.field for fault in refused.value.faults] == ["protect.0 (dp).adjacency"]

@@ -250,7 +250,7 @@ def tabulated(draw, model, weighted=False, **errors):
         columns[name][: 2 * len(cells)] = np.repeat(declared[name].domain, len(cells))
     chosen = {name: draw(st.sampled_from(values)) for name, values in TABLE_SETTINGS[model].items()}
     if weighted:
-        declared["weight"] = Column(role="weight", domain=(0, 40))
+        declared["weight"] = Column(role="weight", domain=(0 if model == "dp" else 1, 40))
         columns["weight"] = column_values(rng, declared["weight"], len(places), grid)
         chosen["weight"] = {"column": "weight", **errors}
     if "sampling_error" in errors:

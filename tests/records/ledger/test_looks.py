@@ -263,7 +263,7 @@ def test_of_runs_that_start_together_no_more_may_look_than_allowed(either_home: 
 
 def left_out(records: Records, run: str, *outputs: str) -> None:
     for output in outputs:
-        note_left_out(records.log, run=run, output=output, code="gate-refused", **HOW)
+        note_left_out(records.log, run=run, output=output, why={"code": "gate-refused"}, **HOW)
 
 
 def test_every_output_that_was_left_out_is_a_look_whatever_became_of_its_run(records: Records) -> None:
@@ -286,7 +286,7 @@ def test_the_same_output_left_out_of_another_source_is_another_look(records: Rec
     looked(records, "r0", source="s2")
     left_out(records, "r0", "one", "one")
     assert looks_of(records.log, "income").left_out == 2
-    assert on_record(records.log.events("r0"), "s2") == {"one": "gate-refused"}
+    assert on_record(records.log.events("r0"), "s2") == {"one": {"code": "gate-refused"}}
     assert on_record(records.log.events("r0"), "s3") == {}
 
 
