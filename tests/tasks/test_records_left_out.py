@@ -46,9 +46,11 @@ def test_the_share_of_records_left_out_is_in_the_confidential_report_and_nowhere
     confidential = [f"{used}", f"{used:,}", f"{ROWS - used}", f"{ROWS - used:,}", f"{100 * (ROWS - used) / ROWS:.1f} %"]
     shown = (Path(receipt.path) / "report.html").read_text(encoding="utf-8")
     release = json.dumps(predicate(Path(receipt.path))["release"])
+    # Noise makes any number now and then, so the noisy figures are not looked at.
+    words = re.sub(r"<style>.*?</style>|<table class=\"figures.*?</table>", "", shown, flags=re.DOTALL)
     for figure in confidential:
         apart = re.compile(rf"(?<![\w,.]){re.escape(figure)}(?![\w,.])")
-        assert not apart.search(re.sub(r"<style>.*?</style>", "", shown, flags=re.DOTALL)), figure
+        assert not apart.search(words), figure
         assert not apart.search(release), figure
     for text in (shown, release, (Path(receipt.path) / "metadata/codebook.xml").read_text(encoding="utf-8")):
         assert "of each individual at most 3 records are used, chosen at random" in text
