@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def _in_parts(job: Job, declared: Mapping[str, Column], used: Collection[str]) -
     read = ingest_parts(job, declared, used)
     rows = sum(part.rows for part in read.parts)
     _require_enough(job, rows)
-    return _ingested(job, read.parts[0].folder.parent, rows, read.told, read.sums, parts=tuple(read.parts))
+    values = _digest_of_values(job, read.sums)
+    return _ingested(read.parts[0].folder.parent, rows, read.told, values, parts=tuple(read.parts))
 
 
 def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) -> Ingested:
@@ -82,14 +84,18 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
     dataset = open_source(plan.source, declared, unit=plan.unit)
     as_found = source_state(dataset)
     fingerprint = Fingerprint(key_of_values(key))
+
+    @cache
+    def values() -> str:
+        return _digest_of_values(job, [fingerprint.sums()])
+
     with ThreadPoolExecutor(1) as beside:
         hashing = beside.submit(digest_source, dataset, root_of(plan.source), key)
         columns = answered(
             job,
             hashing.result,
             lambda: _possible(plan, read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint)),
-            # A source that is refused was read to its end, so its values are known too.
-            lambda: digest_of_values(key, stored_names(plan.data_columns), [fingerprint.sums()]),
+            values,  # a source that is refused was read to its end, so its values are known too
         )
         told = hashing.result()
     if source_state(dataset) != as_found:
@@ -102,21 +108,23 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
     if plan.unit is not None:
         units = job.run.path("scratch") / "units"
         save_columns(units, {"unit": columns.pop(plan.unit)})
-    save_columns(folder, columns)
-    return _ingested(job, folder, rows, told, [fingerprint.sums()], units=units)
+    save_columns(folder, columns, narrow=True)
+    return _ingested(folder, rows, told, values(), units=units)
+
+
+def _digest_of_values(job: Job, sums: Iterable[Sums]) -> str:
+    return digest_of_values(job.home.secret_key(), stored_names(job.plan.data_columns), sums)
 
 
 def _ingested(
-    job: Job,
     folder: Path,
     rows: int,
     told: SourceDigest,
-    sums: Iterable[Sums],
+    values: str,
     *,
     units: Path | None = None,
     parts: tuple[Part, ...] = (),
 ) -> Ingested:
-    values = digest_of_values(job.home.secret_key(), stored_names(job.plan.data_columns), sums)
     return Ingested(folder, told.content, rows, units, parts, values, told.formerly, told.by_folder, told.files)
 
 

@@ -6,7 +6,7 @@ it passes, in whichever order the two came out, and elsewhere a person must look
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.measures.gates import GateRefused, GateResult, Verdict
@@ -22,13 +22,16 @@ if TYPE_CHECKING:  # a plan loads neither Prefect nor a database for this
 __all__ = ["differencing", "outputs_beside", "overlaps_foreseen", "record_overlaps", "require_somebody_to_look"]
 
 _RULE = "releases of the same data set that share columns are looked at together"
+# Another release or output, by its run or name, what it asked of the ledger, and whether both are known to be of one
+# actual data set.
+_Other = tuple[str, "Claim", bool]
 _UNKNOWN = "what both promise together is not on record"  # for a run that an earlier version began
 
 
 def record_overlaps(job: Job, claims: Sequence[Claim]) -> None:
     """Put on record which releases share columns with the outputs of this one, which of its outputs do with each other,
     and why a pair is not counted together."""
-    shared, uncovered = _overlaps(claims, lambda claim: _earlier(job, claim))
+    shared, uncovered = _overlaps(claims, _earlier(job, claims))
     if shared:
         job.record(Action.OVERLAPS, releases=shared, uncovered=uncovered)
 
@@ -44,25 +47,27 @@ def overlaps_foreseen(
     if plan.rule is not None:
         return None
 
-    def earlier(claim: Claim) -> Iterator[tuple[str, Claim, bool]]:
-        if ledger is not None and claim.output in new:
-            for cost in ledger.overlapping(claim, run=""):
-                yield cost.run, cost.claim, claim.edition == cost.claim.edition  # else it is of other data
-
-    found = _judged(*_overlaps(claims, earlier))
-    return None if found is None or found.verdict is Verdict.PASS else _nobody_looks(found)
+    asked = [claim for claim in claims if claim.output in new]
+    found = [] if ledger is None else ledger.overlapping(asked, run="")
+    costs_of = {claim.output: costs for claim, costs in zip(asked, found, strict=False)}
+    earlier = [
+        # Of another edition it is of other data.
+        [(cost.run, cost.claim, claim.edition == cost.claim.edition) for cost in costs_of.get(claim.output, ())]
+        for claim in claims
+    ]
+    judged = _judged(*_overlaps(claims, earlier))
+    return None if judged is None or judged.verdict is Verdict.PASS else _nobody_looks(judged)
 
 
 def _overlaps(
-    claims: Sequence[Claim], earlier: Callable[[Claim], Iterable[tuple[str, Claim, bool]]]
+    claims: Sequence[Claim], earlier: Sequence[Iterable[_Other]]
 ) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Return the columns that others share with the outputs of a release, and why a pair is not counted together, by
-    the run or the outputs. earlier: other releases that share columns with an output, and whether they are of one
-    actual data set."""
+    the run or the outputs. earlier: for each output other releases that share columns with it."""
     shared: dict[str, list[str]] = {}
     uncovered: dict[str, str] = {}
-    for place, claim in enumerate(claims):
-        for name, other, of_one_data_set in (*earlier(claim), *_of_this_release(claim, claims[:place])):
+    for place, (claim, before) in enumerate(zip(claims, earlier, strict=True)):
+        for name, other, of_one_data_set in (*before, *_of_this_release(claim, claims[:place])):
             columns = shared.setdefault(name, [])
             columns += [column for column in claim.shares_with(other) if column not in columns]
             reason = why_not_together(claim.model, other.model, of_one_data_set=of_one_data_set)
@@ -71,14 +76,16 @@ def _overlaps(
     return shared, uncovered
 
 
-def _earlier(job: Job, claim: Claim) -> Iterator[tuple[str, Claim, bool]]:
-    """Yield other releases that share columns with an output, by run, and whether they are of one actual data set."""
-    partition = job.ledger.partition_of(claim)
-    for cost in job.ledger.overlapping(claim, run=job.run.id):
-        yield cost.run, cost.claim, claim.is_known_to_be_of_data_of(cost.claim, partition)
+def _earlier(job: Job, claims: Sequence[Claim]) -> list[list[_Other]]:
+    """Return for each output the other releases that share columns with it."""
+    found = zip(claims, job.ledger.partitions_of(claims), job.ledger.overlapping(claims, run=job.run.id), strict=True)
+    return [
+        [(cost.run, cost.claim, claim.is_known_to_be_of_data_of(cost.claim, partition)) for cost in costs]
+        for claim, partition, costs in found
+    ]
 
 
-def _of_this_release(claim: Claim, others: Sequence[Claim]) -> Iterator[tuple[str, Claim, bool]]:
+def _of_this_release(claim: Claim, others: Sequence[Claim]) -> Iterator[_Other]:
     for other in outputs_beside(claim, others):
         yield f"{other.output} beside {claim.output} in this release", other, True
 

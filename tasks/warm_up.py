@@ -17,6 +17,7 @@ def compile_kernels() -> None:
         "penstock.mechanisms.questions._kernels",
         "penstock.mechanisms.table._kernels",
         "penstock.measures.kernels",
+        "penstock.tasks.files._kernels",
     ):
         importlib.import_module(module)
 

@@ -56,8 +56,11 @@ class Grid:
         if self.whole and self.exponent == 0 and values.dtype.kind in "iu":
             if values.dtype == np.uint64:  # beyond the signed range it would turn negative
                 values = np.minimum(values, np.uint64(np.iinfo(np.int64).max))
-            whole: NDArray[np.int64] = values.astype(np.int64)
-            return np.clip(whole, int(self.low), int(self.high)) - self.first
+            whole: NDArray[np.int64] = values.astype(np.int64)  # a copy, which is then changed in place
+            np.clip(whole, int(self.low), int(self.high), out=whole)
+            if self.first:
+                whole -= self.first
+            return whole
         scaled = np.ldexp(np.clip(values.astype(np.float64), self.low, self.high), -self.exponent)
         below = np.floor(scaled)
         # scaled + 1/2 could round up to the next whole number; the difference of two neighbours cannot.

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numba import njit, types
 
-__all__ = ["COLUMNS", "LIMIT", "collect", "locate", "spread", "tally"]
+__all__ = ["LIMIT", "collect", "locate", "spread", "tally"]
 
-COLUMNS = 6
 # Sums, and twice any value, stay below 2^63.
 LIMIT = 2**62
 
+_CODES_8 = types.Array(types.int8, 1, "C", readonly=True)
+_CODES_16 = types.Array(types.int16, 1, "C", readonly=True)
 _CODES_32 = types.Array(types.int32, 1, "C", readonly=True)
 _CODES_64 = types.Array(types.int64, 1, "C", readonly=True)
 _PLACES = types.int64[::1]
@@ -28,6 +29,8 @@ _TABLE = types.int64[:, ::1]
 
 @njit(
     [
+        types.boolean(_PLACES, _CODES_8, types.int64),
+        types.boolean(_PLACES, _CODES_16, types.int64),
         types.boolean(_PLACES, _CODES_32, types.int64),
         types.boolean(_PLACES, _CODES_64, types.int64),
     ],

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -67,14 +68,17 @@ def build_cells(codes: Columns, shape: Sequence[int], values: Columns, records: 
 
     narrow = {name: _as_the_kernels_read(column) for name, column in codes.items()}
     counts = np.zeros(cells, np.int64)
-    for _, places in _places(narrow, shape, records):
-        tally(counts, places)
 
-    def magnitudes(name: str) -> Magnitudes:
-        return _magnitudes(_places(narrow, shape, records), counts, values[name], name)
+    def count() -> None:
+        for _, places in _places(narrow, shape, records):
+            tally(counts, places)
+
+    def table_of(name: str) -> Integers:
+        return _added_up(_places(narrow, shape, records), cells, values[name], name)
 
     # Finding the places again takes less time than two measures lose when they compete for one cache.
-    measures = dict(zip(values, in_parallel(magnitudes, values), strict=True))
+    _, *tables = in_parallel(lambda make: make(), [count, *(partial(table_of, name) for name in values)])
+    measures = {name: _magnitudes(table, counts) for name, table in zip(values, tables, strict=True)}
     return Cells(tuple(int(categories) for categories in shape), counts, measures)
 
 
@@ -98,20 +102,23 @@ def _places(codes: Columns, shape: Sequence[int], records: int) -> Iterator[tupl
         yield rows, places
 
 
-def _magnitudes(
-    placed: Iterable[tuple[slice, Integers]], counts: Integers, values: NDArray[np.int64], name: str
-) -> Magnitudes:
-    from penstock.mechanisms.table._kernels import COLUMNS, LIMIT, collect
+def _added_up(placed: Iterable[tuple[slice, Integers]], cells: int, values: NDArray[np.int64], name: str) -> Integers:
+    """Return one measure by cell, as the kernels write it."""
+    from penstock.mechanisms.table._kernels import LIMIT, collect
 
-    table = np.tile(np.array([0, 0, LIMIT, -LIMIT, 0, 0], np.int64), (len(counts), 1))
+    table = np.tile(np.array([0, 0, LIMIT, -LIMIT, 0, 0], np.int64), (cells, 1))
     contiguous = np.ascontiguousarray(values)
     for rows, places in placed:
         if not collect(table, places, contiguous[rows]):
             raise ValueOutsideDomain.at(
                 name, rule="must add up to less than 2^62 in every cell", remedy="Choose a coarser grid."
             )
+    return table
+
+
+def _magnitudes(table: Integers, counts: Integers) -> Magnitudes:
     table[counts == 0] = 0
-    return Magnitudes(*(np.ascontiguousarray(table[:, place]) for place in range(COLUMNS)))
+    return Magnitudes(*(np.ascontiguousarray(column) for column in table.T))
 
 
 def _number_of_cells(codes: Columns, shape: Sequence[int]) -> int:
@@ -143,7 +150,7 @@ def _number_of_records(codes: Columns, values: Columns, stated: int | None) -> i
 
 
 def _as_the_kernels_read(codes: NDArray[np.integer]) -> NDArray[np.integer]:
-    if codes.dtype == np.uint64:  # beyond the signed range it would turn negative, and then be refused all the same
-        return codes.astype(np.int64)
-    narrow = np.int32 if codes.dtype.itemsize <= 4 and codes.dtype != np.uint32 else np.int64
-    return np.ascontiguousarray(codes, dtype=narrow)
+    if codes.dtype.kind == "i":
+        return np.ascontiguousarray(codes)
+    # Beyond the signed range a number would turn negative, and then be refused all the same.
+    return codes.astype(np.int32 if codes.dtype.itemsize < 4 else np.int64)

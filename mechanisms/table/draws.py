@@ -25,7 +25,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil, exp, expm1, prod, sqrt
 from typing import Literal
 
@@ -90,15 +90,7 @@ class Noise:
     @property
     def variances(self) -> tuple[float, ...]:
         """Return one for each measure, in squared steps; above 0."""
-        rate = float(self.epsilon)
-        exact: tuple[float, ...]
-        if self.kind == "laplace":
-            exact = (discrete_laplace_variance(float(scale_at_least(self.half_widths[0], self.epsilon))),)
-        elif self.kind == "staircase":
-            exact = (grid_staircase_variance(self.half_widths[0], self.inner[0], rate),)
-        else:
-            exact = grid_box_variances(self.half_widths, self.inner, rate)
-        return tuple(max(variance, _LEAST_VARIANCE) for variance in exact)
+        return _variances(self)
 
     def half_width(self, measure: int, level: float) -> int:
         """Return the least w, in steps, such that a measure's noise lies in -w..w with at least this probability."""
@@ -135,6 +127,20 @@ class Noise:
         elif self.kind == "box":
             named["core"] = list(self.inner)
         return named
+
+
+@lru_cache(maxsize=2**12)
+def _variances(noise: Noise) -> tuple[float, ...]:
+    """Return them; kept, because exact sums for box noise take a millisecond, and every output of a release asks."""
+    rate = float(noise.epsilon)
+    exact: tuple[float, ...]
+    if noise.kind == "laplace":
+        exact = (discrete_laplace_variance(float(scale_at_least(noise.half_widths[0], noise.epsilon))),)
+    elif noise.kind == "staircase":
+        exact = (grid_staircase_variance(noise.half_widths[0], noise.inner[0], rate),)
+    else:
+        exact = grid_box_variances(noise.half_widths, noise.inner, rate)
+    return tuple(max(variance, _LEAST_VARIANCE) for variance in exact)
 
 
 @cache

@@ -69,6 +69,7 @@ class LedgerReader:
         self._reader = reader
         self._read: dict[int, Event] = {}
         self._checked: dict[str, list[Event]] = {}  # of each subject that was asked for, until it is written to
+        self._books: dict[str, Book] = {}
         if not reader.is_walked:
             reader.require_seen()
         rows = reader.connection.execute(select(_TAILS)).all()
@@ -156,8 +157,10 @@ class LedgerReader:
         return sorted(self.tails.keys() - {_ANSWERS})
 
     def book(self, subject: str) -> Book:
-        """Return the accounts and costs of one subject."""
-        return self.read(self.events(subject))
+        """Return the accounts and costs of one subject; read once, until something is written."""
+        if subject not in self._books:
+            self._books[subject] = self.read(self.events(subject))
+        return self._books[subject]
 
     def read(self, events: Iterable[Event]) -> Book:
         """Return what these events say, with the closing balances of their sittings."""
@@ -232,6 +235,7 @@ class LedgerWriter(LedgerReader):
                 self.tails[_ANSWERS], self.sealed[_ANSWERS] = seq, text_of_answers(answers(digest))
             for subject in linked:
                 self._checked.pop(subject, None)
+            self._books.clear()  # a book has the balances of other subjects in it
             return _seal_of_tails(self._writer.key, self.tails, self.sealed)
 
         event = self._writer.append(

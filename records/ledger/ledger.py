@@ -8,7 +8,7 @@ adaptive choices.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -174,11 +174,15 @@ class Ledger:
                     facts["outcome"] = outcome if staged else "refused"
                     ledger.write(Action.SETTLED, run=run, facts=facts, subjects=cost.claim.subjects)
 
-    def overlapping(self, claim: Claim, *, run: str) -> tuple[Cost, ...]:
-        """Return other releases of the same data set or records, out or in progress, that share a column with this one,
-        if at least one of the two is a table. The table that this one repeats does not count as another."""
+    def overlapping(self, claims: Iterable[Claim], *, run: str) -> list[tuple[Cost, ...]]:
+        """Return for each claim other releases of the same data set or records, out or in progress, that share a column
+        with it, if at least one of the two is a table. The table that it repeats does not count as another."""
         with self._log.reader() as reader:
-            related, records = related_costs(LedgerReader(reader), claim)
+            ledger = LedgerReader(reader)
+            return [self._overlapping(claim, *related_costs(ledger, claim), run) for claim in claims]
+
+    @staticmethod
+    def _overlapping(claim: Claim, related: Iterable[Cost], records: frozenset[str], run: str) -> tuple[Cost, ...]:
         return tuple(
             cost
             for cost in related
@@ -190,10 +194,15 @@ class Ledger:
             and not are_apart(claim, cost.claim, records)
         )
 
-    def partition_of(self, claim: Claim) -> str | None:
-        """Return the partition of the account that a claim is charged to."""
-        account = None if claim.dataset is None else self.book(claim.dataset).accounts.get(claim.model)
-        return None if account is None else account.partition
+    def partitions_of(self, claims: Iterable[Claim]) -> list[str | None]:
+        """Return for each claim the partition of the account that it is charged to."""
+        with self._log.reader() as reader:
+            ledger = LedgerReader(reader)
+            accounts = [
+                None if claim.dataset is None else ledger.book(dataset_subject(claim.dataset)).accounts.get(claim.model)
+                for claim in claims
+            ]
+        return [None if account is None else account.partition for account in accounts]
 
     def book(self, dataset: str) -> Book:
         """Return the accounts and costs of one data set."""

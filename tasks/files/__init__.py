@@ -2,6 +2,7 @@
 
 columns          tables on the confidential side of one run, and the released Parquet and CSV files
 fingerprint      records known by their values, whatever files hold them: a keyed digest of a multiset of records
+_kernels         compiled loops of the digest of values
 joined           released files of the same records in the same order, written as one file with the columns of
                  all of them
 linked           columns and tables that a mechanism makes from the data: staged with the records, found again

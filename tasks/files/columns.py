@@ -43,26 +43,51 @@ GUARANTEE_KEY = b"penstock.guarantee"
 ROW_GROUP = 1 << 16
 
 
-def save_columns(folder: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Write a working table. Column names go into an index, so that none can name a path."""
+def save_columns(folder: Path, columns: Mapping[str, NDArray[Any]], *, narrow: bool = False) -> None:
+    """Write a working table. Column names go into an index, so that none can name a path.
+
+    narrow: whole numbers lie there in as few bytes as the largest of them needs, which is most of the time that
+    writing and reading a large table takes.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     if any(values.dtype.hasobject for values in columns.values()):
         raise ValueError("a working table holds numbers only")
 
-    def save(place: int, values: NDArray[Any]) -> None:
-        values.tofile(folder / f"{place}.column")
+    def save(place: int, values: NDArray[Any]) -> list[str]:
+        stored = _narrowed(values) if narrow else values
+        stored.tofile(folder / f"{place}.column")
+        return [] if stored.dtype == values.dtype else [stored.dtype.str]
 
-    in_parallel(save, range(len(columns)), columns.values())
-    index = [[name, values.dtype.str, len(values)] for name, values in columns.items()]
+    stored = in_parallel(save, range(len(columns)), columns.values())
+    index = [
+        [name, values.dtype.str, len(values), *kind]
+        for (name, values), kind in zip(columns.items(), stored, strict=True)
+    ]
     (folder / "index.json").write_text(json.dumps(index), encoding="utf-8")
 
 
+def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers in the narrowest type that holds all of them; others as they are."""
+    if values.dtype.kind != "i" or not len(values):
+        return values
+    low, high = int(values.min()), int(values.max())
+    kinds: tuple[type[np.signedinteger[Any]], ...] = (np.int8, np.int16, np.int32)
+    fitting = (kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+    return values.astype(next(fitting, values.dtype), copy=False)
+
+
 def load_columns(
-    folder: Path, rows: NDArray[np.int64] | None = None, only: Collection[str] | None = None
+    folder: Path,
+    rows: NDArray[np.int64] | None = None,
+    only: Collection[str] | None = None,
+    *,
+    as_stored: bool = False,
 ) -> dict[str, NDArray[Any]]:
     """Return a working table, or some rows or only some columns of it. It is read, not mapped: page faults cost
     several times the copy.
+
+    as_stored: in the types in which it lies there, for whoever calculates with none of them.
 
     NumPy's own files begin with a header that is parsed as Python, and up to Python 3.11.7 two threads that parse
     at the same time may both fail.
@@ -70,13 +95,14 @@ def load_columns(
     index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
 
     def load(place: int) -> NDArray[Any]:
-        _, kind, length = index[place]
-        values: NDArray[Any] = np.fromfile(folder / f"{place}.column", dtype=np.dtype(kind))
+        _, kind, length, *narrow = index[place]
+        values: NDArray[Any] = np.fromfile(folder / f"{place}.column", dtype=np.dtype(*narrow or (kind,)))
         if len(values) != length:
             raise ValueError("a column of a working table is not as it was written")
-        return values if rows is None else values[rows]
+        found = values if rows is None else values[rows]
+        return found if as_stored else found.astype(kind, copy=False)
 
-    places = [place for place, (name, _, _) in enumerate(index) if only is None or name in only]
+    places = [place for place, (name, *_) in enumerate(index) if only is None or name in only]
     return dict(zip([index[place][0] for place in places], in_parallel(load, places), strict=True))
 
 

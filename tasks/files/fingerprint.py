@@ -38,18 +38,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from penstock.mechanisms.parallel import in_parallel
 from penstock.records.files.digest import canonical, keyed
 
 __all__ = ["Fingerprint", "Sums", "digest_of_values", "key_of_values"]
 
 Words = NDArray[np.uint64]
 
-# Few enough rows at a time for all their words to stay in the processor's cache.
-_BLOCK = 1 << 14
 _WORD = 2**64
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
-_MISSING = np.uint64(0x7FF8000000000000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +78,17 @@ class Fingerprint:
     """(1) to (4) of one table, column by column."""
 
     def __init__(self, key: bytes) -> None:
+        # The compiler is not safe to load on two threads, and columns may be added on another one than this.
+        from penstock.tasks.files import _kernels
+
+        self._kernels = _kernels
         self._key = key
-        self._state: Words = np.zeros((2, 0), np.uint64)
+        self._state: tuple[Words, Words] = (np.zeros(0, np.uint64), np.zeros(0, np.uint64))
 
     def add(self, name: str, stored: pa.ChunkedArray) -> None:
         """Add one more column of every record."""
-        if not self._state.size:
-            self._state = np.zeros((2, len(stored)), np.uint64)
+        if not len(self._state[0]):
+            self._state = (np.zeros(len(stored), np.uint64), np.zeros(len(stored), np.uint64))
         value = stored.type.value_type if pa.types.is_dictionary(stored.type) else stored.type
         if pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value):
             self._add_numbers(name, stored)
@@ -97,76 +97,49 @@ class Fingerprint:
 
     def sums(self) -> Sums:
         """Return (4)."""
-        totals = [0, 0]
-        buffer = np.empty(_BLOCK, np.uint64)
-        for start in range(0, self._state.shape[1], _BLOCK):
-            for place in range(2):
-                words = self._state[place, start : start + _BLOCK].copy()
-                _mix(words, buffer[: len(words)])
-                totals[place] += int(words.sum(dtype=np.uint64))
-        return Sums(self._state.shape[1], totals[0] % _WORD, totals[1] % _WORD)
+        first, second = in_parallel(self._kernels.sum_of_mixed, self._state)
+        return Sums(len(self._state[0]), int(first), int(second))
 
     def _add_numbers(self, name: str, stored: pa.ChunkedArray) -> None:
         made = bytes.fromhex(keyed(self._key, "number", name))
         before, first, second = (np.uint64(int.from_bytes(made[8 * i : 8 * i + 8], "big")) for i in range(3))
         first, second = first | np.uint64(1), second | np.uint64(1)
-        words, buffer = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.uint64)
-        for start, numbers in _blocks(stored):
-            here, room = words[: len(numbers)], buffer[: len(numbers)]
-            np.add(numbers, 0.0, out=here.view(np.float64))  # -0 becomes 0
-            missing = ~np.isfinite(numbers)
-            if missing.any():
-                here[missing] = _MISSING
-            here ^= before
-            _mix(here, room)
-            state = self._state[:, start : start + len(numbers)]
-            state[0] += np.multiply(here, first, out=room)
-            state[1] += np.multiply(here, second, out=room)
+        for one, other, chunk in self._beside(stored):
+            bits = _as_float64(chunk).view(np.uint64)
+            self._kernels.add_numbers(one, other, bits, before, first, second)
 
     def _add_texts(self, name: str, stored: pa.ChunkedArray) -> None:
         key = bytes.fromhex(keyed(self._key, "text", name))
         known: dict[bytes | None, tuple[int, int]] = {None: _words(keyed(key, "missing"))}
-        buffer, start = np.empty(_BLOCK, np.uint64), 0
-        for chunk in stored.chunks:
+        for one, other, chunk in self._beside(stored):
             encoded = chunk if pa.types.is_dictionary(chunk.type) else chunk.dictionary_encode()
             texts = _as_bytes(encoded.dictionary)
             for text in texts:
                 if text not in known and text is not None:
                     known[text] = _words(hashlib.blake2b(text, key=key, digest_size=16).hexdigest())
             table = np.array([known[text] for text in (*texts, None)], np.uint64).T.copy()
-            codes = encoded.indices
-            codes = pc.fill_null(codes.cast(pa.int64()), len(texts)) if codes.null_count else codes
-            for block in range(0, len(codes), _BLOCK):
-                here = codes[block : block + _BLOCK].to_numpy().astype(np.intp)
-                state, room = self._state[:, start : start + len(here)], buffer[: len(here)]
-                for place in range(2):
-                    state[place] += np.take(table[place], here, out=room, mode="clip")
-                start += len(here)
+            codes = encoded.indices if pa.types.is_int32(encoded.indices.type) else encoded.indices.cast(pa.int64())
+            codes = pc.fill_null(codes, len(texts)) if codes.null_count else codes
+            self._kernels.add_texts(one, other, codes.to_numpy(), table)
+
+    def _beside(self, stored: pa.ChunkedArray) -> Iterator[tuple[Words, Words, Any]]:
+        """Yield the parts of a column, each with the words of its records."""
+        start = 0
+        for chunk in stored.chunks:
+            rows = slice(start, start + len(chunk))
+            yield self._state[0][rows], self._state[1][rows], chunk
+            start += len(chunk)
 
 
-def _blocks(stored: pa.ChunkedArray) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yield the numbers of a column, some at a time, each time with the row at which they begin."""
-    start = 0
-    for chunk in stored.chunks:
-        for place in range(0, len(chunk), _BLOCK):
-            some: Any = chunk.slice(place, _BLOCK)
-            if pa.types.is_dictionary(some.type):
-                some = some.dictionary_decode()
-            if not pa.types.is_float64(some.type):
-                some = some.cast(pa.float64(), safe=False)
-            if some.null_count:
-                some = pc.fill_null(some, float("nan"))
-            yield start, some.to_numpy()
-            start += len(some)
-
-
-def _mix(words: Words, buffer: Words) -> None:
-    """Mix the words in place."""
-    for shift, factor in zip(_SHIFTS, (_FIRST, _SECOND, None), strict=True):
-        np.right_shift(words, shift, out=buffer)
-        np.bitwise_xor(words, buffer, out=words)
-        if factor is not None:
-            np.multiply(words, factor, out=words)
+def _as_float64(stored: Any) -> NDArray[np.float64]:
+    """Return numbers as the nearest of double precision; NaN where there is none."""
+    if pa.types.is_dictionary(stored.type):
+        stored = stored.dictionary_decode()
+    if not pa.types.is_float64(stored.type):
+        stored = stored.cast(pa.float64(), safe=False)
+    if stored.null_count:
+        stored = pc.fill_null(stored, float("nan"))
+    return stored.to_numpy()  # type: ignore[no-any-return]
 
 
 def _as_bytes(texts: pa.Array) -> list[bytes | None]:

@@ -8,6 +8,7 @@ penstock.mechanisms.columns); everything else is refused, without quoting a valu
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,15 +206,19 @@ def read_columns(
     found: dict[str, _Read] = {}
     if unit is not None and units is not None:
         found[unit] = _of_units(units)
-    for place in stored_names({name: column for name, column in wanted.items() if name not in found}):
-        stored = table.column(place)
-        table = table.drop_columns(place)  # one column in two shapes at a time is all the memory this needs
-        if fingerprint is not None and place != unit:
-            fingerprint.add(place, stored)
-        for name, column in wanted.items():
-            if stored_name(name, column) == place and (checked is None or name in checked):
-                found[name] = _read_column(stored, column)
-        del stored
+    with ThreadPoolExecutor(1) as beside:
+        for place in stored_names({name: column for name, column in wanted.items() if name not in found}):
+            stored = table.column(place)
+            table = table.drop_columns(place)  # one column in two shapes at a time is all the memory this needs
+            added = None
+            if fingerprint is not None and place != unit:
+                added = beside.submit(fingerprint.add, place, stored)
+            for name, column in wanted.items():
+                if stored_name(name, column) == place and (checked is None or name in checked):
+                    found[name] = _read_column(stored, column)
+            if added is not None:
+                added.result()
+            del stored
     ordered = {name: found[name] for name in wanted if name in found}
     incomplete: list[Fault] = []
     outside: list[Fault] = []

@@ -46,5 +46,5 @@ def _counted(job: Job, source: Ingested, used: dict[str, Column], params: AnyPar
         from penstock.tasks.parts.cells import counted_cells  # a plan is made without Prefect
 
         return counted_cells(source.parts, used, params, how, job.plan.address)  # a cluster may fail
-    read = load_columns(source.folder, only=used)
+    read = load_columns(source.folder, only=used, as_stored=True)  # codes are looked up, values put on a grid
     return how.count({name: read[name] for name in used}, used, params)

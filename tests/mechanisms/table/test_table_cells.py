@@ -102,7 +102,8 @@ def test_read_only_columns_and_strides_are_welcome():
     values = np.array([5, 0, 6, 0, 7, 0])[::2]
     frozen = np.ascontiguousarray(codes)
     frozen.flags.writeable = False
-    for column in (codes, frozen):
+    narrow = [codes.astype(kind) for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "u8")]
+    for column in (codes, frozen, *narrow):
         assert build_cells({"d": column}, (2,), {"v": values}).measures["v"].sums.tolist() == [5, 13]
     assert codes.tolist() == [0, 1, 1]
 

@@ -339,7 +339,8 @@ def test_a_promise_about_one_data_set_is_not_charged_for_another(records: Record
 
 def test_releases_that_share_a_column_overlap_if_one_is_a_table(records: Records) -> None:
     def overlapping(wanted: Claim) -> list[str]:
-        return [cost.run for cost in records.ledger.overlapping(wanted, run="new")]
+        (found,) = records.ledger.overlapping([wanted], run="new")
+        return [cost.run for cost in found]
 
     table = uncounted(model="k_anon", about=("age", "sex"), table=True, dataset="income")
     released(records, "r1", table)

@@ -183,6 +183,28 @@ def test_a_working_table_is_loaded_as_it_was_saved_whatever_its_columns_are_call
     assert outside == []
 
 
+# Around the ends of every type, where a number that is cut off would turn into another.
+_EDGES = [sign * 2**bits + by for bits in (0, 7, 8, 15, 16, 31, 32, 62) for sign in (-1, 1) for by in (-1, 0, 1)]
+
+
+@given(st.lists(st.sampled_from(_EDGES), min_size=1, max_size=4))
+@settings(max_examples=examples(60), deadline=None)
+def test_a_narrow_table_gives_back_every_number_in_its_type(numbers: list[int]) -> None:
+    held = np.array(numbers, np.int64)
+    columns = {"wide": held, "real": held.astype(np.float64), "flag": held > 0, "size": np.abs(held).astype(np.uint64)}
+    with TemporaryDirectory() as folder:
+        save_columns(Path(folder) / "table", columns, narrow=True)
+        again = load_columns(Path(folder) / "table")
+        last = load_columns(Path(folder) / "table", np.array([len(held) - 1]), ("wide",))
+        stored = load_columns(Path(folder) / "table", as_stored=True)
+    for name, values in columns.items():
+        assert again[name].dtype == values.dtype
+        assert again[name].tolist() == values.tolist() == stored[name].tolist()
+    assert (last["wide"].dtype, last["wide"].tolist()) == (np.int64, numbers[-1:])
+    least = next(kind for kind in (np.int8, np.int16, np.int32, np.int64) if held.astype(kind).tolist() == numbers)
+    assert stored["wide"].dtype == least
+
+
 def test_a_working_table_is_for_its_owner_only(tmp_path: Path) -> None:
     save_columns(tmp_path / "table", {"../../escape": np.array([1])})
     assert (tmp_path / "table").stat().st_mode & 0o077 == 0
