@@ -24,7 +24,7 @@ from penstock.mechanisms.refusal import Fault
 if TYPE_CHECKING:
     from penstock.mechanisms.columns import Column
 
-__all__ = ["MOST_CATEGORIES", "Recode", "stored_name", "stored_names"]
+__all__ = ["MOST_CATEGORIES", "Recode", "in_bands", "stored_name", "stored_names"]
 
 # A spec lists no more categories of one column.
 MOST_CATEGORIES = 2**16
@@ -159,6 +159,12 @@ def _labels(bands: tuple[float, ...]) -> Iterator[str]:
     for place, (low, high) in enumerate(pairwise(bands)):
         text = f"{low} to {high}" if place == last else f"{low} to under {high}"
         yield f"from {text}" if text.startswith("-") else text  # a spreadsheet would take a sign for a formula
+
+
+def in_bands(name: str, column: Column) -> str:
+    """Return what to do with a column of numbers where categories are needed."""
+    recode = f"recode: {{of: {stored_name(name, column)}, bands: [...]}}"
+    return f"Declare a column made of it, {{role: ..., type: ordinal, {recode}}}, and name that one."
 
 
 def stored_name(name: str, column: Column) -> str:

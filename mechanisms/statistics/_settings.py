@@ -15,6 +15,7 @@ from penstock.mechanisms.layout import Figure, Layout
 from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.grid import Grid, grid_of
 from penstock.mechanisms.numbers.shares import share_faults
+from penstock.mechanisms.recode import in_bands
 from penstock.mechanisms.refusal import Fault, SettingRefused
 from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR
 
@@ -186,7 +187,7 @@ def _group_faults(params: Params, declared: Declared) -> Iterator[Fault]:
             remedy = "Declare it as quasi_identifier or confidential."
             yield Fault("groups", "must be a declared column that is not an identifier or weight", remedy, repr(name))
         elif column.categories is None:
-            yield Fault("groups", "must have declared categories", "Declare bands as ordinal.", repr(name))
+            yield Fault("groups", "must have declared categories", in_bands(name, column), repr(name))
         elif column.missing != "refuse":
             rule = "must be refuse: a record without a category belongs to no group"
             yield Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing)

@@ -14,6 +14,7 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import TOTAL, Layout, error_of
 from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.shares import share_faults
+from penstock.mechanisms.recode import in_bands
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.table import _coarser
 from penstock.mechanisms.table._bounds import CellBounds, bound_faults
@@ -230,7 +231,7 @@ def _column_faults(params: Params, declared: Declared) -> Iterator[Fault]:
                 remedy = "Declare it as quasi_identifier or confidential."
                 yield Fault(field, "must be a declared column that is not an identifier or weight", remedy, repr(name))
             elif field == "dimensions" and column.categories is None:
-                yield Fault(field, "must have categories", "Declare bands as ordinal categories.", repr(name))
+                yield Fault(field, "must have categories", in_bands(name, column), repr(name))
             elif field != "dimensions" and not column.numeric:
                 yield Fault(field, "must be numbers, to be added up", "Count it as a dimension.", repr(name))
             elif field != "dimensions" and name == COUNT:

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.recode import Recode, stored_name, stored_names
+from penstock.mechanisms.recode import Recode, in_bands, stored_name, stored_names
 from penstock.mechanisms.refusal import Fault
 
+AGE = {"of": "age"}
 AGES = {"of": "age", "bands": [0, 18, 65, 120]}
 REGIONS = {"groups": {"North": ["N1", "N2"], "South": ["S"]}}
 
@@ -35,6 +37,18 @@ def test_bands_and_groups_name_their_categories() -> None:
     assert column(recode=named).categories == ("young", "working", "old")
     assert column("nominal", REGIONS).categories == ("North", "South")
     assert column("integer", {"of": "years"}, domain=(0, 120)).categories is None
+
+
+def test_a_number_that_must_be_in_bands_is_to_be_made_into_another_column_of_what_the_source_calls_it() -> None:
+    for name, numbers in (
+        ("age", column("integer", domain=(0, 120))),
+        ("years", column("integer", AGE, domain=(0, 120))),
+    ):
+        told = in_bands(name, numbers)
+        assert "{role: ..., type: ordinal, recode: {of: age, bands: [...]}}" in told
+        written = told[told.index("{") : told.rindex("}") + 1]
+        made = yaml.safe_load(written.replace("role: ...", "role: confidential").replace("[...]", "[0, 18, 120]"))
+        assert Column(**made).categories == ("0 to under 18", "18 to 120")
 
 
 def test_a_column_that_was_declared_with_its_own_categories_reads_back_as_it_was() -> None:
