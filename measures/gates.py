@@ -144,7 +144,7 @@ class GateRefused(Refusal):
             *(
                 Fault(
                     f"gates.{result.gate}" if result.output is None else f"{result.output}.gates.{result.gate}",
-                    f"must hold for the output: {result.rule}",
+                    f"must hold for what is published: {result.rule}",
                     f"{read}, then protect more, or change the limit.",
                 )
                 for result in decision.results

@@ -18,7 +18,7 @@ from penstock.mechanisms.composition import Charge, composed, composed_delta, co
 from penstock.mechanisms.models import ADDS_UP, MODELS, Model
 from penstock.mechanisms.refusal import NotComposable
 
-__all__ = ["Guarantee", "compose", "in_words", "includes", "side_by_side", "sum_in_short"]
+__all__ = ["Guarantee", "compose", "in_words", "includes", "not_together", "side_by_side", "sum_in_short"]
 
 
 class Guarantee(BaseModel):
@@ -180,12 +180,20 @@ def in_words(guarantees: Mapping[str, Guarantee]) -> tuple[str, ...]:
     models = {name: each.model for name, each in guarantees.items()}
     alone = uncovered(models)
     if alone:
-        listed = ", ".join(f"{name} ({models[name]})" for name in alone)
-        sums.append(
-            f"No theorem covers these outputs together with the others: {listed}. "
-            "Their promises hold for whoever has that output alone."
-        )
+        listed = [f"{name} ({models[name]})" for name in alone]
+        if len(alone) == 1:
+            holds = "Its promise holds for whoever has that output alone."
+        else:
+            holds = "The promise of each holds for whoever has only that output."
+        sums.append(f"{not_together(listed, len(models))} {holds}")
     return tuple(sums)
+
+
+def not_together(listed: Sequence[str], outputs: int) -> str:
+    """Return that no theorem covers the listed ones of so many outputs together with all the others."""
+    which = "this output" if len(listed) == 1 else "these outputs"
+    others = " with the others" if len(listed) < outputs else ""
+    return f"No theorem covers {which} together{others}: {', '.join(listed)}."
 
 
 def _counted_more_than_once(total: Guarantee, counted: Mapping[str, Guarantee]) -> Iterator[str]:

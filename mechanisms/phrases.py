@@ -96,7 +96,7 @@ def one_individual(rows_per_unit: int | None) -> str:
     """Return the assumption about how many records describe one individual."""
     if rows_per_unit is None:
         return "one record describes one individual"
-    return f"at most {rows_per_unit} of the records used describe one individual"
+    return f"at most {rows_per_unit} of the records used describe{'s' if rows_per_unit == 1 else ''} one individual"
 
 
 def validated_and_decided() -> Iterator[str]:

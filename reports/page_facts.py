@@ -37,6 +37,7 @@ class ConfidentialReport:
     validation: expectations, failed. steps: [name, seconds].
     looks: how many other runs looked at these data and published nothing or declared something new, how many outputs
     they left out, and how many may.
+    tables: for each table of the output how many cells and totals it has [cells, totals].
     """
 
     name: str
@@ -57,6 +58,7 @@ class ConfidentialReport:
     rows_are: RowsAre = "records"
     clamped: Sequence[Facts] = ()
     used: int | None = None
+    tables: Mapping[str, Facts] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

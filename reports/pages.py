@@ -19,6 +19,7 @@ from markupsafe import Markup
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP, MODELS
 from penstock.mechanisms.numbers.rounded import answer_text, exact_text, figure_text
+from penstock.mechanisms.phrases import counted
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.reports.page_facts import ConfidentialReport, PublicReport, SeveralConfidential, SeveralPublic
 from penstock.reports.promise_parts import common, lines_of, without
@@ -232,6 +233,7 @@ def _environment() -> Environment:
         breakable=_breakable,
         by_severity=_by_severity,
         columns_of=_columns_of,
+        counted=counted,
         exact=exact_text,
         figure=lambda value: "not known" if value is None else figure_text(value),
         lines=lines_of,

@@ -66,7 +66,10 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
 def _assessed(name: str, plan: Plan, assessed: Mapping[str, Any], about: Mapping[str, Any]) -> ConfidentialReport:
     """Return the report on one output. about: what it shares with the others."""
     found = {**_found(assessed), "used": assessed.get("used")}
-    return ConfidentialReport(name=name, guarantee=plan.guarantee, rows_are=plan.output.rows_are, **found, **about)
+    output = plan.output
+    return ConfidentialReport(
+        name=name, guarantee=plan.guarantee, rows_are=output.rows_are, tables=output.sizes, **found, **about
+    )
 
 
 def _found(assessed: Mapping[str, Any]) -> dict[str, Any]:

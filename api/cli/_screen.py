@@ -84,7 +84,8 @@ class Screen:
         if self._as_json:
             self.show("", receipt)
             return
-        rows = f"{receipt['records']:,} {receipt['rows_are']}"
+        records, rows_are = receipt["records"], receipt["rows_are"]
+        rows = f"{records:,} {rows_are.removesuffix('s') if records == 1 else rows_are}"
         word = "Published before" if receipt["earlier"] else "Published again" if receipt["repeats"] else "Published"
         self._out.print(f"[bold green]{word}[/bold green] {shown(receipt['name'])}, {rows}")
         if receipt["earlier"]:

@@ -258,7 +258,7 @@ def promise(params: Params, declared: Declared) -> Guarantee:
         adjacency="replace",
         unit=unit,
         statement=_STATEMENT.format(
-            epsilon=params.epsilon,
+            epsilon=phrases.exponent(params.epsilon),
             unit=phrases.unit_in_words("replace", params.rows_per_unit),
             change=phrases.what_changes("replace"),
             factor=phrases.factor(params.epsilon),

@@ -52,7 +52,7 @@ def promised(
     """Return the guarantee of one answer."""
     rows = None if asked.terms.whose is None else asked.terms.rows_per_unit
     statement = _STATEMENT["presence" if adjacency == "presence" else model].format(
-        epsilon=epsilon,
+        epsilon=phrases.exponent(epsilon),
         factor=phrases.factor(epsilon),
         twice=phrases.exponent(2 * epsilon),
         unit="record" if model != "dp" else phrases.unit_in_words(asked.adjacency, rows),

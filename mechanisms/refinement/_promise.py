@@ -67,7 +67,7 @@ def promised(params: Params, declared: Declared, asked: Asked) -> Guarantee:
         limits.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
     limits += [_NOT_BY_ITSELF.format(columns) for columns in linked]
     limits += clamping.not_promised(clamping.may_be_clamped(declared, asked.names), "values and means")
-    loss = str(params.epsilon) if params.delta is None else f"({params.epsilon}, {params.delta})"
+    loss = phrases.exponent(params.epsilon) if params.delta is None else f"({params.epsilon}, {params.delta})"
     moved = "" if params.delta is None else _MOVED
     public = "priors, impossible combinations" if asked.joint else "priors"
     return Guarantee(

@@ -45,7 +45,7 @@ def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
     """Return the guarantee of settings without fault; clamped: the columns whose values may count as a bound."""
     several = params.rows_per_unit is not None
     statement = _STATEMENT[params.model].format(
-        epsilon=params.epsilon,
+        epsilon=phrases.exponent(params.epsilon),
         factor=phrases.factor(params.epsilon),
         unit=phrases.unit_in_words(params.adjacency, params.rows_per_unit),
         change=phrases.what_changes(params.adjacency),

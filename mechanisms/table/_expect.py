@@ -69,7 +69,8 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         sentences.append(f"Of these cells {impossible:,} cannot have records, by declaration: they are exact zeros.")
     sentences += _of_levels(drawn)
     if params.model == "k_anon":
-        fewer = "fewer than k" if params.contributors is None else f"fewer than k different {params.contributors}"
+        of = params.contributors
+        fewer = "fewer than k" if of is None else f"fewer than k different values of {of}"
         sentences.append(f"There is no noise. The release is refused if a cell has records, but {fewer}.")
     elif params.model == "dp":
         entries = settle(params, declared)

@@ -211,7 +211,7 @@ def protect_cells(
 def _require_contributors(numbers: Integers, params: Params) -> None:
     """Refuse a cell of fewer than k records or contributors, unless it has none."""
     if params.k is not None and bool(((numbers > 0) & (numbers < params.k)).any()):
-        counted = "records" if params.contributors is None else f"different {params.contributors}"
+        counted = "records" if params.contributors is None else f"different values of {params.contributors}"
         raise TooFewRecords.at(
             "k",
             rule=f"must not exceed the number of {counted} in any cell that is not empty",

@@ -19,7 +19,7 @@ _ALONE = (
     "records of the sample, as by calibration, would change with them"
 )
 _DESCRIBED = {
-    "weighted_count": "sum of the weights {weight}{clamped}",
+    "weighted_count": "sum of the weights in column {weight}{clamped}",
     "weighted_sum": "total of {column} times {weight}{clamped}",
     "weighted_mean": "mean of {column} weighted by {weight}{clamped}: weighted total over weighted count",
 }
@@ -65,7 +65,7 @@ def _cost(params: Params) -> str:
 
 
 def _sampled(params: Params) -> str:
-    return "records" if params.contributors is None else f"the {params.contributors} of all records"
+    return "records" if params.contributors is None else f"contributors ({params.contributors})"
 
 
 def sure_from(measure: str, noise: Noise, place: int, params: Params) -> str:
@@ -103,7 +103,7 @@ def not_promised(params: Params) -> tuple[str, ...]:
 def treatment(figure: Figure, params: Params, clamped: tuple[str, ...]) -> str | None:
     """Return what a column of weighted figures or contributors is; None for another."""
     if figure.name == CONTRIBUTORS:
-        return f"number of different {params.contributors} with a record there, each counted once"
+        return f"number of different values of {params.contributors} among the records there"
     if figure.statistic.endswith(_COMBINED):
         return f"standard error of {figure.name.removesuffix(_COMBINED)} from noise and sampling together"
     if figure.statistic.endswith(_SAMPLING):
@@ -148,7 +148,7 @@ def advised(params: Params) -> tuple[str, ...]:
         told.append("Weighted figures are estimates from a sample; no sampling error is stated.")
     if params.contributors is not None:
         told.append(
-            f"One {params.contributors} may have records in several cells, so contributors do not add up to those of "
-            "a total."
+            f"A contributor ({params.contributors}) may have records in several cells, so contributors do not add up "
+            "to those of a total."
         )
     return tuple(told)

@@ -181,6 +181,9 @@ class CellClaims(Claims):
                 f"{self.records:,} different ones, and the stated promise; every total is the sum of its cells, and "
                 "what several tables show is the same in all of them."
             )
+        if len(self.layout.levels) == 1:
+            cells = "the one cell that was" if self.records == 1 else f"all {self.records:,} cells that were"
+            return f"Every file has {cells} declared, and the stated promise."
         shown = any(figure.statistic == CONTRIBUTORS for figure in self.layout.figures)
         return (
             f"Every file has {self.records:,} cells and totals, all that were declared, and the stated promise; every "

@@ -80,6 +80,11 @@ class Cells(Output):
         return OutputWords(rows, next(iter(sheets)), "Summary statistics", sheets)
 
     @property
+    def sizes(self) -> dict[str, dict[str, int]]:
+        tables = tables_of(self.layout)
+        return {each.name: {"cells": each.cell_rows, "totals": each.rows - each.cell_rows} for each in tables}
+
+    @property
     def stated(self) -> dict[str, Any]:
         layout = self.layout
         told = {

@@ -127,6 +127,11 @@ class Output(ABC):
         """Return what descriptions for catalogues call it."""
 
     @property
+    def sizes(self) -> dict[str, dict[str, int]]:
+        """Return for each of its tables how many cells and how many totals it has."""
+        return {}
+
+    @property
     def stated(self) -> dict[str, Any]:
         """Return what the manifest states of it besides its columns."""
         return {}

@@ -133,6 +133,6 @@ def test_the_printed_plan_tells_the_promise_the_errors_and_the_cost(workplace: W
     make_dp(workplace.raw)
     ended = typed("plan", workplace.write_spec(), "--count")
     assert (ended.code, ended.err) == (0, "")
-    for words in ("3/2-differential privacy", "blocks of", "income: ", "expected_error at most 1", "Epsilon: 3/2 of"):
+    for words in ("(3/2)-differential privacy", "blocks of", "income: ", "expected_error at most 1", "Epsilon: 3/2 of"):
         assert words in ended.out
     assert typed("plan", workplace.spec_file, "--count", "--json").document()["settled"]["records"] == 400

@@ -109,7 +109,7 @@ def test_records_beside_tables_promise_for_themselves(workplace: Workplace) -> N
     assert found["people: records"].text.startswith("people: Every file has 400 records")
     assert found["together"].text == "No theorem covers these outputs together with the others: people."
     page = (bundle / "report.html").read_text(encoding="utf-8")
-    assert "No theorem covers these outputs together with the others: people (k_anon)." in page
+    assert "No theorem covers this output together with the others: people (k_anon)." in page
     assert [each["state"] for each in open_records().ledger.book("survey").as_dict("survey")["releases"]] == (
         ["published"] * 4
     )

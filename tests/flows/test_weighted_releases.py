@@ -95,7 +95,7 @@ def test_an_exact_table_of_weights_and_contributors_is_released_and_verifies(wor
         *(f"{name}{end}" for name in WEIGHTED_FIGURES for end in ("", "_sampling_error")),
     ]
     page = (bundle / "report.html").read_text(encoding="utf-8")
-    assert "number of different person_id with a record there, each counted once" in page
+    assert "number of different values of person_id among the records there" in page
     assert "mean of income weighted by weight" in page
     assert "its sampling error (s.e.)" in page  # beside its figure, without an axis of its own
     assert "<strong>income_weighted_mean</strong>" in page
@@ -132,7 +132,7 @@ def test_the_plan_says_what_is_counted_and_weighted(workplace: Workplace) -> Non
     make_exact(workplace)
     told = " ".join(preview(load_spec(workplace.write_spec()), count=False)["expect"])
     assert "Each person_id counts once in a cell" in told
-    assert "fewer than k different person_id" in told
+    assert "fewer than k different values of person_id" in told
     assert "weighted by weight" in told
     assert "4 replicate weights" in told
 
@@ -302,7 +302,7 @@ def test_an_exact_table_has_sampling_errors_by_strata_of_its_units(workplace: Wo
     assert predicate(bundle)["release"]["guarantee"]["parameters"]["weight"]["strata"] == "stratum"
     assert "by the strata stratum" in (bundle / "metadata/codebook.xml").read_text(encoding="utf-8")
     told = " ".join(preview(load_spec(workplace.write_spec()), count=False)["expect"])
-    assert "as if the person_id of all records had been drawn with replacement" in told
+    assert "as if contributors (person_id) had been drawn with replacement" in told
 
 
 def test_a_unit_in_two_strata_is_refused_and_publishes_nothing(workplace: Workplace) -> None:

@@ -211,4 +211,17 @@ def test_a_relaxation_holds_given_the_size_of_the_noise_together_too() -> None:
     [alone, uncovered] = in_words({"a": promised("dp", "1", adjacency="replace"), "b": promised("k_anon")})
     assert alone.startswith("a keeps 1-differential privacy: whichever")
     assert "adds up" not in alone
-    assert "b (k_anon)" in uncovered
+    assert uncovered == (
+        "No theorem covers this output together with the others: b (k_anon). "
+        "Its promise holds for whoever has that output alone."
+    )
+
+
+def test_outputs_that_stand_alone_are_not_said_to_have_others_beside_them() -> None:
+    [told] = in_words({"a": promised("prob_k"), "b": promised("k_anon")})
+    assert told == (
+        "No theorem covers these outputs together: a (prob_k), b (k_anon). "
+        "The promise of each holds for whoever has only that output."
+    )
+    several = {"a": promised("prob_k"), "b": promised("k_anon"), "c": promised("dp", "1", adjacency="replace")}
+    assert "these outputs together with the others: a (prob_k), b (k_anon)." in in_words(several)[-1]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
 from penstock.mechanisms.layout import Figure, Layout
+from penstock.reports.page_facts import SeveralConfidential
 from penstock.reports.pages import confidential_report, public_report
 from penstock.reports.table_sheet import sheet_of
 from tests.records import page_facts as facts
@@ -32,6 +34,18 @@ def test_a_table_report_claims_no_records_where_rows_are_cells() -> None:
     assert "Records 20,000" in text_of(public_report(facts.public()))
     cells = text_of(confidential_report(facts.confidential(records=9, rows_are="cells")))
     assert "Cells 9, from 20,000 records in the source" in cells
+
+
+def test_both_reports_say_alike_how_many_cells_and_totals_there_are() -> None:
+    of_one = facts.confidential(records=9, rows_are="cells", tables={"t": {"cells": 4, "totals": 5}})
+    assert "Cells 9, 5 of them totals, from 20,000 records" in text_of(confidential_report(of_one))
+    linked = {"a": {"cells": 4, "totals": 1}, "b": {"cells": 1, "totals": 0}}
+    outputs = [of_one, replace(of_one, tables=linked), facts.confidential(records=1)]
+    alike = ("name", "run", "started", "spec", "source_records", "decision", "validation", "steps", "versions", "looks")
+    shared = {name: getattr(of_one, name) for name in alike}
+    told = text_of(confidential_report(SeveralConfidential(outputs=outputs, together=(), left_out=(), **shared)))
+    for words in ("4 cells and 5 totals", "2 tables", "a 4 cells and 1 total ", "b 1 cell ", "1 record "):
+        assert words in told
 
 
 def test_every_published_error_is_drawn_and_every_drawing_has_its_numbers_in_text() -> None:

@@ -42,7 +42,9 @@ def test_statistics_are_released_and_verify(workplace: Workplace, settings: dict
     with begun(workplace) as line:
         receipt = line.publish()
     bundle = Path(receipt.path)
-    verify_bundle(bundle, Home.open().public_key_path)
+    found = {finding.what: finding.text for finding in verify_bundle(bundle, Home.open().public_key_path)}
+    cells = "all 4 cells that were" if settings["groups"] else "the one cell that was"
+    assert found["records"] == f"Every file has {cells} declared, and the stated promise."
     table = pq.read_table(bundle / "tables/incomes.parquet").to_pydict()
     assert len(table["income_median"]) == receipt.records == (4 if settings["groups"] else 1)
     assert all(0 <= value <= 100_000 for value in table["income_median"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -106,6 +107,13 @@ def ends(left_out: tuple[dict[str, Any], ...]) -> list[Receipt | Waiting]:
         Receipt(**text, **receipt, records=1, repeats=None, seconds={}, left_out=left_out),
         Waiting(**text, **waiting, left_out=left_out),
     ]
+
+
+def test_one_row_is_not_called_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    receipt, _ = ends(())
+    for number, told in ((1, "Published x, 1 cell\n"), (2, "Published x, 2 cells\n")):
+        Screen(as_json=False).show_result(replace(receipt, rows_are="cells", records=number))
+        assert told in capsys.readouterr().out
 
 
 def test_an_output_that_was_left_out_is_named_with_what_refused_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -231,7 +231,7 @@ def test_a_refused_run_is_named_so_and_its_message_has_code_and_reason(form: For
     ended: State[Any] = release_table(**form.filled(protection=EXACT), return_state=True)
     assert (ended.name, ended.is_failed()) == (REFUSED, True)
     assert ended.message is not None
-    assert ended.message.startswith("gate-refused: gates.smallest_frequency refused: must hold for the output")
+    assert ended.message.startswith("gate-refused: gates.smallest_frequency refused: must hold for what is published")
     with get_client(sync_client=True) as client:
         assert ended.state_details.flow_run_id is not None
         kept = client.read_flow_run(ended.state_details.flow_run_id).state

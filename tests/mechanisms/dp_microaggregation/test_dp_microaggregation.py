@@ -196,7 +196,7 @@ def test_the_promise_names_what_it_rests_on():
     assert (promised.model, promised.adjacency, promised.unit) == ("dp", "replace", "row")
     assert promised.parameters["epsilon"] == "1/3"
     assert promised.parameters["shares"] == {"age": "1/2", "x": "1/2"}
-    assert "1/3-differential privacy" in promised.statement
+    assert "(1/3)-differential privacy" in promised.statement
     assert any("public knowledge" in assumption for assumption in promised.assumptions)
     marginal = promise(params(mode="marginals"), {"age": AGE})
     assert any("relation between columns" in limit for limit in marginal.not_promised)

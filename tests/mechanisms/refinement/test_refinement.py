@@ -170,7 +170,7 @@ def test_epsilon_is_divided_among_columns_and_records_of_a_unit():
 def test_the_promise_under_replace_names_what_it_rests_on():
     promised = promise(params(epsilon="1/3"), DECLARED)
     assert (promised.model, promised.adjacency, promised.unit) == ("dp", "replace", "row")
-    assert promised.statement.startswith("1/3-differential privacy: whichever record")
+    assert promised.statement.startswith("(1/3)-differential privacy: whichever record")
     assert "e^(1/3)" in promised.statement
     assert "e^(2/3)" not in promised.statement
     assert promised.parameters["priors"] == dict.fromkeys(RELEASED, "uniform")

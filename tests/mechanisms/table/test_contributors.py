@@ -46,7 +46,7 @@ def test_a_cell_of_many_records_of_few_units_is_refused() -> None:
     with pytest.raises(TooFewRecords) as refused:
         protect(columns(records, PLAIN), PLAIN, counted, seeded(1), units=whose)
     assert refused.value.faults[0].field == "k"
-    assert "different firm" in refused.value.faults[0].rule
+    assert "different values of firm" in refused.value.faults[0].rule
 
 
 def test_contributors_are_published_where_counts_are() -> None:
@@ -65,7 +65,7 @@ def test_the_promise_says_that_k_counts_contributors() -> None:
     assert guarantee.unit == "individual"
     assert guarantee.parameters["contributors"] == "firm"
     assert not any("one record describes one individual" in each for each in guarantee.assumptions)
-    assert "different firm" in treatments(params, PLAIN)["contributors"]
+    assert "different values of firm" in treatments(params, PLAIN)["contributors"]
     assert any("contributors do not add up" in each for each in advice(params, PLAIN))
 
 

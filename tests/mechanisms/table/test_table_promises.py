@@ -45,6 +45,7 @@ def test_a_unit_is_all_its_records_together() -> None:
         assert "at most 4 of the records used describe one individual" in found.assumptions
         hidden = "hiding how many records an individual has, up to 4"
         assert (hidden in found.not_promised) == (adjacency == "replace")
+    assert "at most 1 of the records used describes one individual" in promised(rows_per_unit=1).assumptions
     assert "one record describes one individual" in promised().assumptions
 
 

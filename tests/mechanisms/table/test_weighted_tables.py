@@ -292,7 +292,7 @@ def test_figures_are_told_in_words_and_settings_without_weights_say_nothing_of_t
     params = weighted(weight=REPLICATES)
     told = treatments(params, WEIGHTED)
     assert set(told) == set(layout(params, WEIGHTED).columns)
-    assert told["weighted_count"].startswith("sum of the weights w")
+    assert told["weighted_count"].startswith("sum of the weights in column w")
     assert "from sampling" in told["x_weighted_mean_sampling_error"]
     assert any("no weight in that cell" in each for each in advice(params, WEIGHTED))
     assert any("2 replicate weights" in each for each in expect(params, WEIGHTED, None))
