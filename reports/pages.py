@@ -19,11 +19,10 @@ from markupsafe import Markup
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import ADDS_UP, MODELS
 from penstock.mechanisms.numbers.rounded import answer_text, exact_text, figure_text
-from penstock.mechanisms.phrases import counted
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.reports.page_facts import ConfidentialReport, PublicReport, SeveralConfidential, SeveralPublic
 from penstock.reports.promise_parts import common, lines_of, without
-from penstock.reports.words import number, words
+from penstock.reports.words import counted, number, words
 
 __all__ = [
     "AnswerSheet",

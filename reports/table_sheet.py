@@ -1,7 +1,9 @@
 """A released table as it is drawn on a page: for every number its text and its place on an axis.
 
 Rows of one level share an axis for each figure; a total on the axis of its cells would squash them. The axis of a count
-or a sum begins at zero or below. A value whose standard error se is published is shown with the interval
+or a sum begins at zero or below, and so does every other on which no interval shows how much of a difference may be
+noise. A column without a value has no axis, nor have errors that are figures of their own. A value whose standard error
+se is published is shown with the interval
 
     [value - 1.96 se, value + 1.96 se]                                                                            (1)
 
@@ -70,10 +72,12 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Rows with the same dimensions, or coarser levels of them. count: how many such rows are in the file."""
+    """Rows with the same dimensions, or coarser levels of them. axes: of each figure, None where nothing is drawn;
+    stated: for each whether an error stands beside any of its numbers. count: how many such rows are in the file."""
 
     dimensions: tuple[str, ...]
-    axes: tuple[Axis, ...]
+    axes: tuple[Axis | None, ...]
+    stated: tuple[bool, ...]
     rows: tuple[Row, ...]
     count: int
 
@@ -81,8 +85,8 @@ class Level:
 @dataclass(frozen=True, slots=True)
 class TableSheet:
     """The part of a table that a page shows. levels: totals first, the cells last. errors: whether those of the noise
-    are published. combined: whether errors of noise and sampling together are, too. without: the figures that are
-    errors themselves. sampled: for each figure whether its sampling error stands beside it."""
+    are published. combined: whether errors of noise and sampling together are, too. unknown: figures with noise, of
+    none of which the error is stated. sampled: for each figure whether its sampling error stands beside it."""
 
     figures: tuple[str, ...]
     descriptions: tuple[str, ...]
@@ -91,7 +95,7 @@ class TableSheet:
     totals: int
     errors: bool
     combined: bool = False
-    without: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     sampled: tuple[bool, ...] = ()
 
     @property
@@ -161,7 +165,13 @@ def sheet_of(
         cells=cells,
         totals=totals,
         errors=layout.errors,
-        without=tuple(figure.name for figure in layout.figures if figure.is_error),
+        unknown=tuple(
+            figure.name
+            for place, figure in enumerate(figures)
+            if any(level.axes[place] for level in levels)
+            and layout.has_error(figure)
+            and not any(level.stated[place] for level in levels)
+        ),
         combined=any(figure.statistic.endswith("_combined_error") for figure in layout.figures),
         sampled=sampled,
     )
@@ -205,6 +215,7 @@ def _level(layout: Layout, columns: Mapping[str, NDArray[Any]], place: int, show
     return Level(
         dimensions=dimensions,
         axes=tuple(axis for axis, _ in drawn),
+        stated=tuple(any(mark.error is not None for mark in marks) for _, marks in drawn),
         rows=tuple(
             Row(
                 tuple(column[row] for column in labels),
@@ -229,18 +240,20 @@ def _groups_above(layout: Layout, name: str) -> dict[str, str]:
     }
 
 
-def _drawn(values: Sequence[float], errors: Sequence[float], figure: Figure) -> tuple[Axis, list[Mark]]:
-    """Return, for one figure of the rows of a level, its axis, and a mark for each row with the interval (1)."""
+def _drawn(values: Sequence[float], errors: Sequence[float], figure: Figure) -> tuple[Axis | None, list[Mark]]:
+    """Return, for one figure of the rows of a level, its axis if it has one, and a mark for each row with the interval
+    (1)."""
     half_widths = [_HALF_WIDTH * error for error in errors]
     intervals = [(value - half, value + half) for value, half in zip(values, half_widths, strict=True)]
     ends = [end for end in (*values, *(end for ends in intervals for end in ends)) if _drawable(end)]
-    if figure.adds_up or figure.statistic == "contributors" or not ends:
+    if figure.adds_up or figure.statistic == "contributors" or all(map(math.isnan, errors)):
         ends.append(0.0)
-    low, high, step = _round_ends(min(ends), max(ends))
+    has_axis = not figure.is_error and any(map(_drawable, values))
+    low, high, step = _round_ends(min(ends, default=0.0), max(ends, default=0.0))
     places = _places(values, errors)
 
     def on_axis(number: float) -> float | None:
-        return round(100 * (number - low) / (high - low), 2) if _drawable(number) else None
+        return round(100 * (number - low) / (high - low), 2) if has_axis and _drawable(number) else None
 
     stated = ["" if math.isnan(error) else _text(error, places) for error in errors]
     width = max(map(len, stated), default=0)
@@ -254,6 +267,8 @@ def _drawn(values: Sequence[float], errors: Sequence[float], figure: Figure) -> 
         )
         for value, text, interval in zip(values, stated, intervals, strict=True)
     ]
+    if not has_axis:
+        return None, marks
     of_ends = max(0, -math.floor(math.log10(step)))
     return Axis(_text(low, of_ends), _text(high, of_ends), on_axis(0.0) if low < 0 < high else None), marks
 

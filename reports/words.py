@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["flat", "number", "words"]
+__all__ = ["counted", "flat", "number", "words"]
 
 
 def number(value: object) -> str:
@@ -34,6 +34,11 @@ def number(value: object) -> str:
         return f"{short:,.{places}f}"
     digits, exponent = f"{value:.2e}".split("e")
     return f"{float(digits):g}e{int(exponent)}"
+
+
+def counted(many: int, thing: str) -> str:
+    """Return how many there are of a thing: 1 cell, 2,000 cells."""
+    return f"{many:,} {thing}" + ("" if many == 1 else "s")
 
 
 def words(name: str) -> str:

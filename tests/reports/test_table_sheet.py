@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from penstock.mechanisms.layout import Coarser, Figure, Layout, error_of
+from penstock.reports.pages import public_report
 from penstock.reports.table_sheet import Axis, Mark, described, must_fit, sheet_of
 from tests.records import page_facts as facts
+from tests.reports.page_maker import text_of
 
 COUNT = Figure("count", "count", None, True)
 SUM = Figure("sum", "sum", "income", False)
 MEAN = Figure("mean", "mean", "income", False)
 
 
-def line(values: list[float], errors: list[float] | None, figure: Figure) -> tuple[Axis, list[Mark]]:
+def line(values: list[float], errors: list[float] | None, figure: Figure) -> tuple[Axis | None, list[Mark]]:
     """Axis and marks of a table with one dimension and one figure."""
     layout = Layout("t", {"a": tuple(map(str, range(len(values))))}, (("a",),), (figure,), errors is not None)
     columns: dict[str, NDArray[Any]] = {**layout.codes(), figure.name: np.array(values)}
@@ -27,6 +29,12 @@ def line(values: list[float], errors: list[float] | None, figure: Figure) -> tup
         columns[error_of(figure.name)] = np.array(errors, np.float64)
     (level,) = sheet_of(layout, columns, len(values)).levels
     return level.axes[0], [row.marks[0] for row in level.rows]
+
+
+def axis_of(values: list[float], errors: list[float] | None, figure: Figure) -> Axis:
+    axis, _ = line(values, errors, figure)
+    assert axis is not None
+    return axis
 
 
 def counts_of(layout: Layout) -> dict[str, NDArray[Any]]:
@@ -37,7 +45,7 @@ def test_totals_come_first_and_every_level_has_an_axis_of_its_own() -> None:
     sheet = facts.sheet()
     assert [level.dimensions for level in sheet.levels] == [(), ("sex",), ("region",), ("sex", "region")]
     assert [len(level.rows) for level in sheet.levels] == [1, 2, 2, 4]
-    assert [level.axes[0].last for level in sheet.levels] == ["260", "220", "130", "130"]
+    assert [axis.last for level in sheet.levels if (axis := level.axes[0]) is not None] == ["260", "220", "130", "130"]
     assert sheet.levels[3].rows[1].labels == ("f", "East")
     assert (sheet.cells, sheet.totals, sheet.shown) == (4, 5, 9)
 
@@ -51,9 +59,11 @@ def test_a_mark_stands_where_its_number_is() -> None:
 
 
 @pytest.mark.parametrize(("figure", "first"), [(COUNT, "0"), (SUM, "0"), (MEAN, "90")])
-def test_counts_and_sums_are_drawn_from_zero_and_means_where_they_are(figure: Figure, first: str) -> None:
-    values: list[float] = [90, 110] if figure.whole else [90.0, 110.0]
-    assert line(values, None, figure)[0].first == first
+def test_counts_and_sums_are_drawn_from_zero_and_means_where_their_intervals_are(figure: Figure, first: str) -> None:
+    values: list[float] = [92, 108] if figure.whole else [92.0, 108.0]
+    assert axis_of(values, [1.0, 1.0], figure).first == first
+    # Without an interval nothing would show that a difference is noise.
+    assert axis_of(values, None, figure).first == axis_of(values, [np.nan, np.nan], figure).first == "0"
 
 
 def test_numbers_are_shown_to_the_second_digit_of_their_error() -> None:
@@ -70,10 +80,44 @@ def test_numbers_are_shown_to_the_second_digit_of_their_error() -> None:
 
 def test_a_figure_that_is_not_defined_is_not_drawn() -> None:
     axis, marks = line([np.nan, 4.0], [np.nan, 1.0], MEAN)
+    assert axis is not None
     assert marks[0] == Mark("undefined", None, None, None, None)
     assert marks[1].at is not None
-    assert line([np.nan], None, MEAN)[1][0].at is None
     assert axis.first == "2.0"
+
+
+def test_a_column_without_a_value_has_no_axis() -> None:
+    for errors in (None, [np.nan, np.nan]):
+        axis, marks = line([np.nan, np.nan], errors, MEAN)
+        assert axis is None
+        assert set(marks) == {Mark("undefined", None, None, None, None)}
+    gone = facts.sheet()
+    assert gone.unknown == ()
+    layout = Layout("t", {"a": ("x", "y")}, (("a",),), (MEAN,), True)
+    nothing = {"mean": np.full(2, np.nan), "mean_standard_error": np.full(2, np.nan)}
+    page = public_report(
+        facts.public(guarantee=facts.DP_GUARANTEE, tables={"t": sheet_of(layout, {**layout.codes(), **nothing})})
+    )
+    assert "undefined" in page
+    assert "<svg" not in page
+    assert "No standard error is stated of" not in page
+
+
+def test_a_figure_without_any_error_is_named_and_its_heading_promises_none() -> None:
+    layout = Layout("t", {"a": ("x", "y")}, (("a",),), (MEAN, COUNT), True)
+    columns: dict[str, NDArray[Any]] = {
+        **layout.codes(),
+        "mean": np.array([22_315.0, 22_040.0]),
+        "mean_standard_error": np.array([np.nan, np.nan]),
+        "count": np.array([4, 5]),
+        "count_standard_error": np.array([1.5, 1.5]),
+    }
+    sheet = sheet_of(layout, columns)
+    assert sheet.unknown == ("mean",)
+    assert [level.stated for level in sheet.levels] == [(False, True)]
+    page = public_report(facts.public(guarantee=facts.DP_GUARANTEE, rows_are="cells", tables={"t": sheet}))
+    assert page.count("± s.e.") == 1
+    assert "No standard error is stated of mean: the dot alone says nothing of the noise in it." in text_of(page)
 
 
 def test_without_published_errors_there_is_no_interval() -> None:
@@ -115,7 +159,8 @@ def test_every_mark_lies_on_its_axis_however_large_or_small_the_numbers(
     axis, marks = line([value for value, _ in numbers], [error for _, error in numbers], figure)
     places = [place for mark in marks for place in (mark.low, mark.at, mark.high) if place is not None]
     assert all(0 <= place <= 100 for place in places)
-    assert axis.zero is None or 0 < axis.zero < 100
+    assert (axis is None) == (places == [])
+    assert axis is None or axis.zero is None or 0 < axis.zero < 100
     for mark in marks:
         if mark.low is not None and mark.at is not None and mark.high is not None:
             assert mark.low <= mark.at <= mark.high
@@ -157,8 +202,11 @@ def test_an_error_is_drawn_without_an_error_of_its_own_and_one_that_was_left_out
     }
     sheet = sheet_of(layout, columns)
     assert sheet.combined
-    assert sheet.without == ("weighted_count_sampling_error", "weighted_count_combined_error")
-    first, second = sheet.levels[0].rows
+    (level,) = sheet.levels
+    assert [axis is not None for axis in level.axes] == [True, False, False]  # errors of errors are not drawn
+    assert (level.stated, sheet.unknown) == ((True, False, False), ())
+    first, second = level.rows
+    assert [mark.at for mark in first.marks[1:]] == [None, None]
     assert [mark.error for mark in first.marks] == ["3.0", None, None]
     assert [mark.value for mark in second.marks[1:]] == ["not stated", "not stated"]
     assert described(figures[2]) == "error of the weighted count from noise and sampling together"
