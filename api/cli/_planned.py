@@ -76,17 +76,29 @@ def _in_short(output: Mapping[str, Any]) -> str:
 
 
 def _at_a_glance(outputs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what outputs state before they are made, in columns: cells, epsilon, largest standard errors."""
+    """Return what outputs state before they are made, in columns: cells, epsilon, largest standard errors. Of figures
+    whose error is not the same in every cell more is said where each output is told."""
     rows = [("output", "cells", "epsilon", "standard error at most")]
     for each in outputs:
         settled = each["settled"] or {}
         errors = {name: facts.get("standard_error") for name, facts in settled.get("figures", {}).items()}
-        told = ", ".join(f"{name} {_figure(error)}" for name, error in errors.items() if error is not None)
-        if told:
-            cells = f"{settled['cells']:,}" if "cells" in settled else ""
-            rows.append((each["name"], cells, settled.get("epsilon", ""), told))
+        told = [f"{name} {_figure(error)}" for name, error in errors.items() if error is not None]
+        told += [f"{name}: see below" for name in _more_figures(each) if name not in errors]
+        cells = settled.get("cells", settled.get("groups"))
+        if told and cells is not None:
+            rows.append((each["name"], f"{cells:,}", settled.get("epsilon", ""), ", ".join(told)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [] if len(rows) == 1 else ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _more_figures(output: Mapping[str, Any]) -> list[str]:
+    """Return the figures of an output with noise whose errors may differ from cell to cell."""
+    settled, promise = output["settled"], output["guarantee"]["parameters"]
+    if not settled or not {"epsilon", "table"} <= settled.keys():
+        return []
+    secret = () if "figures" in settled else settled["measured"][0].get("measures", ())
+    of_statistics = [each["figure"] for each in settled["measured"] if "figure" in each]
+    return [*of_statistics, *secret, *(f"mean of {name}" for name in promise.get("means", ()))]
 
 
 def _figure(error: float) -> str:

@@ -122,7 +122,8 @@ def _asked_twice(params: Mapping[int, AnyParams]) -> Iterator[Fault]:
             continue
         first = asked.setdefault(_question(entry), place)
         if first != place:
-            rule = f"must ask for something else than protect.{first}: the same figures would be drawn twice"
+            other = name_of(params[first]) or f"protect.{first}"
+            rule = f"must ask for something else than {other}: the same figures would be drawn twice"
             yield Fault(f"protect.{place}", rule, "Remove one of them; one output may have several formats.")
 
 

@@ -89,13 +89,14 @@ def rows_of_all(params: Params, sizes: Mapping[str, int]) -> int:
 def kept_faults(params: Params) -> Iterator[Fault]:
     """Yield a fault if a margin keeps what cannot be kept."""
     dimension_of = {name: names[0] for names in _choices(params) for name in names}
-    for margin in map(frozenset, params.totals or ()):
+    for listed in params.totals or ():
+        margin = frozenset(listed)
         dimensions = [dimension_of.get(name) for name in margin]
         if None in dimensions or margin == set(params.dimensions):
             rule = "must each keep some of the dimensions, not all"
             if params.levels:
                 rule = "must each keep some of the dimensions or coarser levels of them, not all dimensions"
-            yield Fault("totals", rule, "Name dimensions of this table.")
+            yield Fault("totals", rule, "Name dimensions of this table.", ", ".join(listed))
             return
         if len(set(dimensions)) < len(dimensions):
             rule = "must each keep one level of a dimension at most: the coarser one follows from the finer"

@@ -164,11 +164,16 @@ def _of_levels(drawn: Layout) -> list[str]:
     """Return a sentence for each dimension that is shown by coarser levels too."""
     told = []
     for name, categories in drawn.dimensions.items():
-        levels = [f"{own} ({len(each.labels):,})" for own, each in drawn.coarser.items() if each.dimension == name]
+        # A label of each shows whether the levels were named in their order.
+        levels = [
+            f"{own} ({len(each.labels):,}, such as {each.labels[0]})"
+            for own, each in drawn.coarser.items()
+            if each.dimension == name
+        ]
         if levels:
             told.append(
-                f"{name} has totals by {' and by '.join(levels)}, in the column of its {len(categories):,} categories; "
-                "a record counts in one group of each level."
+                f"{name} has totals by {' and by '.join(levels)}, in the column of its {len(categories):,} categories, "
+                f"such as {categories[0]}; a record counts in one group of each level."
             )
     return told
 

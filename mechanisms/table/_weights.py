@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, model_validator
+from pydantic_core import PydanticCustomError
 
 from penstock.mechanisms.columns import Columns, Declared
 from penstock.mechanisms.layout import Figure
@@ -66,6 +67,7 @@ COUNT, CONTRIBUTORS = "count", "contributors"
 MOST_REPLICATES = 1_000
 _WEIGHT_STEPS = 2**16
 _VALUE_STEPS = 2**20
+_LONGEST_NAME = 60  # of a column in a remedy
 
 
 class Weight(BaseModel):
@@ -101,6 +103,15 @@ class Weight(BaseModel):
         description="dp only: beside every weighted count and total stand its sampling error, made of a noisy sum of "
         "squares, and the error of noise and sampling together. The squares spend a tenth of epsilon.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _holds_its_column(cls, raw: object) -> object:
+        if isinstance(raw, str):
+            name = raw if raw.isidentifier() and len(raw) <= _LONGEST_NAME else "COLUMN"
+            fault = Fault("", "must hold keys and values", f"Write {{column: {name}}}.", repr(raw[:_LONGEST_NAME]))
+            raise PydanticCustomError("faults", "is a text", {"faults": [fault]})
+        return raw
 
 
 def weights_of(params: Params) -> tuple[str, ...]:

@@ -336,8 +336,9 @@ def _margin_faults(params: Params) -> Iterator[Fault]:
     if params.margins == "none":
         yield Fault("totals", "must not be given where there are no margins", "Remove it.")
     kept = [frozenset(margin) for margin in params.totals]
-    if len(set(kept)) < len(kept):
-        yield Fault("totals", "must not list a margin twice", "Remove the repetition.")
+    again = next((listed for place, listed in enumerate(params.totals) if kept[place] in kept[:place]), None)
+    if again is not None:
+        yield Fault("totals", "must not list a margin twice", "Remove the repetition.", ", ".join(again))
     yield from _coarser.kept_faults(params)
 
 

@@ -166,6 +166,24 @@ def test_the_page_shows_every_output_once_and_what_they_share_under_their_names(
     assert page.index("Promised together") < page.index("Output 1 of 4") < page.index("Cost")
 
 
+def test_every_noisy_table_has_a_line_at_a_glance_that_names_all_its_figures(several: Workplace) -> None:
+    several.raw["approve"] = {"reviewers": 1, "allowed": ["anna", "ben"]}
+    several.raw["protect"][1]["means"] = ["income"]
+    figures = [{"statistic": "median", "of": "income"}, {"statistic": "mean", "of": "income"}, {"statistic": "count"}]
+    schooling = {"mechanism": "statistics", "table": "schooling", "groups": ["education"], "figures": figures}
+    several.raw["protect"][2] = {**TABLE, **schooling, "epsilon": "1/4"}
+    page = typed("plan", several.write_spec()).out
+    lines = [line.split(maxsplit=3) for line in page[page.index("Of one cell") :].split("\n\n")[0].split("\n")[2:]]
+    assert [line[:3] for line in lines] == [
+        ["incomes", "16", "1/2"],
+        ["regions", "4", "1/2"],
+        ["schooling", "4", "1/4"],
+    ]
+    assert lines[1][3].endswith(", mean of income: see below")
+    assert lines[2][3].startswith("count ")
+    assert lines[2][3].endswith(", income_median: see below, income_mean: see below")
+
+
 def test_every_sentence_of_every_promise_is_on_the_page(several: Workplace) -> None:
     page = typed("plan", several.write_spec()).out
     document = json.loads(typed("plan", several.spec_file, "--json").out)

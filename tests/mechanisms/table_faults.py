@@ -190,9 +190,11 @@ FAULTY = {
     "totals without margins": faulty(
         "dp", "totals", "must not be given where there are no margins", margins="none", totals=[["area"]]
     ),
-    "a margin twice": faulty("dp", "totals", "must not list a margin twice", totals=[["area"], [], ["area"]]),
-    "a margin of everything": faulty("dp", "totals", "some of the dimensions, not all", totals=[["size", "area"]]),
-    "a margin of others": faulty("dp", "totals", "some of the dimensions, not all", totals=[["x"]]),
+    "a margin twice": faulty("dp", "totals", "must not list a margin twice", "area", totals=[["area"], [], ["area"]]),
+    "a margin of everything": faulty(
+        "dp", "totals", "some of the dimensions, not all", "size, area", totals=[["size", "area"]]
+    ),
+    "a margin of others": faulty("dp", "totals", "some of the dimensions, not all", "x", totals=[[], ["x"]]),
     "too many cells": faulty(
         "dp", "dimensions", "must form at most 2^24 cells", "33,554,432 cells", dimensions=[*MANY][:25]
     ),

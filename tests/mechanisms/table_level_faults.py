@@ -80,8 +80,8 @@ LEVEL_FAULTS = {
     "two levels of one dimension": level(
         "totals", "must each keep one level of a dimension at most", "place, side", totals=[["side", "place"]]
     ),
-    "a margin of nothing known": level("totals", "or coarser levels of them", totals=[["corner"]]),
-    "a margin of all categories": level("totals", "not all dimensions", totals=[["area", "place"]]),
+    "a margin of nothing known": level("totals", "or coarser levels of them", "corner", totals=[["corner"]]),
+    "a margin of all categories": level("totals", "not all dimensions", "area, place", totals=[["area", "place"]]),
     "too many rows of groups": level(
         "totals",
         "must form at most 2^24 rows",

@@ -42,7 +42,7 @@ def test_statistics_are_released_and_verify(workplace: Workplace, settings: dict
     with begun(workplace) as line:
         receipt = line.publish()
     bundle = Path(receipt.path)
-    found = {finding.what: finding.text for finding in verify_bundle(bundle, Home.open().public_key_path)}
+    found = {finding.name: finding.text for finding in verify_bundle(bundle, Home.open().public_key_path)}
     cells = "all 4 cells that were" if settings["groups"] else "the one cell that was"
     assert found["records"] == f"Every file has {cells} declared, and the stated promise."
     table = pq.read_table(bundle / "tables/incomes.parquet").to_pydict()

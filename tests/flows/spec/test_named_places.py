@@ -73,6 +73,10 @@ def test_a_misspelt_column_mechanism_or_number_is_answered_by_the_one_that_was_m
     assert told(mechanism="tabel")[0][1] == "Did you mean table? Otherwise name the mechanism."
     assert told(epsilon=0.2) == [("protect.1 (by_region).epsilon", 'Write "0.2" or "1/5".')]
     assert told(epsilon=float("inf"))[0][1].startswith("Correct it")
+    assert told(weight="weight") == [("protect.1 (by_region).weight", "Write {column: weight}.")]
+    for no_name in ("the weight", "w" * 61):
+        assert told(weight=no_name) == [("protect.1 (by_region).weight", "Write {column: COLUMN}.")]
+    assert told(weight=3)[0][1].startswith("Correct it")
 
 
 def test_a_column_that_is_declared_and_not_among_those_of_the_output_is_told_as_that() -> None:

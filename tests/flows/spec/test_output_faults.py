@@ -39,6 +39,14 @@ def test_outputs_of_one_name_are_refused(workplace: Workplace) -> None:
     assert found["protect.1.table"].rule == "must differ from that of every other output"
 
 
+def test_an_output_that_asks_again_is_told_which_one_asked_before(workplace: Workplace) -> None:
+    make_several(workplace)
+    first = workplace.raw["protect"][0]
+    workplace.raw["protect"][1] = {**first, "table": "again"}
+    told = f"must ask for something else than {first['table']}: the same figures would be drawn twice"
+    assert faults(workplace)["protect.1"].rule == told
+
+
 def test_two_tables_may_not_have_one_file_under_two_names(workplace: Workplace) -> None:
     make_several(workplace)
     change(workplace, 1, table="by_region", name="other")

@@ -211,7 +211,10 @@ def test_tables_with_levels_are_counted_with_others_in_one_pass() -> None:
 def test_plans_promises_and_advice_name_the_levels() -> None:
     params = nested()
     told = " ".join(expect(params, DECLARED, None))
-    assert "nace has totals by section (2) and by division (3), in the column of its 6 categories" in told
+    section, division = (layout(params, DECLARED).coarser[name].labels[0] for name in ("section", "division"))
+    of_each = f"by section (2, such as {section}) and by division (3, such as {division})"
+    first = layout(params, DECLARED).dimensions["nace"][0]
+    assert f"nace has totals {of_each}, in the column of its 6 categories, such as {first}; a record" in told
     assert "by region, section" in told
     assert "Added up, standard errors at most" in told
     assert "After least squares" in " ".join(expect(nested(**MEASURED), DECLARED, None))
