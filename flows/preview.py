@@ -242,7 +242,7 @@ def _used(plan: Plan, rows: int | None) -> Iterator[str]:
     if plan.unit is None:  # where there is one, these settings take units
         return
     if mechanism_of(plan.params).counts_units(plan.params):
-        yield f"Each {plan.unit} counts once in a cell, however many records it has there."
+        yield f"Each contributor ({plan.unit}) counts once in a cell, however many records it has there."
         return
     all_used = "" if rows is None else f"; what follows holds if all {rows:,} are used, and fewer have larger errors"
     all_used = all_used if plan.output.needs_records else ""

@@ -28,6 +28,8 @@ _RELEASE_FIELDS = ("run", "output", "occurred", "model", "epsilon", "delta", "pa
 _SELDOM = ("output", "delta")  # shown where a release has one
 _ANALYST_FIELDS = ("analyst", "model", "allowed", "spent", "left")
 
+_LOOKS_ARE = "runs that published nothing new or declared data anew; outputs left out"
+
 _OF_QUESTIONS = ("ANALYST_ALLOWED", "SITTING_OPENED", "ANSWERED", "ASKED_AGAIN", "QUESTION_REFUSED")
 
 
@@ -125,7 +127,7 @@ class Screen:
                 *_left_out(document),
                 (
                     "looks",
-                    f"{document['looks']}: runs that published nothing or declared data anew, refused outputs",
+                    f"{document['looks']}: {_LOOKS_ARE}",
                 ),
                 ("confidential report", document["confidential_report"]),
                 ("decide", f"penstock approve {document['run']} --reviewer NAME --key FILE"),
@@ -251,7 +253,7 @@ class Screen:
             if "looks" in book:
                 counted = book["looks"]
                 number = len(counted["runs"]) + counted["left_out"]
-                self._out.print(f"looks: {number} of {counted['allowed']} allowed")
+                self._out.print(f"looks: {number} of {counted['allowed']} allowed: {_LOOKS_ARE}")
             self._out.print()
 
     def _show_unfolded(self, table: Table) -> None:

@@ -131,7 +131,7 @@ def test_a_private_weighted_table_is_released_charged_and_verifies(workplace: Wo
 def test_the_plan_says_what_is_counted_and_weighted(workplace: Workplace) -> None:
     make_exact(workplace)
     told = " ".join(preview(load_spec(workplace.write_spec()), count=False)["expect"])
-    assert "Each person_id counts once in a cell" in told
+    assert "Each contributor (person_id) counts once in a cell" in told
     assert "fewer than k different values of person_id" in told
     assert "weighted by weight" in told
     assert "4 replicate weights" in told

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from penstock.cli._screen import _LOOKS_ARE
 from penstock.records import Records, open_records
 from penstock.records.home import login
 from penstock.records.ledger.accounts import Claim
@@ -183,11 +184,11 @@ def test_what_was_spent_is_shown_as_a_table(small_desk: Desk) -> None:
         ["r1", "2026-11-16", "02:15:00", "dp", "1/3", "North", "published"],
         ["r2", "2026-11-16", "02:15:00", "dp", "1/3", "refused"],
         ["r3", "2026-11-16", "02:15:00", "dp", "1/3", "reserved"],
-        ["looks:", "0", "of", "10", "allowed"],
+        ["looks:", "0", "of", "10", "allowed:", *_LOOKS_ARE.split()],
         ["wages"],
         ["model", "adjacency", "unit", "partition", "limit", "spent", "left"],
         ["dp", "add_remove", "row", "2", "0", "2"],
-        ["looks:", "0", "of", "10", "allowed"],
+        ["looks:", "0", "of", "10", "allowed:", *_LOOKS_ARE.split()],
         ["no", "data", "set", "named"],
         ["run", "occurred", "model", "epsilon", "part", "state"],
         ["r4", "2026-11-16", "02:15:00", "prob_k", "none", "published"],
@@ -209,7 +210,7 @@ def test_what_was_spent_is_shown_as_json(desk: Desk) -> None:
 def test_a_data_set_that_nobody_knows_is_shown_as_empty(desk: Desk) -> None:
     looks = {"runs": [], "allowed": ALLOWED, "names": "incme", "left_out": 0}
     assert desk.shown("incme") == [{"dataset": "incme", "accounts": [], "releases": [], "looks": looks}]
-    assert desk.typed("budget", "show", "incme").out == "incme\nlooks: 0 of 10 allowed\n\n"
+    assert desk.typed("budget", "show", "incme").out == f"incme\nlooks: 0 of 10 allowed: {_LOOKS_ARE}\n\n"
     assert desk.typed("budget", "show").out == ""
     assert desk.shown() == []
 

@@ -56,7 +56,8 @@ def test_a_run_that_waits_says_so_and_how_to_decide(waiting: WaitingRelease, typ
         "  approvals missing   2 of 2",
         f"  may decide          anna, ben, {STARTER}, {login()}",
         f"  until               {waiting.waiting.until}",
-        "  looks               0 of 10 allowed: runs that published nothing or declared data anew, refused outputs",
+        "  looks               0 of 10 allowed: "
+        "runs that published nothing new or declared data anew; outputs left out",
         f"  confidential report {waiting.folder}/report.html",
         f"  decide              penstock approve {waiting.run} --reviewer NAME --key FILE",
     ]
