@@ -247,7 +247,7 @@ def test_what_is_said_of_errors_by_strata() -> None:
     assert any("as if it had been drawn with replacement" in each for each in advice(params, SAMPLED))
     assert any("from the strata of h, as if records had been drawn" in each for each in expect(params, SAMPLED, None))
     counted = params.model_copy(update={"contributors": "firm"})
-    assert any("as if the firm of all records had been drawn" in each for each in expect(counted, SAMPLED, None))
+    assert any("as if contributors (firm) had been drawn" in each for each in expect(counted, SAMPLED, None))
     said = MECHANISM.promise(params, SAMPLED)
     assert said.parameters["weight"] == BY_STRATA
     assert any("sampling errors, each of which is one more exact figure" in each for each in said.not_promised)
