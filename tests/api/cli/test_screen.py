@@ -128,5 +128,5 @@ def test_an_output_that_was_left_out_is_named_with_what_refused_it(capsys: pytes
 def test_where_nothing_was_left_out_nothing_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     for end in ends(()):
         Screen(as_json=False).show_result(end)
-        assert "left out" not in capsys.readouterr().out
+        assert "\n  left out " not in capsys.readouterr().out
         assert "left_out" not in end.as_dict()  # documents without one are as they always were
