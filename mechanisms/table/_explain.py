@@ -42,6 +42,10 @@ _MARGINS = {
     "summed": "Totals are sums of the published cells{errors}.",
     "measured": "Totals were measured themselves, and all figures made to add up; a total is more exact than its sum.",
 }
+_BENT = (
+    "Figures are not unbiased, because none may fall below 0: what lies between 0 and the noise is on average too "
+    "large, and the rest too small by as much; only the sum of all is not moved by it."
+)
 _IMPOSSIBLE = (
     "Cells of combinations that cannot occur, by public rules, are exact zeros, and so are totals of nothing else; "
     "they say nothing about the data."
@@ -102,9 +106,17 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     add_up = params.model != "k_anon" and not params.exact_total  # what is fitted to n is not independent any more
     errors = "; the variances of their noise add up" if add_up else ""
     margins = _MARGINS[params.margins if params.dimensions else "none"].format(errors=errors)
-    together = (_LINKED,) if params.tables else (margins,)
+    bent = (_BENT,) if params.margins == "measured" and _is_kept_up(params, declared) else ()
+    together = (_LINKED,) if params.tables else (margins, *bent)
     negative = _negative(params, declared)
     return (*told, *negative, *unbiased, *left_out, *exact, *pulled, *weighted, *together, *zero)
+
+
+def _is_kept_up(params: Params, declared: Declared) -> bool:
+    """Return whether least squares keep some published count or total from falling below 0."""
+    limits = limits_by_measure(params, declared)
+    figures = [figure for figure in layout(params, declared).figures if figure.adds_up]
+    return any(bool((limits[figure.column or COUNT].low >= 0).all()) for figure in figures)
 
 
 def _negative(params: Params, declared: Declared) -> tuple[str, ...]:
