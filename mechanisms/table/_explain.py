@@ -43,8 +43,8 @@ _MARGINS = {
     "measured": "Totals were measured themselves, and all figures made to add up; a total is more exact than its sum.",
 }
 _BENT = (
-    "No figure may fall below 0, so those that are smaller than their noise are too large on average, and the others too "
-    "small by as much; the sum of all is not moved by it."
+    "No figure may fall below 0, so those that are smaller than their noise are too large on average, and the others "
+    "too small by as much; the sum of all is not moved by it."
 )
 _IMPOSSIBLE = (
     "Cells of combinations that cannot occur, by public rules, are exact zeros, and so are totals of nothing else; "
