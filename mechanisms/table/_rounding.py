@@ -49,7 +49,9 @@ def rounded_with_groups(
     known = plain([level for level in levels if not is_grouped([level])])
     found, moved = rounded(cube, known, nonnegative=nonnegative, total=total, possible=possible)
     moves, left = dict[tuple[Axis, ...], Floats](zip(known, moved, strict=True)), cube - found
-    return found, [moves[level] if level in moves else summed(left, cube.shape, [level])[0] for level in levels]
+    return found, [
+        moves[level] if level in moves else np.round(summed(left, cube.shape, [level])[0], 9) for level in levels
+    ]
 
 
 def rounded(
@@ -96,7 +98,8 @@ def rounded(
             debts[place] -= one
             owed.reshape(shape)[_alike(cell, shape, levels[level])] -= one
     found = (below.astype(np.int64) + whole).reshape(shape)
-    return found, np.split(debts, starts[1:-1])[: len(published)]
+    # What sums of fractions lose is not left, or equal figures would have errors that differ in the last digit.
+    return found, np.split(np.round(debts, 9), starts[1:-1])[: len(published)]
 
 
 def _strides(shape: tuple[int, ...], axes: Axes) -> list[int]:
