@@ -256,3 +256,19 @@ def test_readers_are_told_of_figures_below_0_only_where_noise_can_make_some(
     assert ", ".join(below) == (named or "")
     assert not any("ractional" in each for each in advice(params, DECLARED))
     assert all(np.issubdtype(each["count"].dtype, np.integer) for each in drawn)
+
+
+@pytest.mark.parametrize("model", ["dp", "bdp", "idp", "k_anon"])
+def test_readers_are_told_that_noisy_means_are_kept_within_their_domain(model: str) -> None:
+    params = table(model, means=["y"])
+    told = "kept within the domain of y" in treatments(params, DECLARED)["y_mean"]
+    assert told is any(each.startswith("Means are kept within") for each in advice(params, DECLARED))
+    assert told is (model != "k_anon")
+
+
+def test_readers_are_told_that_small_figures_of_measured_margins_are_too_large() -> None:
+    measured = table(margins="measured", margin_share="1/2")
+    assert any(each.startswith("No figure may fall below 0") for each in advice(measured, DECLARED))
+    assert not any(each.startswith("No figure may fall below 0") for each in advice(table(), DECLARED))
+    negative = table(margins="measured", margin_share="1/2", count=False, sums=["x"])
+    assert not any(each.startswith("No figure may fall below 0") for each in advice(negative, DECLARED))
