@@ -99,7 +99,8 @@ def rounded(
             owed.reshape(shape)[_alike(cell, shape, levels[level])] -= one
     found = (below.astype(np.int64) + whole).reshape(shape)
     # What sums of fractions lose is not left, or equal figures would have errors that differ in the last digit.
-    return found, np.split(np.round(debts, 9), starts[1:-1])[: len(published)]
+    left_over: list[Floats] = np.split(np.round(debts, 9), starts[1:-1])
+    return found, left_over[: len(published)]
 
 
 def _strides(shape: tuple[int, ...], axes: Axes) -> list[int]:
