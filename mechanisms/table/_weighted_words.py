@@ -113,7 +113,8 @@ def treatment(figure: Figure, params: Params, clamped: tuple[str, ...]) -> str |
     made_of = {figure.column, *weights_of(params)[:1]} & set(clamped)
     bounded = ", each clamped to its bounds" if made_of else ""
     told = _DESCRIBED[figure.statistic].format(column=figure.column, weight=weights_of(params)[0], clamped=bounded)
-    return f"{told}, with noise" if params.model == "dp" else told
+    kept = f", kept within the domain of {figure.column}" if figure.kind == "mean" else ""
+    return f"{told}{kept}, with noise" if params.model == "dp" else told
 
 
 def _estimated(params: Params) -> str:
