@@ -266,6 +266,7 @@ class Plan:
             whose=self.unit,
             output=self.output_name,
             counted=getattr(self.params, "exact_total", False),
+            chosen=stored_names(self.choosing),
         )
 
     @property
