@@ -121,7 +121,7 @@ def test_outputs_that_a_reviewer_must_look_at_are_named_and_a_run_refuses_them_w
     assert len(seen) == 4
     open_dp_account(4, adjacency="add_remove")
     # Of many pairs only those are told that somebody must look at.
-    with pytest.raises(GateRefused, match="needs the decision of a reviewer(?!.*the ledger counts both together)"):
+    with pytest.raises(GateRefused, match=r"needs the decision of a reviewer(?!.*the ledger counts both together)"):
         release(load_spec(several.spec_file))
     several.raw["approve"] = {"reviewers": 1, "allowed": ["anna", "ben"]}
     assert planned(several)["review"][:3] == seen[:3]
