@@ -6,6 +6,8 @@ are used of each unit, another number may remain after a replacement; and a repl
 set and enter another, so the number of a part is no more public than any count. The last is not known here: what may
 be a part is refused by the spec (flows/spec) and by the ledger, which knows all releases (records/ledger).
 
+The ledger also sees to it that such a source is all of its data set, so that a replaced record stays in it (_chosen).
+
 A table without dimensions has one row, the whole file, and a single count, which is n. Under `bootstrap_replace` and
 `from_D` n is public too, and no record that replaces another changes it, so noise would hide nothing: that count is
 exact. Under `replace` it is where `exact_total` says so. One that is exact spends nothing, and what is left is spent on

@@ -126,6 +126,19 @@ def test_some_files_may_be_released_where_no_total_is_exact(parts: Workplace, pa
     assert released(parts) == "published"
 
 
+def test_a_record_that_leaves_a_file_is_hidden_in_the_figures_of_that_file(parts: Workplace) -> None:
+    """A table without dimensions had noise by the width of the domain, as if no record could leave its only cell. Of one
+    file of a data set a replaced record may: its total moved by a hundred times the noise, for one epsilon."""
+    parts.raw["source"]["columns"]["income"] |= {"domain": [99_000, 100_000], "outside": "clamp"}
+    open_dp_account(5)
+    use(parts, "data", "whole", exact_total=False)
+    assert released(parts) == "published"
+    use(parts, as_copy(parts), "north", exact_total=False, dimensions=[], sums=["income"], noise="laplace")
+    assert released(parts) == "published"
+    [bundle] = [each for each in parts.bundles() if "north" in str(each)]
+    assert pq.read_table(bundle / "tables/counts.parquet")["income_sum_standard_error"][0].as_py() > 100_000
+
+
 def test_the_same_records_have_their_exact_total_however_they_are_saved(workplace: Workplace) -> None:
     open_dp_account(5)
     use(workplace, "survey.parquet", "first")
