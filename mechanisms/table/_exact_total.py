@@ -31,6 +31,7 @@ __all__ = [
     "count_is_public",
     "exact_total_faults",
     "is_drawn",
+    "prints_number",
     "whole_file_faults",
 ]
 
@@ -46,6 +47,12 @@ def count_is_number_of_records(params: Params) -> bool:
     """Return whether the only count of a table is the number of all records, and that is public."""
     public = params.exact_total or params.adjacency in ("bootstrap_replace", "from_D")
     return not params.dimensions and public
+
+
+def prints_number(params: Params) -> bool:
+    """Return whether the number of all records is among the figures without noise, or follows from a total and a
+    mean."""
+    return params.exact_total or (count_is_number_of_records(params) and bool(params.count or params.means))
 
 
 def count_is_public(params: Params) -> bool:

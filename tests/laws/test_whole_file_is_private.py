@@ -1,7 +1,7 @@
 """Tables without dimensions keep epsilon: the exact loss of every pair of neighbours of a tiny domain, in one row.
 
-Where records are replaced none leaves the only cell, so noise by the width of the domain is enough, if the source is all
-of the data set. The ledger sees to that where the grand total is exact, and nowhere else.
+Where records are replaced none leaves the only cell, so noise by the width of the domain is enough, if the source is
+all of the data set. The ledger sees to that where the grand total is exact, and nowhere else.
 """
 
 from __future__ import annotations
