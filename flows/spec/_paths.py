@@ -48,8 +48,8 @@ def part_faults(source: str, params: Mapping[int, AnyParams]) -> Iterator[Fault]
             rule, remedy = f"must not be given {below}", "Remove it, or release the whole data set."
             yield Fault(f"protect.{place}.exact_total", rule, remedy, "True")
         else:
-            rule, remedy = f"must not be empty {below}", "Name one, or release the whole data set."
-            yield Fault(f"protect.{place}.dimensions", rule, remedy, "[]")
+            rule, got = f"must not take the number of records as public {below}", str(getattr(entry, "adjacency", ""))
+            yield Fault(f"protect.{place}.adjacency", rule, "Release the whole data set, or under add_remove.", got)
 
 
 def resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:

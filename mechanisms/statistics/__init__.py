@@ -39,6 +39,7 @@ from penstock.mechanisms.statistics._mechanism import (
 )
 from penstock.mechanisms.statistics._moments import totals_in_units
 from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR, MEDIAN, score_sensitivity
+from penstock.mechanisms.statistics._settings import prints_number
 
 __all__ = [
     "LARGEST_DENOMINATOR",
@@ -77,4 +78,5 @@ MECHANISM = Mechanism(
     layout=layout,
     chosen=chosen_facts,
     chosen_form=StatisticsChosen,
+    prints_number=prints_number,
 )

@@ -201,7 +201,7 @@ def _require_no_parts(ledger: LedgerReader, claim: Claim) -> None:
     partitions = sorted({account.partition for account in accounts.values() if account.partition is not None})
     if partitions:
         why = f"for a data set with parts by {', '.join(partitions)}: how many a part has is secret"
-        raise TotalNotPublic(_printed(claim, why, "release under add_remove"))
+        raise TotalNotPublic(_printed(claim, why, "figures of all records under add_remove"))
 
 
 def _require_public_total(claim: Claim, related: Sequence[Cost]) -> None:
@@ -230,12 +230,11 @@ def _require_public_total(claim: Claim, related: Sequence[Cost]) -> None:
 
 
 def _printed(claim: Claim, why: str, remedy: str) -> Fault:
-    """Return the fault of a table that prints how many records there are: because it says so, or because it is of the
-    whole file under a promise that takes their number as public."""
-    field, rule, named, got = "exact_total", "must not be given", "Remove it", "True"
-    if claim.model != "dp":
-        field, rule, named, got = "dimensions", "must not be empty", "Name one", "[]"
-    return Fault(field, f"{rule} {why}", f"{named}, or {remedy}.", got).of_output(claim.output)
+    """Return the fault of an output that shows how many records there are: because it says so, or because it is of all
+    records under a promise that takes their number as public."""
+    rule = f"must not take the number of records as public {why}"
+    fault = Fault("adjacency", rule, f"Release without an exact total, or {remedy}.", claim.adjacency)
+    return fault.of_output(claim.output)
 
 
 def _require_one_actual_data_set(book: Book, cost: Cost) -> None:

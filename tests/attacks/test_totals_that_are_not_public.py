@@ -163,6 +163,33 @@ def test_a_relaxed_table_of_some_files_does_not_print_how_many_records_they_have
     assert released(parts) == "published"
 
 
+@pytest.mark.parametrize("statistic", ["sum", "mean"])
+@pytest.mark.parametrize("part", [as_folder, as_copy])
+def test_statistics_of_some_files_do_not_take_their_number_as_public(
+    parts: Workplace, statistic: str, part: Callable[[Workplace], str]
+) -> None:
+    """The standard error of a mean told how many records a file has, and the noise of a sum hid no record that left."""
+    parts.raw["source"]["columns"]["income"] |= {"domain": [99_000, 100_000], "outside": "clamp"}
+    open_dp_account(5)
+    asked = {
+        "mechanism": "statistics",
+        "model": "dp",
+        "epsilon": "1/10",
+        "figures": [{"statistic": statistic, "of": "income"}],
+    }
+
+    def use_statistics(path: str, name: str) -> None:
+        parts.raw["protect"] = [{**asked, "table": "figures", "adjacency": "replace"}]
+        parts.raw["name"], parts.raw["source"]["path"] = name, path
+
+    use_statistics("data", "whole")
+    assert released(parts) == "published"
+    use_statistics(part(parts), "north")
+    assert released(parts) in ("spec-refused", "total-not-public")
+    use_statistics("data", "again")
+    assert released(parts) == "published"
+
+
 def test_the_same_records_have_their_exact_total_however_they_are_saved(workplace: Workplace) -> None:
     open_dp_account(5)
     use(workplace, "survey.parquet", "first")
@@ -193,4 +220,4 @@ def test_a_refused_output_says_which_one_it_is(parts: Workplace) -> None:
     )
     with pytest.raises(Refusal) as refusal:
         penstock.release(penstock.load_spec(parts.write_spec()))
-    assert [fault.field for fault in refusal.value.faults] == ["counts.exact_total"]
+    assert [fault.field for fault in refusal.value.faults] == ["counts.adjacency"]
