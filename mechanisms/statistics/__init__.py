@@ -41,6 +41,7 @@ from penstock.mechanisms.statistics._mechanism import (
 from penstock.mechanisms.statistics._moments import totals_in_units
 from penstock.mechanisms.statistics._possible import possible
 from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR, MEDIAN, score_sensitivity
+from penstock.mechanisms.statistics._settings import prints_number
 
 __all__ = [
     "LARGEST_DENOMINATOR",
@@ -79,4 +80,5 @@ MECHANISM = Mechanism(
     layout=layout,
     chosen=chosen_facts,
     chosen_form=StatisticsChosen,
+    prints_number=prints_number,
 )

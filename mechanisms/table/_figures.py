@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -105,30 +106,31 @@ def figures(
         if figure.kind == "mean":
             of_count = float(step_of(params, declared, COUNT))
             least = least_count(params, declared)
-            values, variances = _means(total, totals[COUNT], step / of_count, least, declared[name].bounds)
+            values, errors = _means(total, totals[COUNT], step / of_count, least, declared[name].bounds)
         else:
             values = total.values if figure.whole else total.values * step
-            variances = None if total.variances is None else total.variances * step**2
+            errors = None if total.variances is None else np.sqrt(total.variances) * step
         released[figure.name] = values
-        if drawn.errors and variances is not None:
-            released[error_of(figure.name)] = np.sqrt(variances)
+        if drawn.errors and errors is not None:
+            released[error_of(figure.name)] = errors
     for measure, name in squares_of(params).items():
         of = next(figure.name for figure in drawn.figures if figure.adds_up and (figure.column or COUNT) == name)
         step, total = float(step_of(params, declared, measure)), totals[measure]
         if total.variances is not None:
-            errors = sampling_errors(total.values * step, total.variances * step**2)
-            released[f"{of}_sampling_error"] = errors
-            released[f"{of}_combined_error"] = combined_errors(released[error_of(of)], errors)
+            sampling = sampling_errors(total.values, total.variances) * sqrt(step)
+            released[f"{of}_sampling_error"] = sampling
+            released[f"{of}_combined_error"] = combined_errors(released[error_of(of)], sampling)
     return released
 
 
 def _means(
     total: Total, count: Total, step: float, least: int, bounds: tuple[float, float]
 ) -> tuple[Floats, Floats | None]:
-    """(3) and (4), NaN where there is no mean. step: of a total over a count. least: the least count, in steps."""
+    """(3) and the root of (4), NaN where there is no mean. step: of a total over a count. least: the least count, in
+    steps. Squares are of steps: in the unit of the figure they might leave the range of floats."""
     records = np.where(count.values >= least, count.values, np.nan)
     means = np.clip(total.values * step / records, *bounds)
     if total.variances is None or count.variances is None:
         return means, None
-    spread = (total.variances * step**2 + means**2 * count.variances) / records**2
-    return means, np.minimum(spread, (bounds[1] - bounds[0]) ** 2)
+    spread = (total.variances + (means / step) ** 2 * count.variances) / records**2
+    return means, np.minimum(np.sqrt(spread) * step, bounds[1] - bounds[0])
