@@ -246,7 +246,8 @@ def test_an_output_that_only_the_manifest_left_out_is_found_by_its_files(signed:
 
 
 @pytest.mark.parametrize(
-    "name", ["raw.parquet", "people/more.csv", "people/data.csv.bak", "tables/by_region.parquet.csv", "metadata/raw.csv"]
+    "name",
+    ["raw.parquet", "people/more.csv", "people/data.csv.bak", "tables/by_region.parquet.csv", "metadata/raw.csv"],
 )
 def test_a_listed_file_of_no_output_is_refused(signed: Signed, name: str) -> None:
     (signed.folder / name).write_text("name,income\nAda,1\n")
