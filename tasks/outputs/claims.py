@@ -45,7 +45,7 @@ def claims_of(release: Mapping[str, Any]) -> Claims | None:
 
 
 def _states_its_loss(guarantee: Guarantee) -> bool:
-    """Return whether a promise that adds up says how much: then sums are of numbers, and none of them is made smaller."""
+    """Return whether a promise that adds up says how much, so that sums are of numbers above 0."""
     stated = guarantee.parameters
     return guarantee.model not in ADDS_UP or (
         stated_number(stated["epsilon"]) > 0 and 0 <= stated_number(stated.get("delta", "0")) < 1
