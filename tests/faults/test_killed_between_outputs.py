@@ -115,6 +115,22 @@ def test_a_source_that_changes_between_two_kills_and_changes_back(workplace: Wor
     assert budget_of()[0] == "3/2"
 
 
+def test_what_only_the_folder_of_a_killed_run_leaves_out_is_refused(workplace: Workplace, zygote: Zygote) -> None:
+    """The others were published without it, and nothing on record said so."""
+    make_several(workplace)
+    workplace.write_spec()
+    open_dp_account(4)
+    assert zygote.run(workplace, "after marker of by_region") == -signal.SIGKILL
+    [outputs] = workplace.home.glob("runs/*/outputs")
+    (outputs / "incomes" / "left-out.json").write_text('{"because":[],"code":"gate-refused"}')
+    assert zygote.run(workplace) != 0
+    assert workplace.bundles() == []
+    open_records().ledger.verify()
+    assert budget_of()[0] == "1/4"
+    assert zygote.run(workplace) == 0
+    assert len(list(workplace.bundles()[0].glob("tables/*.csv"))) == 3
+
+
 @pytest.mark.parametrize("point", telling(["after LEFT_OUT", "after CHECKED"], "after LEFT_OUT"))
 def test_an_output_that_was_left_out_stays_out_after_a_kill(workplace: Workplace, zygote: Zygote, point: str) -> None:
     make_several(workplace)
