@@ -64,8 +64,8 @@ def _solvable(params: Params) -> list[str]:
     if params.k is None or params.k > equations:
         return []
     return [
-        f"Whoever knows the design of the sample can solve these errors, with the figures beside them, for the values of "
-        f"{equations} records in a cell. Take k of at least {equations + 1}, or a gate on p_percent."
+        "Whoever knows the design of the sample can solve these errors, with the figures beside them, for the values "
+        f"of {equations} records in a cell. Take k of at least {equations + 1}, or a gate on p_percent."
     ]
 
 
