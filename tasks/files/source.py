@@ -210,26 +210,21 @@ def read_columns(
         for place in stored_names({name: column for name, column in wanted.items() if name not in found}):
             stored = table.column(place)
             table = table.drop_columns(place)  # one column in two shapes at a time is all the memory this needs
-            added = None
-            if fingerprint is not None and place != unit:
-                added = beside.submit(fingerprint.add, place, stored)
+            adding = [] if fingerprint is None or place == unit else [beside.submit(fingerprint.add, place, stored)]
             for name, column in wanted.items():
                 if stored_name(name, column) == place and (checked is None or name in checked):
                     found[name] = _read_column(stored, column)
-            if added is not None:
-                added.result()
+            for each in adding:
+                each.result()
             del stored
     ordered = {name: found[name] for name in wanted if name in found}
-    incomplete: list[Fault] = []
-    outside: list[Fault] = []
+    incomplete, outside = list[Fault](), list[Fault]()
     for name, read in ordered.items():
-        column = wanted[name]
+        column, field = wanted[name], f"source.columns.{name}"
         if read.has_missing and column.missing == "refuse":
-            incomplete.append(Fault(f"source.columns.{name}", *_completeness(column)))
+            incomplete.append(Fault(field, *_completeness(column)))
         if read.has_outside:
-            outside.append(
-                Fault(f"source.columns.{name}", _domain_rule(column), "Correct the declaration or the data.")
-            )
+            outside.append(Fault(field, _domain_rule(column), "Correct the declaration or the data."))
     ValueMissing.raise_for(incomplete)
     ValueOutsideDomain.raise_for(outside)
     return {name: read.values for name, read in ordered.items()}
