@@ -215,7 +215,7 @@ def _by_name(measured: str, columns: object) -> Columns:
 def _as_arrow(table: object, wanted: Mapping[str, Column], unit: str | None) -> pa.Table:
     """Return the wanted columns as a pyarrow Table. Messages of pyarrow can quote values, so none is passed on."""
     if isinstance(table, pa.Table):
-        return fitting_columns(table, wanted, unit=unit)
+        return fitting_columns(_without_views(table), wanted, unit=unit)
     import pandas as pd
 
     if not isinstance(table, pd.DataFrame):
@@ -238,6 +238,12 @@ def _as_arrow(table: object, wanted: Mapping[str, Column], unit: str | None) -> 
                 remedy="Convert the column before calling.",
             ) from None
     return fitting_columns(pa.table(arrays, names=names), wanted, unit=unit)
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """Return a table with its texts as plain ones: of views pyarrow makes no dictionary."""
+    kinds = [pa.string() if pa.types.is_string_view(field.type) else field.type for field in table.schema]
+    return table.cast(pa.schema([field.with_type(kind) for field, kind in zip(table.schema, kinds, strict=True)]))
 
 
 def _like(given: T, made: pa.Table, notice: str) -> T:

@@ -104,6 +104,7 @@ def settled(description: DataDescription, wish: Wish, home: Home) -> Question:
     return Question(
         name=description.name,
         dataset=description.budget.dataset,
+        acknowledges=description.budget.acknowledges,
         edition=description.source.edition,
         source=description.source.path,
         declared=description.columns,

@@ -210,12 +210,12 @@ def _expected(plan: Plan, rows: int | None) -> list[str]:
 
 
 def _whole_refused(plan: Plan, rows: int | None) -> Iterator[Fault]:
-    """Yield the faults of every output without which there is no release."""
+    """Yield the faults of every output without which there is no release; of each, where all would be left out."""
+    faults = {each.output_name: [*_refused(each, rows, _chosen(each, rows))] for each in plan.outputs}
     for each in plan.outputs:
-        if each.may_be_left_out:
-            continue
-        for fault in _refused(each, rows, _chosen(each, rows)):
-            yield fault.of_output(each.output_name)
+        if not each.may_be_left_out or all(faults.values()):
+            for fault in faults[each.output_name]:
+                yield fault.of_output(each.output_name)
 
 
 def _chosen(plan: Plan, rows: int | None) -> dict[str, Any] | None:
@@ -284,7 +284,8 @@ def _cost(plan: Plan, known: Known) -> Iterator[str]:
             continue
         charged = {name: claim for name, claim in claims.items() if claim.model in (promise.model, "dp")}
         delta = Fraction(promise.parameters.get("delta", 0))
-        most = "at most " if any(name in known.drawn for name in charged) else ""
+        may_cost_less = {*known.drawn, *(each.output_name for each in plan.outputs if each.may_be_left_out)}
+        most = "at most " if any(name in may_cost_less for name in charged) else ""
         spent = f"Epsilon: {most}{promise.parameters['epsilon']}" + (f", and delta: {delta}," if delta else "")
         each = (
             ", ".join(_counted(name, claim, promise) for name, claim in charged.items()) if plan.is_of_several else ""

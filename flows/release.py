@@ -23,7 +23,7 @@ from penstock.tasks.earlier import asked_again, give_back, published_before
 from penstock.tasks.foreseen import require_nothing_foreseen
 from penstock.tasks.gate import pass_gates
 from penstock.tasks.ingest import ingest
-from penstock.tasks.protect import drawn_digests, has_drawn, protect
+from penstock.tasks.protect import drawn_digests, has_drawn, keep_drawn, protect
 from penstock.tasks.publish import (
     Receipt,
     already_published,
@@ -108,6 +108,7 @@ def prepare(job: Job) -> Event | None:
     reserve(job, source)  # on record before the draw, never refunded after it
     staged = protect(job, source)  # each output; the only step that draws
     job.record(Action.PROTECTED, **drawn_digests(job, staged))
+    keep_drawn(job, staged)  # the same question gets the same answer
 
     staged, decision = assess(job, source, staged)
     job.record(Action.CHECKED, verdict=decision.verdict.name, gates=decision.public())

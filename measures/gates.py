@@ -70,8 +70,8 @@ class Gate(BaseModel):
     @property
     def rule(self) -> str:
         """Return the limit in words, from settings only."""
-        limits = [f"at least {self.min:g}"] if self.min is not None else []
-        limits += [f"at most {self.max:g}"] if self.max is not None else []
+        limits = [f"at least {_shown(self.min)}"] if self.min is not None else []
+        limits += [f"at most {_shown(self.max)}"] if self.max is not None else []
         return f"{self.measure} {' and '.join(limits)}"
 
     def holds(self, value: float) -> bool:
@@ -187,3 +187,9 @@ def _gated(gate: Gate, found: Measurement | None) -> GateResult:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
+
+
+def _shown(limit: float) -> str:
+    """Return a limit as it was given: rounded to six digits it would be another one."""
+    short = f"{limit:g}"
+    return short if float(short) == limit else f"{limit!r}".removesuffix(".0")

@@ -45,10 +45,14 @@ def impossible(
 
 
 def faults_known_before(gates: Iterable[Gate], chosen: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for every gate on a public measure that these facts decide and do not keep."""
+    """Yield a fault for every gate on a public measure that these facts do not decide, or decide and do not keep."""
     known = known_before(chosen)
     for gate in gates:
-        if gate.measure in known and not gate.holds(known[gate.measure][1]):
+        if gate.measure not in known:
+            if MEASURES[gate.measure].public:
+                rule = "needs a value that follows from these settings, and there is none"
+                yield Fault(f"gates.{gate.measure}", rule, "Gate on another measure.")
+        elif not gate.holds(known[gate.measure][1]):
             what, value = known[gate.measure]
             remedy = "Raise the limit, or spend more epsilon."
             if gate.measure == "privacy_loss":

@@ -129,6 +129,8 @@ class Mechanism:
     stated, chosen_form: the form of its promise's parameters and of what it chose (penstock.mechanisms.stated).
     in_parts: how it treats records that are never held together; None where it cannot.
     excludes: combinations of categories that no record may have under these settings, by public rules.
+    prints_number: whether these settings show how many records there are, as a public number, in cells: as it is, or
+    by noise that follows from it.
     shares_file: whether its promise holds of its columns where others stand beside them, record by record.
     """
 
@@ -154,3 +156,4 @@ class Mechanism:
     counts_units: Callable[[Any], bool] = never
     of_units: Callable[[Any, str], Any] = unchanged
     excludes: Callable[[Any], Impossible] = excludes_nothing
+    prints_number: Callable[[Any], bool] = never

@@ -89,7 +89,8 @@ _CONCEPTS = (
     _Named(
         "STD_ERR",
         "Standard error",
-        "Of the protecting noise alone, without sampling error. Empty where there is no noise or its size is secret.",
+        "Of the protecting noise alone, without sampling error. 0 for an exact figure among noisy ones, empty where no "
+        "noise was added or its size is secret.",
     ),
 )
 

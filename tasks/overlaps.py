@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a plan loads neither Prefect nor a database for this
 
 __all__ = ["differencing", "outputs_beside", "overlaps_foreseen", "record_overlaps", "require_somebody_to_look"]
 
+_GATE = "differencing"
 _RULE = "releases of the same data set that share columns are looked at together"
 # Another release or output, by its run or name, what it asked of the ledger, and whether both are known to be of one
 # actual data set.
@@ -55,8 +56,8 @@ def overlaps_foreseen(
         [(cost.run, cost.claim, claim.edition == cost.claim.edition) for cost in costs_of.get(claim.output, ())]
         for claim in claims
     ]
-    judged = _judged(*_overlaps(claims, earlier))
-    return None if judged is None or judged.verdict is Verdict.PASS else _nobody_looks(judged)
+    shared, uncovered = _overlaps(claims, earlier)
+    return _nobody_looks(shared, uncovered) if uncovered else None
 
 
 def _overlaps(
@@ -99,15 +100,16 @@ def outputs_beside(claim: Claim, others: Sequence[Claim]) -> Iterator[Claim]:
 
 def require_somebody_to_look(job: Job) -> None:
     """Refuse, before the draw, a pair that nobody could review: it would only be refused after the draw."""
-    found = differencing(job)
-    if found is not None and found.verdict is not Verdict.PASS and job.plan.rule is None:
-        raise _nobody_looks(found)
+    shared, uncovered = _on_record(job)
+    if uncovered and job.plan.rule is None:
+        raise _nobody_looks(shared, uncovered)
 
 
-def _nobody_looks(found: GateResult) -> GateRefused:
+def _nobody_looks(shared: Mapping[str, Sequence[str]], uncovered: Mapping[str, str]) -> GateRefused:
+    """Return the refusal, which tells only of those that a person must look at."""
     return GateRefused.at(
-        f"gates.{found.gate}",
-        rule=f"needs the decision of a reviewer: {found.rule}: {found.reason}",
+        f"gates.{_GATE}",
+        rule=f"needs the decision of a reviewer: {_RULE}: {_in_words(shared, uncovered, uncovered)}",
         remedy="Name reviewers in approve.",
     )
 
@@ -115,25 +117,26 @@ def _nobody_looks(found: GateResult) -> GateRefused:
 def differencing(job: Job) -> GateResult | None:
     """Return the verdict on subtracting this release from an earlier one, or one of its outputs from another; None
     where nothing shares a column."""
+    shared, uncovered = _on_record(job)
+    verdict = Verdict.REVIEW if uncovered else Verdict.PASS
+    first = [*uncovered, *(name for name in shared if name not in uncovered)]
+    return GateResult(_GATE, verdict, _RULE, None, None, _in_words(shared, uncovered, first)) if shared else None
+
+
+def _on_record(job: Job) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Return the columns that others share with the outputs of a release, and why a pair is not counted together."""
     found = [event.facts for event in job.log.events(job.run.id) if event.action is Action.OVERLAPS]
-    if not found:
-        return None
     # An attempt that died between two outputs asked about all of them, the next one about those that were left.
     releases, uncovered = dict[str, list[str]](), dict[str, str]()
     for facts in found:
         for name, columns in facts["releases"].items():
             releases[name] = list(dict.fromkeys([*releases.get(name, []), *columns]))
         uncovered |= _uncovered(facts)
-    return _judged(releases, uncovered)
+    return releases, uncovered
 
 
-def _judged(shared: Mapping[str, Sequence[str]], uncovered: Mapping[str, str]) -> GateResult | None:
-    """Return the verdict on what shares columns; None where nothing does."""
-    pairs = "; ".join(
-        f"{name} shares {', '.join(columns)}: {uncovered.get(name, TOGETHER)}" for name, columns in shared.items()
-    )
-    verdict = Verdict.REVIEW if uncovered else Verdict.PASS
-    return GateResult("differencing", verdict, _RULE, None, None, pairs) if shared else None
+def _in_words(shared: Mapping[str, Sequence[str]], uncovered: Mapping[str, str], names: Iterable[str]) -> str:
+    return "; ".join(f"{name} shares {', '.join(shared[name])}: {uncovered.get(name, TOGETHER)}" for name in names)
 
 
 def _uncovered(facts: Mapping[str, Any]) -> dict[str, str]:

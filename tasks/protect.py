@@ -5,7 +5,7 @@ output into SPENT, which it does once for each reservation. What this run drew a
 source changed and it started over, has used up its own; nothing in the run's folder says that a draw is paid for, so
 nothing that is forgotten there, or put back, makes one free. So it is for a single output and for one of several, under
 every model. A table that was drawn and committed, but not kept for its question, is lost in the same way if the run
-starts over.
+starts over; it is kept when the draws of all outputs are on record.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from penstock.tasks.run.job import Job
 from penstock.tasks.run.step import step
 from penstock.tasks.shared_files import digests_of_files, join_files
 
-__all__ = ["claim_of", "drawn_digests", "has_drawn", "protect", "staged_before"]
+__all__ = ["claim_of", "drawn_digests", "has_drawn", "keep_drawn", "protect", "staged_before"]
 
 
 def _not_as_staged(name: str) -> Fault:
@@ -99,21 +99,13 @@ def drawn_digests(job: Job, staged: Sequence[Staged]) -> dict[str, Any]:
 def protect(job: Job, source: Ingested) -> tuple[Staged, ...]:
     """Apply the mechanism of every output, put records in random order, stage the files; never
     draw twice."""
-    missing = [each for each in job.outputs if not _is_drawn(each)]
+    missing = [each for each in job.outputs if staged_before(each) is None]
     if missing:
         _draw_or_repeat(job, missing, source)
     require_one_left(job)
     staged = tuple(drawn for drawn in map(staged_before, job.outputs) if drawn is not None)
     join_files(job)
     return staged
-
-
-def _is_drawn(job: Job) -> bool:
-    """Return whether an earlier attempt drew it. That attempt may have died before it kept a table."""
-    before = staged_before(job)
-    if before is not None:
-        _keep(job, before)
-    return before is not None
 
 
 def _draw_or_repeat(job: Job, missing: list[Job], source: Ingested) -> None:
@@ -147,7 +139,7 @@ def _draw_or_repeat(job: Job, missing: list[Job], source: Ingested) -> None:
 
 def _draw(job: Job, source: Ingested, draw: Draw, randomness: Randomness) -> None:
     kept = _rows_kept(job, source, randomness)
-    _keep(job, _commit(job, draw(kept, randomness)))
+    _commit(job, draw(kept, randomness))
 
 
 def _promised(job: Job) -> dict[str, Any]:
@@ -166,10 +158,15 @@ def _spend(job: Job, *, draws: bool) -> None:
     job.run.remember({"seq": head.seq, "digest": head.digest})  # a database restored later would be older than this
 
 
-def _keep(job: Job, staged: Staged) -> None:
-    """Remember a table, so that the same question gets the same answer."""
-    if job.plan.output.comes_back:
-        keep(job, _question(job), Answer(job.run.id, staged.digest, staged.facts, staged.data, staged.secrets))
+def keep_drawn(job: Job, staged: Sequence[Staged]) -> None:
+    """Remember every table, so that the same question gets the same answer.
+
+    Only once the log says what was drawn: an answer that is not on record is not believed. A run that is refused or
+    dies between two of its draws leaves none behind; what was drawn then is lost.
+    """
+    for each, drawn in zip(job.outputs, staged, strict=True):
+        if each.plan.output.comes_back:
+            keep(each, _question(each), Answer(each.run.id, drawn.digest, drawn.facts, drawn.data, drawn.secrets))
 
 
 def _question(job: Job) -> str:

@@ -162,7 +162,8 @@ def spec_of_tables(
         raw["gates"] = list(limits[0].gates)
     budget = {**_spent(entries), **_section(raw, "budget")}  # the description may allow less
     if earlier or uncovered:
-        budget["acknowledges"] = [*earlier, *uncovered]
+        given = budget.get("acknowledges", [])  # of the description; what is no list is refused with the spec
+        budget["acknowledges"] = [*given, *earlier, *uncovered] if isinstance(given, list) else given
     raw |= {"budget": budget, "protect": entries, "publish": {**_section(raw, "publish"), "formats": formats}}
     if approve is not None:
         raw["approve"] = approve

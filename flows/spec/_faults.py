@@ -7,7 +7,7 @@ is looked for among the valid parts of a faulty spec too, so that no fault hides
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from penstock.flows.spec._entries import MOST_OUTPUTS, Protection, columns_of, own, settings_of
+from penstock.flows.spec._entries import MOST_OUTPUTS, Protection, columns_of, name_of, own, settings_of
 from penstock.flows.spec._file_faults import file_faults, files_of
 from penstock.flows.spec._known_keys import KnownKeys
 from penstock.flows.spec._named_places import about_columns, misspelt, of_several
@@ -99,7 +99,9 @@ def disagreements(
     if spreadsheet != "escape" and any(each.runs_formulas for each in every_format):
         faults += _formula_faults(columns)
     several = len(params) > 1 or acknowledges is None
-    of_columns: dict[Fault, list[AnyParams]] = {}  # each with the outputs because of which it is one
+    # Each with the outputs because of which it is one.
+    of_columns: dict[Fault, list[AnyParams]] = {}
+    of_gates: dict[Fault, list[str]] = {}
     for place, chosen in params.items():
         settings, declared = settings_of(chosen, unit), columns_of(chosen, columns, several=several)
         found = [
@@ -115,7 +117,12 @@ def disagreements(
         misplaced = list(_gate_faults(settings, limits))
         if not found and not misplaced:  # otherwise nobody can say what is possible
             misplaced = list(impossible(limits, settings, declared))
-        faults += [replace(fault, field=f"{where}{fault.field}") for fault in misplaced]
+        for fault in misplaced:
+            if where or not several:
+                faults.append(replace(fault, field=f"{where}{fault.field}"))
+            else:
+                of_gates.setdefault(fault, []).append(name_of(chosen) or f"protect.{place}")
+    faults += [_of_outputs(fault, names, len(params)) for fault, names in of_gates.items()]
     faults += of_several(of_columns) if several else of_columns
     if params and acknowledges is not None:
         faults += output_faults(params, columns, acknowledges)
@@ -126,6 +133,18 @@ def disagreements(
         faults.append(_NO_GATES)
     faults += [*_part_faults(part, columns), *_exact_total_faults(part, params)]
     return list(dict.fromkeys([*faults, *_recode_faults(part, columns, params)]))
+
+
+def _of_outputs(fault: Fault, names: Sequence[str], outputs: int) -> Fault:
+    """Return what is wrong with a gate of the release, for the outputs that it does not fit; none is named if it fits
+    no output."""
+    if len(names) == outputs:
+        return fault
+    listed = ", ".join(names)
+    remedy = f"{fault.remedy} Or give gates of its own to each of these, in protect."
+    return replace(
+        fault, rule=f"{fault.rule}; it holds for every output without gates of its own: {listed}", remedy=remedy
+    )
 
 
 def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault]:
@@ -148,7 +167,7 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
             remedy = f"Gate on {' or '.join(sorted(stated))}; read the confidential report for the others."
             yield Fault(field, rule, remedy, got)
         elif public and not spent:
-            rule = f"needs a public fact that {params.mechanism} does not have"
+            rule = f"needs epsilon to be spent, which these settings of {params.mechanism} do not"
             yield Fault(field, rule, "Choose another measure.", got)
         elif kind not in MEASURES[gate.measure].functions:
             judged = [words.parts for other, words in KINDS.items() if other in MEASURES[gate.measure].functions]

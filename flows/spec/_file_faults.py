@@ -57,7 +57,7 @@ def file_faults(
         yield from unfit
         yield from _disagreements(parts)
         yield from _made_of_one(parts, columns)
-        yield from _left_in_place(parts, columns)
+        yield from _incomplete(parts, columns)
         if not unfit:
             yield from _singled_out(parts, columns)
     if files and gates is not None and not any(gate.measure == _LINKAGE for gate in gates.values()):
@@ -98,13 +98,17 @@ def _made_of_one(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]) 
                 yield Fault(f"protect.{place}.columns", rule, "Leave one of the two out.", repr(name))
 
 
-def _left_in_place(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> Iterator[Fault]:
-    """Yield a fault for each column whose missing values stay where they are: which ones somebody did not give may
-    single out a row, and linkage is measured of complete records."""
+def _incomplete(parts: Mapping[int, AnyParams], columns: Mapping[str, Column]) -> Iterator[Fault]:
+    """Yield a fault for each column that may lack values, unless missing is one of its categories: what somebody did
+    not give may single out a row, and linkage, which alone bounds the columns together, is measured of complete
+    records."""
     for entry in parts.values():
         for name, column in columns_of(entry, columns, several=True).items():
-            if column.missing == "own_group":
-                rule = "must not be own_group in a file that outputs share: who has no value may be found by that"
+            if column.missing != "refuse" and (column.type, column.missing) != ("nominal", "category"):
+                rule = (
+                    "must be refuse in a file that outputs share: who has no value may be found by that, and linkage "
+                    "is measured of complete records"
+                )
                 remedy = "Complete the data first, or release the column in a file of its own."
                 yield Fault(f"source.columns.{name}.missing", rule, remedy, column.missing)
 

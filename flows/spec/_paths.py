@@ -10,7 +10,7 @@ from typing import Any
 from penstock.flows.spec._path_variables import expanded
 from penstock.flows.spec._taxonomies import read_taxonomy
 from penstock.mechanisms.refusal import Fault, SpecRefused
-from penstock.mechanisms.registry import AnyParams
+from penstock.mechanisms.registry import AnyParams, mechanism_of
 from penstock.records.files.addresses import is_address
 
 __all__ = ["inside_faults", "part_faults", "path_text", "read_taxonomies", "resolve"]
@@ -41,9 +41,15 @@ def part_faults(source: str, params: Mapping[int, AnyParams]) -> Iterator[Fault]
     if not any("=" in name for name in source.split("/")):
         return
     for place, entry in params.items():
+        if not mechanism_of(entry).prints_number(entry):
+            continue
+        below = "for a source below a folder named KEY=VALUE: it is a part, whose number is secret"
         if getattr(entry, "exact_total", False):
-            rule = "must not be given for a source below a folder named KEY=VALUE: it is a part, whose number is secret"
-            yield Fault(f"protect.{place}.exact_total", rule, "Remove it, or release the whole data set.", "True")
+            rule, remedy = f"must not be given {below}", "Remove it, or release the whole data set."
+            yield Fault(f"protect.{place}.exact_total", rule, remedy, "True")
+        else:
+            rule, got = f"must not take the number of records as public {below}", str(getattr(entry, "adjacency", ""))
+            yield Fault(f"protect.{place}.adjacency", rule, "Release the whole data set, or under add_remove.", got)
 
 
 def resolve(text: str, base: Path, field: str, faults: list[Fault], *, local: bool = True) -> str:

@@ -20,10 +20,21 @@ from penstock.records.files.addresses import AddressRefused, place_of
 from penstock.tasks.editions import is_no_period
 from penstock.tasks.formats import READABLE, FormatName
 
-__all__ = ["Approve", "Budget", "Describe", "Publish", "Run", "Section", "Source", "Validate", "verifiable"]
+__all__ = [
+    "Acknowledged",
+    "Approve",
+    "Budget",
+    "Describe",
+    "Publish",
+    "Run",
+    "Section",
+    "Source",
+    "Validate",
+    "verifiable",
+]
 
 # The promise of every output names all of them.
-_MOST_ACKNOWLEDGED, _LONGEST_NAME = 1_000, 200
+Acknowledged = Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=1_000)]
 _ANSWERS = "answers"  # as records/published_answers.py calls their folder
 
 
@@ -117,9 +128,8 @@ class Budget(Section):
         description="A column with one category: only records of that part are used, and other parts may "
         "spend beside it, if the account was opened with this column as its partition.",
     )
-    acknowledges: tuple[Annotated[str, Field(max_length=_LONGEST_NAME)], ...] = Field(
+    acknowledges: Acknowledged = Field(
         default=(),
-        max_length=_MOST_ACKNOWLEDGED,
         description="Earlier releases of the same records, by id, which no common promise covers; and outputs of this "
         "release, by name, which none covers together with the others.",
     )

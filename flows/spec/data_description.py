@@ -24,7 +24,7 @@ from pydantic_core import PydanticCustomError
 from penstock.flows.spec._faults import disagreements, every_fault
 from penstock.flows.spec._known_keys import KnownKeys
 from penstock.flows.spec._paths import inside_faults, path_text, read_taxonomies, resolve
-from penstock.flows.spec._sections import Section, Source
+from penstock.flows.spec._sections import Acknowledged, Section, Source
 from penstock.flows.spec.spec import read_keys
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.numbers.exact import ExactNumber
@@ -44,6 +44,9 @@ class DatasetBudget(Section):
     dataset: str = Field(
         min_length=1,
         description="Name under which all about the same people is counted: `penstock budget open`.",
+    )
+    acknowledges: Acknowledged = Field(
+        default=(), description="Earlier releases of the same records, by id, which no common promise covers."
     )
 
 

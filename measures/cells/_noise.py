@@ -5,7 +5,8 @@
     scales_suffice   steps_i >= what the adjacency needs, the Laplace scale being steps_i / epsilon:
 
         dp           t B_i, B_i of a margin cell the largest of its possible cells, 0 where it has none; t = 2 under
-                     replace, 1 under add_remove; without dimensions high - low, where t = 1
+                     replace, 1 under add_remove; without dimensions max(high - low, B), where t = 1, and
+                     high - low where the grand total is exact, so that no record leaves the source
         bdp          one scale            replace     max(max V_i, max over i != j of M_i + M_j)
                                           add_remove  max M_i
                                           within_cell max V_i
@@ -125,7 +126,8 @@ def _needed(promise: Promise, table: Recounted, entry: Entry, measure: str) -> I
         if promise.has_impossible:
             bounds = np.where(impossible_cells(layout, table.output.guarantee.parameters[IMPOSSIBLE]), 0, bounds)
         if promise.is_one_row and promise.adjacency == "replace":
-            bounds = measured.high - measured.low
+            within = measured.high - measured.low
+            bounds = within if promise.exact_total else np.maximum(within, bounds)
         found: Integers = folded(layout, layout.levels[entry.level], bounds, np.maximum)
         return promise.touched * found
     if promise.model == "idp":

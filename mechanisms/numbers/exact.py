@@ -12,14 +12,22 @@ from typing import Annotated
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-__all__ = ["ExactNumber", "SignedNumber", "exact_number", "readable"]
+__all__ = ["ExactNumber", "SignedNumber", "exact_number", "readable", "stated_number"]
 
 _WRITTEN = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30}|/0*[1-9][0-9]{0,29})?")
+_STATED = re.compile(r"[0-9]{1,400}(/[1-9][0-9]{0,399})?")
 
 
 def exact_number(text: str) -> Fraction | None:
     """Return the number, or None where it is not written exactly."""
     return Fraction(text) if _WRITTEN.fullmatch(text) else None
+
+
+def stated_number(stated: object) -> Fraction:
+    """Return the number that a promise states, such as "2" or "1/2"; raise ValueError for anything else."""
+    if not isinstance(stated, str) or not _STATED.fullmatch(stated):
+        raise ValueError("not an exact number as it is stated")
+    return Fraction(stated)
 
 
 def readable(number: Fraction) -> str:

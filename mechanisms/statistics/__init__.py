@@ -5,6 +5,7 @@
     _promise      what it promises then
     _private      figures under differential privacy: what each measures and how it is drawn
     _individual   figures under individual differential privacy
+    _possible     the measures that have no value for some figures
     _expect       what to expect before any row is read;  _explain: what data users need to know
 
     _groups       values on the grid, sorted within their groups: what all of the others take
@@ -22,7 +23,7 @@ is exported here of `_blocks`, `_quantiles` and `_moments`.
 
 from __future__ import annotations
 
-from penstock.mechanisms.mechanism import Mechanism, always, unbounded
+from penstock.mechanisms.mechanism import Mechanism, always
 from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters
 from penstock.mechanisms.statistics._blocks import Blocks, blocks_of_counts, draw_points, limit_of, score_reached
 from penstock.mechanisms.statistics._expect import expect
@@ -38,7 +39,9 @@ from penstock.mechanisms.statistics._mechanism import (
     takes_units,
 )
 from penstock.mechanisms.statistics._moments import totals_in_units
+from penstock.mechanisms.statistics._possible import possible
 from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR, MEDIAN, score_sensitivity
+from penstock.mechanisms.statistics._settings import prints_number
 
 __all__ = [
     "LARGEST_DENOMINATOR",
@@ -73,8 +76,9 @@ MECHANISM = Mechanism(
     spends=always,
     takes_units=takes_units,
     stated=StatisticsParameters,
-    possible=unbounded,
+    possible=possible,
     layout=layout,
     chosen=chosen_facts,
     chosen_form=StatisticsChosen,
+    prints_number=prints_number,
 )

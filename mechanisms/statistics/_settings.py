@@ -30,6 +30,7 @@ __all__ = [
     "faults",
     "figure_grid",
     "layout",
+    "prints_number",
     "touched",
 ]
 
@@ -123,6 +124,12 @@ def figure_grid(figure: Statistic, declared: Declared) -> Grid:
 def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
     """Return the columns whose values may count as a bound."""
     return may_be_clamped(declared, (figure.of for figure in params.figures if figure.of is not None))
+
+
+def prints_number(params: Params) -> bool:
+    """Return whether the noise takes the number of all records as public: by it standard errors of means tell it, and a
+    record that left the source would take more along than the noise hides."""
+    return params.adjacency == "replace" and not params.groups
 
 
 def touched(params: Params) -> int:

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from penstock.mechanisms.mechanism import ByCell, Mechanism
 from penstock.mechanisms.stated import TableChosen, TableParameters
+from penstock.mechanisms.table._exact_total import prints_number
 from penstock.mechanisms.table._expect import expect
 from penstock.mechanisms.table._explain import advice, treatments
 from penstock.mechanisms.table._mechanism import (
@@ -102,4 +103,5 @@ MECHANISM = Mechanism(
     counts_units=counts_units,
     of_units=of_units,
     excludes=excludes,
+    prints_number=prints_number,
 )

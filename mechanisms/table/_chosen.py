@@ -15,13 +15,14 @@ it. One record counts in one cell of each level, in one group of a coarser one, 
 (1), and (1), for all the records of one unit, to epsilon (group privacy: Dwork & Roth 2014, Theorem 2.2). Everything
 here is public.
 
-A table without dimensions has one cell, in which a replaced record stays, so that it moves a measure by at most
+A table without dimensions has one cell. A replaced record stays in it, or leaves it where the source is not all of the
+data set, so that it moves a measure by at most
 
-    high - low                                                                                                  (5)
+    max(high - low, B)                                                                                          (5)
+    high - low               where the grand total is exact: then the source is all of the data set (records/ledger)
 
 One cell is touched, and (5) stands in place of B with epsilon undivided; where 0 is a bound (5) is B, so that the noise
-is half of what two cells would need. No part of a data set has (5), because a replaced record may leave it: under
-`replace` nothing is spent on a part (mechanisms/composition). Cells that are impossible (_zeros) are not drawn.
+is half of what two cells would need. Cells that are impossible (_zeros) are not drawn.
 """
 
 from __future__ import annotations
@@ -265,7 +266,10 @@ def touched(params: Params) -> int:
 
 def reach(limits: Limits, params: Params) -> Integers:
     """Return by how much one change moves each cell that it touches: B_i, or (5) where there is only one cell."""
-    return limits.largest if params.dimensions or params.adjacency != "replace" else limits.high - limits.low
+    if params.dimensions or params.adjacency != "replace":
+        return limits.largest
+    within = limits.high - limits.low
+    return within if params.exact_total else np.maximum(within, limits.largest)
 
 
 def figures_alone(params: Params) -> tuple[str, ...]:

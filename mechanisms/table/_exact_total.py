@@ -6,6 +6,8 @@ are used of each unit, another number may remain after a replacement; and a repl
 set and enter another, so the number of a part is no more public than any count. The last is not known here: what may
 be a part is refused by the spec (flows/spec) and by the ledger, which knows all releases (records/ledger).
 
+The ledger also sees to it that such a source is all of its data set, so that a replaced record stays in it (_chosen).
+
 A table without dimensions has one row, the whole file, and a single count, which is n. Under `bootstrap_replace` and
 `from_D` n is public too, and no record that replaces another changes it, so noise would hide nothing: that count is
 exact. Under `replace` it is where `exact_total` says so. One that is exact spends nothing, and what is left is spent on
@@ -29,6 +31,7 @@ __all__ = [
     "count_is_public",
     "exact_total_faults",
     "is_drawn",
+    "prints_number",
     "whole_file_faults",
 ]
 
@@ -44,6 +47,12 @@ def count_is_number_of_records(params: Params) -> bool:
     """Return whether the only count of a table is the number of all records, and that is public."""
     public = params.exact_total or params.adjacency in ("bootstrap_replace", "from_D")
     return not params.dimensions and public
+
+
+def prints_number(params: Params) -> bool:
+    """Return whether the number of all records is among the figures without noise, or follows from a total and a
+    mean."""
+    return params.exact_total or (count_is_number_of_records(params) and bool(params.count or params.means))
 
 
 def count_is_public(params: Params) -> bool:

@@ -81,7 +81,8 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         sentences += _means(entries, params, declared)
         if params.tables or params.margins == "measured":
             sentences.append(
-                f"After least squares, standard errors at most: {_fitted(entries, drawn, params, declared)}."
+                f"After least squares, standard errors at most: {_fitted(entries, drawn, params, declared)}. What "
+                "rounding to whole numbers moves a figure by, less than 2 as a rule, will be in the stated errors too."
             )
         elif params.levels and len(drawn.levels) <= _MOST_TOLD:
             sentences.append(f"Added up, standard errors at most: {_fitted(entries, drawn, params, declared)}.")
@@ -155,8 +156,7 @@ def _of_tables(params: Params, entries: tuple[Entry, ...], drawn: Layout) -> str
     shown = sum(len(table.levels) for table in tables_of(drawn))
     return (
         f"{len(params.tables)} tables, which agree: {tables}. They show {shown:,} levels, {len(drawn.levels):,} "
-        f"of them different; {measured:,} are drawn, each once, whichever tables show it. Rounding moves a figure by "
-        "less than 2 as a rule; how much it was is in the stated errors."
+        f"of them different; {measured:,} are drawn, each once, whichever tables show it."
     )
 
 

@@ -23,7 +23,7 @@ _CATEGORY = "category of the cell; _T stands for all"
 _FIGURE = {
     "count": "number of records{counted}{noise}",
     "sum": "total of {column}{used}{clamped}{noise}",
-    "mean": "mean of {column}{used}{clamped}: total over count, both as published{noise}",
+    "mean": "mean of {column}{used}{clamped}: total over count, both as published{kept}{noise}",
 }
 _ADVICE = {
     "dp": ("Every figure has a standard error. It covers the noise of protection only, no sampling error.",),
@@ -42,6 +42,14 @@ _MARGINS = {
     "summed": "Totals are sums of the published cells{errors}.",
     "measured": "Totals were measured themselves, and all figures made to add up; a total is more exact than its sum.",
 }
+_BENT = (
+    "No figure may fall below 0, so those that are smaller than their noise are too large on average, and the others "
+    "too small by as much; the sum of all is not moved by it."
+)
+_MEANS = (
+    "Means are kept within the domains of their columns, so those that lie nearer to an end than their noise reaches "
+    "are pulled away from it on average."
+)
 _IMPOSSIBLE = (
     "Cells of combinations that cannot occur, by public rules, are exact zeros, and so are totals of nothing else; "
     "they say nothing about the data."
@@ -73,6 +81,7 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
                 used=used,
                 counted=counted,
                 clamped=", values clamped to their bounds" if figure.column in may_be else "",
+                kept="" if params.model == "k_anon" else f", kept within the domain of {figure.column}",
                 noise="" if exact else _NOISE[params.model],
             )
         )
@@ -85,6 +94,7 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     # Least squares keep figures from falling below 0, which moves small ones; a mean is a quotient in any case.
     straight = params.model == "dp" and params.margins != "measured" and not may_be
     straight = straight and not params.exact_total and not params.tables and params.rows_per_unit is None
+    means = (_MEANS,) if params.means and params.model != "k_anon" else ()
     unbiased = ("Counts and totals are unbiased.",) if straight else ()
     pulled = clamping.advised(may_be, declared, "totals and means", errors=params.model == "dp")
     weighted = weighted_words.advised(params)
@@ -102,9 +112,17 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     add_up = params.model != "k_anon" and not params.exact_total  # what is fitted to n is not independent any more
     errors = "; the variances of their noise add up" if add_up else ""
     margins = _MARGINS[params.margins if params.dimensions else "none"].format(errors=errors)
-    together = (_LINKED,) if params.tables else (margins,)
+    bent = (_BENT,) if params.margins == "measured" and _is_kept_up(params, declared) else ()
+    together = (_LINKED,) if params.tables else (margins, *bent)
     negative = _negative(params, declared)
-    return (*told, *negative, *unbiased, *left_out, *exact, *pulled, *weighted, *together, *zero)
+    return (*told, *negative, *unbiased, *means, *left_out, *exact, *pulled, *weighted, *together, *zero)
+
+
+def _is_kept_up(params: Params, declared: Declared) -> bool:
+    """Return whether least squares keep some published count or total from falling below 0."""
+    limits = limits_by_measure(params, declared)
+    figures = [figure for figure in layout(params, declared).figures if figure.adds_up]
+    return any(bool((limits[figure.column or COUNT].low >= 0).all()) for figure in figures)
 
 
 def _negative(params: Params, declared: Declared) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
     total of a margin = sum of its cells' totals,   variance likewise                                          (1)
     where margins were measured too: cells by weighted least squares, not below 0 where no value is negative,
-    rounded where whole; margins by (1)                                                                        (2)
+    rounded where whole, which adds the square of each figure's move; margins by (1)                           (2)
     counts whose grand total is public: fitted to it, rounded; margins by (1)                                  (5)
     mean = total / count, clamped to the domain; none where the count is below 1, or, weighted, the largest weight  (3)
     Var(mean) ~ (Var(total) + mean^2 Var(count)) / count^2, at most the squared width of the domain        (4)
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ from penstock.mechanisms.layout import Layout, error_of
 from penstock.mechanisms.table._folding import Axis, axes_of_levels, plain
 from penstock.mechanisms.table._known_total import fitted_to
 from penstock.mechanisms.table._linked_fit import linked
-from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed, whole
+from penstock.mechanisms.table._margins import reconciled, reconciled_variances, summed
+from penstock.mechanisms.table._rounding import rounded_with_groups
 from penstock.mechanisms.table._squares import combined_errors, sampling_errors
 from penstock.mechanisms.table._weights import COUNT, least_count, squares_of, step_of
 from penstock.mechanisms.table.cells import Integers
@@ -36,9 +38,6 @@ from penstock.mechanisms.table.settings import Params
 __all__ = ["Total", "figures", "fitted"]
 
 Floats = NDArray[np.float64]
-
-# Whole numbers below this are exact in float64.
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,11 +73,16 @@ def fitted(
         return Total(_margins(noisy[0], shape, kept), added)
     measured = [values.astype(np.float64) for values in noisy]
     cells: NDArray[Any] = reconciled(measured, variances, shape, kept, nonnegative=nonnegative)
+    moves = [np.zeros(1)] * len(kept)
     if is_whole:
-        cells = whole(cells) if np.abs(cells).sum() < _EXACT else np.rint(cells).astype(np.int64)
-    spread = np.concatenate(reconciled_variances(variances, shape, kept))
+        cells, moves = rounded_with_groups(
+            cells.reshape(shape), kept, nonnegative=nonnegative, possible=variances[0] > 0
+        )
     # No unbiased fit is better than that of least squares, so neither is the sum of the cells as they were drawn.
-    return Total(_margins(cells, shape, kept), np.minimum(spread, np.concatenate(summed(variances[0], shape, kept))))
+    best = map(np.minimum, reconciled_variances(variances, shape, kept), summed(variances[0], shape, kept))
+    # What cannot have records is not rounded either.
+    spread = [np.where(each > 0, each + move**2, 0.0) for each, move in zip(best, moves, strict=True)]
+    return Total(_margins(cells, shape, kept), np.concatenate(spread))
 
 
 def _margins(cells: NDArray[Any], shape: tuple[int, ...], kept: Sequence[Sequence[Axis]]) -> NDArray[Any]:
@@ -102,30 +106,31 @@ def figures(
         if figure.kind == "mean":
             of_count = float(step_of(params, declared, COUNT))
             least = least_count(params, declared)
-            values, variances = _means(total, totals[COUNT], step / of_count, least, declared[name].bounds)
+            values, errors = _means(total, totals[COUNT], step / of_count, least, declared[name].bounds)
         else:
             values = total.values if figure.whole else total.values * step
-            variances = None if total.variances is None else total.variances * step**2
+            errors = None if total.variances is None else np.sqrt(total.variances) * step
         released[figure.name] = values
-        if drawn.errors and variances is not None:
-            released[error_of(figure.name)] = np.sqrt(variances)
+        if drawn.errors and errors is not None:
+            released[error_of(figure.name)] = errors
     for measure, name in squares_of(params).items():
         of = next(figure.name for figure in drawn.figures if figure.adds_up and (figure.column or COUNT) == name)
         step, total = float(step_of(params, declared, measure)), totals[measure]
         if total.variances is not None:
-            errors = sampling_errors(total.values * step, total.variances * step**2)
-            released[f"{of}_sampling_error"] = errors
-            released[f"{of}_combined_error"] = combined_errors(released[error_of(of)], errors)
+            sampling = sampling_errors(total.values, total.variances) * sqrt(step)
+            released[f"{of}_sampling_error"] = sampling
+            released[f"{of}_combined_error"] = combined_errors(released[error_of(of)], sampling)
     return released
 
 
 def _means(
     total: Total, count: Total, step: float, least: int, bounds: tuple[float, float]
 ) -> tuple[Floats, Floats | None]:
-    """(3) and (4), NaN where there is no mean. step: of a total over a count. least: the least count, in steps."""
+    """(3) and the root of (4), NaN where there is no mean. step: of a total over a count. least: the least count, in
+    steps. Squares are of steps: in the unit of the figure they might leave the range of floats."""
     records = np.where(count.values >= least, count.values, np.nan)
     means = np.clip(total.values * step / records, *bounds)
     if total.variances is None or count.variances is None:
         return means, None
-    spread = (total.variances * step**2 + means**2 * count.variances) / records**2
-    return means, np.minimum(spread, (bounds[1] - bounds[0]) ** 2)
+    spread = (total.variances + (means / step) ** 2 * count.variances) / records**2
+    return means, np.minimum(np.sqrt(spread) * step, bounds[1] - bounds[0])

@@ -81,12 +81,22 @@ def collect(table: Any, places: Any, values: Any) -> Any:
 
 
 @njit(
-    types.int64(types.float64[::1], _PLACES, _PLACES, _PLACES, _PLACES, types.int64[:, ::1], types.float64[::1]),
+    types.int64(
+        types.float64[::1],
+        _PLACES,
+        _PLACES,
+        types.boolean[::1],
+        _PLACES,
+        _PLACES,
+        types.int64[:, ::1],
+        types.float64[::1],
+    ),
     cache=True,
     nogil=True,
 )
-def spread(added: Any, whole: Any, least: Any, shape: Any, starts: Any, strides: Any, debts: Any) -> Any:
-    """Add to each cell the whole number that the mean of the debts of its figures is next to, not below `least`.
+def spread(added: Any, whole: Any, least: Any, may_move: Any, shape: Any, starts: Any, strides: Any, debts: Any) -> Any:
+    """Add to each cell that may move the whole number that the mean of the debts of its figures is next to, not below
+    `least`.
 
     added: what each cell owes before; 0 in all but the first pass. debts: of each figure of each level, level l from
     starts[l] on, what its cells should have less what they have. Return how many cells were changed.
@@ -101,7 +111,7 @@ def spread(added: Any, whole: Any, least: Any, shape: Any, starts: Any, strides:
             debts[places[level]] += added[cell]
             owed += debts[places[level]]
         step = max(types.int64(np.floor(owed / levels + 0.5)), least[cell] - whole[cell])
-        if step != 0:
+        if step != 0 and may_move[cell]:
             changed += 1
             whole[cell] += step
             for level in range(levels):

@@ -6,8 +6,7 @@
 
 By (2) N cells of the same variance v have v (1 - 1/N) each, and the grand total has none. Where the variances of a
 level differ, as in box noise with bounds of single cells, (3) takes the largest one, so what is stated is an upper
-bound. Rounding moves the figures of a level by at most the stated move, which is added to Var as its square. Rounding
-looks at no groups of categories, whose figures move by the sum of what their cells were moved by.
+bound. What rounding moves a figure by is added to Var as its square.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.table import _cube
-from penstock.mechanisms.table._folding import Axis, is_grouped, plain
+from penstock.mechanisms.table._folding import Axis, plain
 from penstock.mechanisms.table._margins import summed
-from penstock.mechanisms.table._rounding import rounded
+from penstock.mechanisms.table._rounding import rounded, rounded_with_groups
 
 __all__ = ["fitted_to", "variances_fitted_to"]
 
@@ -44,7 +43,7 @@ def fitted_to(
     levels = [tuple(axes) for axes in kept]
     if len(noisy) == 1:
         cells = noisy[0] + variances[0] / variances[0].sum() * float(total - int(noisy[0].sum()))
-        whole, moves = _rounded(cells.reshape(shape), levels, total)
+        whole, moves = rounded_with_groups(cells.reshape(shape), levels, nonnegative=False, total=total)
     else:
         plain_levels = plain(levels)
         drawn = plain_levels[: len(noisy)]
@@ -56,18 +55,6 @@ def fitted_to(
     # The sum of all cells is n, whatever is rounded.
     stated = [each + move**2 if axes else each for axes, each, move in zip(levels, spread, moves, strict=True)]
     return np.concatenate(summed(whole.ravel(), shape, levels)), np.concatenate(stated)
-
-
-def _rounded(cells: Floats, levels: Sequence[tuple[Axis, ...]], total: int) -> tuple[Integers, list[float]]:
-    """Return whole cells that add up to the total, and by how much the figures of each level have moved at most."""
-    known = plain([axes for axes in levels if not is_grouped([axes])])
-    whole, moved = rounded(cells, known, nonnegative=False, total=total)
-    left, moves_of = cells - whole, dict[tuple[Axis, ...], float](zip(known, moved, strict=True))
-    moves = [
-        moves_of[axes] if axes in moves_of else float(np.abs(summed(left, whole.shape, [axes])[0]).max())
-        for axes in levels
-    ]
-    return whole, moves
 
 
 def variances_fitted_to(

@@ -2,8 +2,8 @@
 
     x = least squares over the cube (_cube), x >= 0 where no value is negative                                   (1)
     figures = sums of whole cells near x (_rounding), so that every one that two tables show is the same number  (2)
-    stated variance of a figure = its variance under (1) without x >= 0 + square of the largest move of its level
-                                  under (2), and 1/4 where the sum of all cells was rounded too                   (3)
+    stated variance of a figure = its variance under (1) without x >= 0 + square of its move under (2), and 1/4 where
+                                  the sum of all cells was rounded too                                            (3)
 
 The cube is a means to (2): of interactions that no level measures it has nothing, and nothing of them is published.
 """
@@ -43,11 +43,13 @@ def linked(
     cube = _cube.reconciled(measured, each, shape, drawn, total=total, nonnegative=nonnegative)
     whole, moves = rounded(cube, levels, nonnegative=nonnegative, total=total)
     spread = linked_variances(variances, shape, levels, exact_total=total is not None)
-    rounding = [0.0 if total is not None and not axes else move**2 for axes, move in zip(levels, moves, strict=True)]
+    rounding = [
+        0.0 * move if total is not None and not axes else move**2 for axes, move in zip(levels, moves, strict=True)
+    ]
     if total is None:
         rounding = [move + 0.25 for move in rounding]
     figures = [_cube.level_sums(whole, axes) for axes in levels]
-    stated = [np.full(len(of_level), v + m) for of_level, v, m in zip(figures, spread, rounding, strict=True)]
+    stated = [v + move for v, move in zip(spread, rounding, strict=True)]
     return np.concatenate(figures), np.concatenate(stated)
 
 

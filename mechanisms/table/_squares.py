@@ -73,7 +73,7 @@ class Squaring:
 
 
 def sampling_errors(squares: NDArray[Any], variances: Floats) -> Floats:
-    """(5) in every row; squares and variances in the unit of the figure."""
+    """(5) in every row, in units of the root of one step of the squares; variances in squared steps of them."""
     sure = squares >= SURE * np.sqrt(variances)
     return np.sqrt(np.where(sure, squares, np.nan))
 

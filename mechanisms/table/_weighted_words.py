@@ -52,7 +52,21 @@ def expected(params: Params) -> list[str]:
         )
     elif replicates:
         told.append(f"Sampling errors come from {len(replicates):,} replicate weights, one pass for each.")
+    if params.weight.strata or replicates:
+        told += _solvable(params)
     return told
+
+
+def _solvable(params: Params) -> list[str]:
+    """Return a warning where a cell may have as few records as there are exact figures about a column: a total and its
+    error, sums of values and of their squares, are two equations about the values, the error of a mean is a third."""
+    equations = 3 if {*params.sums} & {*params.means} else 2
+    if params.k is None or params.k > equations:
+        return []
+    return [
+        "Whoever knows the design of the sample can solve these errors, with the figures beside them, for the values "
+        f"of {equations} records in a cell. Take k of at least {equations + 1}, or a gate on p_percent."
+    ]
 
 
 def _cost(params: Params) -> str:
@@ -113,7 +127,8 @@ def treatment(figure: Figure, params: Params, clamped: tuple[str, ...]) -> str |
     made_of = {figure.column, *weights_of(params)[:1]} & set(clamped)
     bounded = ", each clamped to its bounds" if made_of else ""
     told = _DESCRIBED[figure.statistic].format(column=figure.column, weight=weights_of(params)[0], clamped=bounded)
-    return f"{told}, with noise" if params.model == "dp" else told
+    kept = f", kept within the domain of {figure.column}" if figure.kind == "mean" else ""
+    return f"{told}{kept}, with noise" if params.model == "dp" else told
 
 
 def _estimated(params: Params) -> str:
@@ -139,7 +154,8 @@ def advised(params: Params) -> tuple[str, ...]:
     elif squares_of(params):
         told += [
             "Beside every count and total stand its sampling error and a combined error, of noise and sampling "
-            f"together, which is the one for intervals. Of sampling errors: {_BY_ITSELF}. Means have none.",
+            "together, which is the one for intervals unless weights or values are clamped: that no error covers. Of "
+            f"sampling errors: {_BY_ITSELF}. Means have none.",
             "Sampling errors are noisy themselves, and not to be relied on in small cells. Where the sum of squares "
             "behind one is below two standard errors of its noise, it is left out, and the combined error with it: an "
             "empty one does not mean that there is none. Those just above that limit are too large on average.",

@@ -68,6 +68,8 @@ MOST_REPLICATES = 1_000
 _WEIGHT_STEPS = 2**16
 _VALUE_STEPS = 2**20
 _LONGEST_NAME = 60  # of a column in a remedy
+# Figures are sums of these, errors are made of their squares.
+_SMALLEST_PRODUCT, _LARGEST_PRODUCT = Fraction(1, 10**150), Fraction(10**150)
 
 
 class Weight(BaseModel):
@@ -206,10 +208,26 @@ def weight_faults(params: Params, declared: Declared) -> Iterator[Fault]:
     yield from _replicate_faults(params, weight)
     yield from _stratum_faults(params, weight, declared)
     yield from _square_faults(params)
+    yield from _product_faults(params, weight, declared)
     main = declared.get(weight.column)
     if params.model == "dp" and main is not None and main.role == "weight" and main.domain is None:
         rule = "must be given under dp: noise must hide the largest weight that a record may have"
         yield Fault(f"columns.{weight.column}.domain", rule, "Declare [0, that weight] from public knowledge.")
+
+
+def _product_faults(params: Params, weight: Weight, declared: Declared) -> Iterator[Fault]:
+    """Yield a fault where a value times its weight leaves what floating point can carry."""
+    main = declared.get(weight.column)
+    if main is None or main.role != "weight" or main.domain is None:
+        return
+    cap = Fraction(main.domain[1])
+    for name in dict.fromkeys((*params.sums, *params.means)):
+        column = declared.get(name)
+        domain = None if column is None or column.role == "weight" else column.domain
+        largest = max((abs(Fraction(bound)) for bound in domain), default=Fraction(0)) if domain else Fraction(0)
+        if largest and not _SMALLEST_PRODUCT <= cap * largest <= _LARGEST_PRODUCT:
+            rule = f"must be such that it times a value of {name} is from 1e-150 to 1e150 at most"
+            yield Fault(f"columns.{weight.column}.domain", rule, "Use other units of measurement.", str(main.domain))
 
 
 def _replicate_faults(params: Params, weight: Weight) -> Iterator[Fault]:

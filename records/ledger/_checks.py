@@ -91,7 +91,7 @@ class TotalNotPublic(Refusal):
 
     code = "total-not-public"
     kind = "budget"
-    remedy = "Release without exact_total, or from the same records as every release of the data set and edition."
+    remedy = "Release without the exact number, or from the same records as every release of the data set and edition."
 
 
 def require_grantable(
@@ -200,9 +200,8 @@ def _require_no_parts(ledger: LedgerReader, claim: Claim) -> None:
     accounts = ledger.book(dataset_subject(claim.dataset)).accounts
     partitions = sorted({account.partition for account in accounts.values() if account.partition is not None})
     if partitions:
-        rule = f"must not be given for a data set with parts by {', '.join(partitions)}: how many a part has is secret"
-        fault = Fault("exact_total", rule, "Remove it.", "True")
-        raise TotalNotPublic(fault.of_output(claim.output))
+        why = f"for a data set with parts by {', '.join(partitions)}: how many a part has is secret"
+        raise TotalNotPublic(_printed(claim, why, "figures of all records under add_remove"))
 
 
 def _require_public_total(claim: Claim, related: Sequence[Cost]) -> None:
@@ -218,10 +217,8 @@ def _require_public_total(claim: Claim, related: Sequence[Cost]) -> None:
     alike, *found = joined([claim.known_as_whole, *(cost.claim.known_as_whole for cost in others)])
     different = [cost for cost, same in zip(others, found, strict=True) if same != alike]
     if claim.counted and any(cost.blocks or cost.claim.epsilon is not None for cost in different):
-        rule = "must not be given where other records were released under this data set and edition: which are all of "
-        rule += "them is not proven"
-        fault = Fault("exact_total", rule, "Remove it, or release from the records of the earlier releases.", "True")
-        raise TotalNotPublic(fault.of_output(claim.output))
+        why = "where other records were released under this data set and edition: which are all of them is not proven"
+        raise TotalNotPublic(_printed(claim, why, "release from the records of the earlier releases"))
     if any(cost.blocks and cost.claim.counted for cost in different):
         raise TotalNotPublic.at(
             "budget.dataset",
@@ -230,6 +227,14 @@ def _require_public_total(claim: Claim, related: Sequence[Cost]) -> None:
             got=claim.dataset,
             remedy="Release from the same records; choose some of them with source.where and adjacency add_remove.",
         )
+
+
+def _printed(claim: Claim, why: str, remedy: str) -> Fault:
+    """Return the fault of an output that shows how many records there are: because it says so, or because it is of all
+    records under a promise that takes their number as public."""
+    rule = f"must not take the number of records as public {why}"
+    fault = Fault("adjacency", rule, f"Release without an exact total, or {remedy}.", claim.adjacency)
+    return fault.of_output(claim.output)
 
 
 def _require_one_actual_data_set(book: Book, cost: Cost) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from penstock.mechanisms.models import Model
+from penstock.mechanisms.models import ADDS_UP, Model
 
 __all__ = ["Claim", "dataset_subject", "file_subject", "source_subject", "values_subject"]
 
@@ -34,6 +34,8 @@ class Claim:
     not record it.
     output: which output of the release it is for; None where the release has one, without a name.
     counted: whether the number of its records is published as it is.
+    chosen: the columns by whose values some of the records were chosen; none in claims of versions that did not record
+    them apart from the others.
     """
 
     dataset: str | None
@@ -56,6 +58,7 @@ class Claim:
     delta: Fraction = Fraction(0)
     output: str | None = None
     counted: bool = False
+    chosen: tuple[str, ...] = ()
 
     @property
     def records(self) -> frozenset[str]:
@@ -126,9 +129,21 @@ class Claim:
 
     def shares_with(self, other: Claim) -> tuple[str, ...]:
         """Return the columns that both releases are made from; all of this one's if the other does not record its
-        own."""
+        own. Beside an exact release also those by which one of the two chooses its records, or its part: totals are
+        figures of everybody, so the difference is about who was not chosen, whatever columns the tables show."""
         theirs = None if other.about is None else frozenset(other.about)
-        return tuple(name for name in self.about or () if theirs is None or name in theirs)
+        both = [name for name in self.about or () if theirs is None or name in theirs]
+        if not {self.model, other.model} <= ADDS_UP and self._choice != other._choice:
+            both += self._chosen_by + other._chosen_by
+        return tuple(dict.fromkeys(both))
+
+    @property
+    def _choice(self) -> tuple[frozenset[str], str | None, str | None]:
+        return frozenset(self.chosen), self.column, self.part
+
+    @property
+    def _chosen_by(self) -> list[str]:
+        return [*self.chosen, *(() if self.column is None else (self.column,))]
 
     def facts(self) -> dict[str, Any]:
         """Return the claim in the form that the log holds."""
@@ -153,6 +168,7 @@ class Claim:
             **({"delta": str(self.delta)} if self.delta else {}),
             **({} if self.output is None else {"output": self.output}),
             **({"counted": True} if self.counted else {}),
+            **({"chosen": list(self.chosen)} if self.chosen else {}),
         }
 
     @classmethod
@@ -180,6 +196,7 @@ class Claim:
             delta=Fraction(facts.get("delta", 0)),
             output=facts.get("output"),
             counted=facts.get("counted", False),
+            chosen=tuple(facts.get("chosen", ())),
         )
 
 

@@ -112,6 +112,7 @@ def _draft(path: Path, imported: ImportedRoles, comments: list[str], lines: list
             *lines,
             "validate:",
             "  min_rows: 1  # REVIEW: fewest records a complete file has",
+            f"budget: {{dataset: {quoted(name or 'release')}}}  # one name for all releases about the same people",
             "protect:  # one entry for each output; in place of this one, tables (docs/survey.md), such as",
             '  # - {mechanism: table, table: by_region, dimensions: [region], model: dp, epsilon: "1/10", '
             "adjacency: add_remove}",

@@ -82,8 +82,8 @@ def open_source(
         for name in stored
         if len({_plain_type(schema.field(name).type) for schema in schemas}) > 1
     )
+    types = [(key, _folder_type(key, wanted) if key in by_folder else pa.string()) for key in keys]
     made = {stored_name(name, column): column for name, column in wanted.items()}
-    types = [(key, _folder_type(made[key]) if key in made else pa.string()) for key in keys]
     try:
         partitioning = ds.partitioning(pa.schema(types), flavor="hive") if keys else None
         return ds.dataset(
@@ -210,26 +210,21 @@ def read_columns(
         for place in stored_names({name: column for name, column in wanted.items() if name not in found}):
             stored = table.column(place)
             table = table.drop_columns(place)  # one column in two shapes at a time is all the memory this needs
-            added = None
-            if fingerprint is not None and place != unit:
-                added = beside.submit(fingerprint.add, place, stored)
+            adding = [] if fingerprint is None or place == unit else [beside.submit(fingerprint.add, place, stored)]
             for name, column in wanted.items():
                 if stored_name(name, column) == place and (checked is None or name in checked):
                     found[name] = _read_column(stored, column)
-            if added is not None:
-                added.result()
+            for each in adding:
+                each.result()
             del stored
     ordered = {name: found[name] for name in wanted if name in found}
-    incomplete: list[Fault] = []
-    outside: list[Fault] = []
+    incomplete, outside = list[Fault](), list[Fault]()
     for name, read in ordered.items():
-        column = wanted[name]
+        column, field = wanted[name], f"source.columns.{name}"
         if read.has_missing and column.missing == "refuse":
-            incomplete.append(Fault(f"source.columns.{name}", *_completeness(column)))
+            incomplete.append(Fault(field, *_completeness(column)))
         if read.has_outside:
-            outside.append(
-                Fault(f"source.columns.{name}", _domain_rule(column), "Correct the declaration or the data.")
-            )
+            outside.append(Fault(field, _domain_rule(column), "Correct the declaration or the data."))
     ValueMissing.raise_for(incomplete)
     ValueOutsideDomain.raise_for(outside)
     return {name: read.values for name, read in ordered.items()}
@@ -382,12 +377,18 @@ def _plain_type(stored: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(value) or pa.types.is_string_view(value) else value
 
 
-def _folder_type(column: Column) -> pa.DataType:
+def _folder_type(key: str, wanted: Mapping[str, Column]) -> pa.DataType:
     """Return the declared type for a Hive folder: a folder region=01 holds the text 01, not the number 1."""
-    expected = _stored_categories(column)
-    if expected is None:
-        return pa.int64() if column.type == "integer" else pa.float64()
-    return pa.int64() if expected and isinstance(expected[0], int) else pa.string()
+    made = {name: column for name, column in wanted.items() if stored_name(name, column) == key}
+    expected = {name: _stored_categories(column) for name, column in made.items()}
+    texts = [name for name, each in expected.items() if each is not None and not isinstance(next(iter(each), ""), int)]
+    if 0 < len(texts) < len(made):
+        rule, remedy = "must be read as numbers, as other columns made of this folder are", "Declare whole numbers."
+        raise ColumnTypeWrong.at(f"source.columns.{texts[0]}.type", rule=rule, remedy=remedy)
+    if texts:
+        return pa.string()
+    whole = all(expected[name] is not None or column.type == "integer" for name, column in made.items())
+    return pa.int64() if whole else pa.float64()
 
 
 def _stored_categories(column: Column) -> tuple[Any, ...] | None:

@@ -106,6 +106,11 @@ class Claims(BaseModel, ABC):
         several."""
         return (self,)
 
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """Return the names of all its tables in the bundle, without their suffixes."""
+        return tuple(part.stem for part in self.parts)
+
     def disagreeing(self, tables: Mapping[str, Mapping[str, pa.Table]]) -> Iterator[str]:
         """Yield the rules that several tables break beside each other; tables: by stem and suffix, each sound by
         itself."""

@@ -102,6 +102,10 @@ class GroupClaims(Claims):
     def is_sound(self) -> bool:
         return _fits(self.promised, self.guarantee.model, self.linked, self.roles)
 
+    @property
+    def stems(self) -> tuple[str, ...]:
+        return (*super().stems, *(f"{self.within}tables/{table.name}" for table in self.linked))
+
     def broken(self, table: pa.Table) -> Iterator[str]:
         """Yield nothing: what groups promise is counted with the tables beside them."""
         yield from ()

@@ -13,6 +13,7 @@ from penstock.mechanisms.composition import NotCountable, uncovered
 from penstock.mechanisms.guarantee import Guarantee, includes, side_by_side
 from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.models import ADDS_UP
+from penstock.mechanisms.numbers.exact import stated_number
 from penstock.mechanisms.refusal import NotComposable
 from penstock.mechanisms.registry import MECHANISMS
 from penstock.mechanisms.shared_file import Part, not_alike
@@ -36,10 +37,19 @@ def claims_of(release: Mapping[str, Any]) -> Claims | None:
     try:
         mechanism = MECHANISMS.get(release["guarantee"]["parameters"].get("mechanism"))
         claims = _CLAIMS["records" if mechanism is None else mechanism.kind].model_validate(release)
-        sound = claims.is_sound and (claims.guarantee.model != "k_anon" or claims.k > 0)
+        sound = _states_its_loss(claims.guarantee) and claims.is_sound
+        sound = sound and (claims.guarantee.model != "k_anon" or claims.k > 0)
     except (AttributeError, KeyError, TypeError, ValueError):  # pydantic's is a ValueError
         return None
     return claims if sound else None
+
+
+def _states_its_loss(guarantee: Guarantee) -> bool:
+    """Return whether a promise that adds up says how much, so that sums are of numbers above 0."""
+    stated = guarantee.parameters
+    return guarantee.model not in ADDS_UP or (
+        stated_number(stated["epsilon"]) > 0 and 0 <= stated_number(stated.get("delta", "0")) < 1
+    )
 
 
 class Together(BaseModel):
@@ -104,7 +114,7 @@ def several_claims_of(release: Mapping[str, Any]) -> dict[str, Claims] | None:
     guarantees = {name: claim.guarantee for name, claim in claims.items()}
     try:
         composed = list(side_by_side(list(guarantees.values())))
-    except (NotComposable, NotCountable):
+    except (NotComposable, NotCountable, ValueError):  # of numbers so long that nobody writes them
         return None
     models = {name: guarantee.model for name, guarantee in guarantees.items()}
     stated = (together.guarantees, together.includes, together.uncovered)

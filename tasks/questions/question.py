@@ -35,7 +35,8 @@ class Question:
     """What is asked, in public terms alone.
 
     name, dataset, edition, source, declared, terms: of the data description. text: the query as one line.
-    prior: as it was given; None where there is none. records: how many there are, where that is public.
+    prior: as it was given; None where there is none. records: how many there are, where that is public. acknowledges:
+    earlier releases that no common promise covers.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Question:
     guarantee: Guarantee
     prior: Mapping[str, Any] | None = None
     records: int | None = None
+    acknowledges: tuple[str, ...] = ()
 
     @property
     def used(self) -> dict[str, Column]:
@@ -115,6 +117,7 @@ class Question:
             adjacency=self.guarantee.adjacency,
             unit=self.guarantee.unit,
             # Whatever this question is about: the analyst's other questions are counted together with it.
+            acknowledges=self.acknowledges,
             about=tuple(name for name, column in self.declared.items() if column.role != "identifier"),
             values=identity.values,
             formerly=identity.formerly,

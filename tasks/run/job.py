@@ -19,11 +19,12 @@ from uuid import UUID
 from prefect.context import FlowRunContext
 from prefect.exceptions import Pause
 
-from penstock.mechanisms.refusal import Refusal
+from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records import Action, Home, Ledger, Log, LogAppendFailed, Run, open_records
 from penstock.records.files.addresses import Place
 from penstock.records.home import login
 from penstock.records.ledger.looks import note_left_out, on_record
+from penstock.records.run import RunDamaged
 from penstock.tasks.run._lineage import tell_lineage
 from penstock.tasks.run.events import tell
 from penstock.tasks.run.plan import Plan
@@ -87,9 +88,18 @@ class Job:
         self.run.commit(_LEFT_OUT, facts)
 
     def stay_left_out(self, source: str) -> None:
-        """Leave out what an attempt of this run put on record as left out, for the same source, and died over."""
-        for output, facts in on_record(self.log.events(self.run.id), source).items():
+        """Leave out what an attempt of this run put on record as left out, for the same source, and died over; refuse
+        what its folder says is left out and the log does not."""
+        events = self.log.events(self.run.id)
+        for output, facts in on_record(events, source).items():
             self.run.within(output).commit(_LEFT_OUT, facts)
+        told = {event.facts["output"] for event in events if event.action is Action.LEFT_OUT}
+        remedy = "Find out who changed it. This run ends here; the next one begins anew."
+        RunDamaged.raise_for(
+            Fault(f"{each.plan.output_name}.{_LEFT_OUT}.json", "must be on record", remedy)
+            for each in self.every_output
+            if each.is_left_out and each.plan.output_name not in told
+        )
 
     @property
     def left_out(self) -> tuple[dict[str, Any], ...]:

@@ -265,7 +265,8 @@ class Plan:
             table=self.output.is_table,
             whose=self.unit,
             output=self.output_name,
-            counted=getattr(self.params, "exact_total", False),
+            counted=mechanism_of(self.params).prints_number(self.params),
+            chosen=stored_names(self.choosing),
         )
 
     @property

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.models import MODELS
+from penstock.mechanisms.numbers.exact import stated_number
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.bundle.statement import BundleMissing
 from penstock.records.signing import signing
@@ -128,11 +128,12 @@ def _faults(found: SignedAnswer, path: Path) -> list[Fault]:
 
     try:
         method = method_of(answer)
-        promised = method.guarantee(Fraction(answer.epsilon))
+        promised = method.guarantee(stated_number(answer.epsilon))
+        is_same = _same(promised, found.guarantee)
     except (ValidationError, Refusal, KeyError, ValueError, ZeroDivisionError):
         return [fault("must hold a question that its method can answer, of the columns that it declares")]
     faults = []
-    if not _same(promised, found.guarantee):
+    if not is_same:
         faults.append(fault("must promise what its method promises: model, adjacency, unit and epsilon"))
     if (list(method.groups), len(answer.values)) != (answer.groups, len(answer.groups)):
         faults.append(fault("must hold one answer for each declared group"))
@@ -145,6 +146,6 @@ def _same(promised: Guarantee, stated: Guarantee) -> bool:
     """Return whether two promises are one. Their words may differ: later versions may say it better."""
 
     def facts(each: Guarantee) -> tuple[object, ...]:
-        return each.model, each.adjacency, each.unit, Fraction(each.parameters["epsilon"])
+        return each.model, each.adjacency, each.unit, stated_number(each.parameters["epsilon"])
 
     return facts(promised) == facts(stated)

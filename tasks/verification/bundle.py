@@ -24,10 +24,15 @@ from penstock.records.bundle.statement import BundleMissing, fault
 from penstock.records.files.addresses import Place
 from penstock.records.signing import signing
 from penstock.records.signing.curve import is_sound_key
+from penstock.tasks.formats import FORMATS
 from penstock.tasks.formats.published import form_faults, read_published
 from penstock.tasks.outputs.claims import SEVERAL, SINGLE, Beside, Claims, claims_of, several_claims_of
 
 __all__ = ["ClaimBroken", "Finding", "KeyMissing", "approval_faults", "verify_bundle"]
+
+# What lies in a bundle beside the files of its outputs.
+_REPORT, _METADATA = "report.html", "metadata"
+_DESCRIPTIONS = ("codebook.xml", "dataset.jsonld", "deployment.json")
 
 _MIXED_GATES = "The signature vouches for the verdicts of the gates; some of them rest on confidential measurements."
 _GATES = {
@@ -89,6 +94,7 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
     names = [file["name"] for file in subject]
     if every[0].bytes != {name: (folder / name).stat().st_size for name in names}:
         faults.append(fault("manifest.json", "must state the sizes that the files have"))
+    faults += _unaccounted(names, outputs, predicate["release"])
     checked = {name: _checked(folder, names, claims) for name, claims in outputs.items()}
     # What is wrong with a file that outputs share is found for each of them.
     ClaimBroken.raise_for(dict.fromkeys([*faults, *(fault for broken, _ in checked.values() for fault in broken)]))
@@ -112,6 +118,22 @@ def _findings(folder: Path, key: Ed25519PublicKey) -> list[Finding]:
             "environment", False, "Which software made the release is stated by the publisher; nothing here shows it."
         ),
     ]
+
+
+def _unaccounted(
+    names: Sequence[str], outputs: Mapping[str | None, Claims], release: Mapping[str, Any]
+) -> Iterator[Fault]:
+    """Yield a fault for each file that is of no output: nothing is promised of it, and no sum includes it."""
+    suffixes = [suffix for each in FORMATS.values() for suffix in each.media_types]
+    told = [*outputs, *(file["name"] for file in release.get("files", ()))]
+    known = {
+        _REPORT,
+        *(f"{stem}{suffix}" for claims in outputs.values() for stem in claims.stems for suffix in suffixes),
+        *("/".join(filter(None, (_METADATA, of, name))) for of in told for name in _DESCRIPTIONS),
+    }
+    for name in names:
+        if name not in known:
+            yield fault(name, "must be of an output that the manifest states")
 
 
 def _checked(folder: Path, names: Sequence[str], claims: Claims) -> tuple[list[Fault], Beside]:

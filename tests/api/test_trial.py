@@ -156,6 +156,17 @@ def test_a_table_comes_back_by_cells_and_reads_only_what_it_is_made_from(table: 
     assert trial.chosen
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_texts_are_read_however_pyarrow_holds_them(kind: pa.DataType) -> None:
+    table = pa.table(
+        {"sex": pa.array(["f", "m", "f", "m"]).cast(kind), "id": pa.array(["a", "b", "c", "c"]).cast(kind)}
+    )
+    columns = {"sex": COLUMNS["sex"], "id": {"role": "identifier"}}
+    exact = {"mechanism": "table", "table": "t", "dimensions": ["sex"], "model": "k_anon", "k": 2}
+    trial = penstock.protect(table, columns, exact, unit="id")
+    assert trial.data.to_pydict()["contributors"] == [2, 2, 3]
+
+
 def test_at_most_so_many_records_of_each_unit_are_used() -> None:
     """Noise of scale 2 exceeds 40 with probability 2e-9."""
     one_person = people(id=["P1"] * 100)

@@ -76,7 +76,7 @@ def test_a_draft_says_exactly_the_names_of_the_file(tmp_path: Path, name: str) -
     for read in (from_yaml(text), yaml.safe_load(text)):
         assert list(read["source"]["columns"]) == [name, "age", "kept"]
         assert read["source"]["columns"]["kept"]["categories"] == [name]
-        assert list(read) == ["name", "source", "validate", "protect", "gates", "approve", "publish"]
+        assert list(read) == ["name", "source", "validate", "budget", "protect", "gates", "approve", "publish"]
 
 
 @pytest.mark.parametrize("name", UNFIT)

@@ -17,7 +17,7 @@ from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.forked_releases import Zygote
 from tests.support.order import telling
 from tests.support.several import TABLES, add_records, make_several
-from tests.support.workplace import Workplace, budget_of, open_dp_account
+from tests.support.workplace import ROWS, Workplace, budget_of, open_dp_account
 
 # What is spent in the end, and which outputs were staged when the process died.
 POINTS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -78,6 +78,57 @@ def test_a_run_killed_between_outputs_draws_each_once_and_publishes_all(
     assert (charged, Fraction(left)) == (spent, 4 - Fraction(spent))
     assert states.count("published") == 3
     assert states.count("refused") == len(states) - 3 == (spent != "1")
+
+
+@pytest.mark.parametrize("point", ["after marker of by_education", "after PROTECTED"])
+def test_another_spec_asks_what_a_killed_run_has_drawn(workplace: Workplace, zygote: Zygote, point: str) -> None:
+    """It was refused as changed: what the killed run had drawn was kept without being on record."""
+    make_several(workplace)
+    workplace.write_spec()
+    open_dp_account(4)
+    assert zygote.run(workplace, point) == -signal.SIGKILL
+    workplace.raw["name"] = "another"
+    workplace.write_spec()
+    assert zygote.run(workplace) == 0  # it draws, and pays for, what it cannot know
+    workplace.raw["name"] = "survey"
+    workplace.write_spec()
+    assert zygote.run(workplace) == 0
+    open_records().log.verify()
+    open_records().ledger.verify()
+    for bundle in workplace.bundles():
+        verify_bundle(bundle, workplace.home / "keys" / "signing.pub")
+    # What was drawn before the kill is drawn twice, each time for a charge; the rest once, and comes back.
+    assert budget_of()[0] == {"after marker of by_education": "3/2", "after PROTECTED": "2"}[point]
+
+
+def test_a_source_that_changes_between_two_kills_and_changes_back(workplace: Workplace, zygote: Zygote) -> None:
+    make_several(workplace)
+    workplace.write_spec()
+    open_dp_account(4)
+    assert zygote.run(workplace, "after marker of by_education") == -signal.SIGKILL
+    first = workplace.source.read_bytes()
+    workplace.write_survey(ROWS, seed=7)
+    assert zygote.run(workplace, "after RESERVED") == -signal.SIGKILL
+    workplace.source.write_bytes(first)
+    assert zygote.run(workplace) == 0
+    open_records().ledger.verify()
+    assert budget_of()[0] == "3/2"
+
+
+def test_what_only_the_folder_of_a_killed_run_leaves_out_is_refused(workplace: Workplace, zygote: Zygote) -> None:
+    """The others were published without it, and nothing on record said so."""
+    make_several(workplace)
+    workplace.write_spec()
+    open_dp_account(4)
+    assert zygote.run(workplace, "after marker of by_region") == -signal.SIGKILL
+    [outputs] = workplace.home.glob("runs/*/outputs")
+    (outputs / "incomes" / "left-out.json").write_text('{"because":[],"code":"gate-refused"}')
+    assert zygote.run(workplace) != 0
+    assert workplace.bundles() == []
+    open_records().ledger.verify()
+    assert budget_of()[0] == "1/4"
+    assert zygote.run(workplace) == 0
+    assert len(list(workplace.bundles()[0].glob("tables/*.csv"))) == 3
 
 
 @pytest.mark.parametrize("point", telling(["after LEFT_OUT", "after CHECKED"], "after LEFT_OUT"))

@@ -12,9 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from penstock.flows.answer import Wish, answer, settled
 from penstock.flows.query_text import QueryRefused, parse_query
+from penstock.flows.release import release
+from penstock.flows.spec import load_spec
 from penstock.flows.spec.data_description import load_description
 from penstock.mechanisms.refusal import Refusal
 from penstock.records import Home, open_records
@@ -97,6 +100,22 @@ def test_each_analyst_has_an_allowance(workplace: Workplace) -> None:
     allow("1/8", analyst="ada")
     assert asked(data, NORTH, analyst="ada", epsilon="1/4").values == first.values
     assert asked(data, NORTH, analyst="ada", epsilon="1/8").left_to_analyst == 0
+
+
+def test_a_release_that_no_sum_covers_is_acknowledged_in_the_description(workplace: Workplace) -> None:
+    """It was refused with a remedy that no description could follow."""
+    workplace.raw["budget"] = {"dataset": "survey"}
+    first = str(release(load_spec(workplace.write_spec())).run)  # swapped records
+    data = set_up(workplace)
+    with pytest.raises(Refusal, match=first) as refused:
+        asked(data, NORTH, epsilon="1/4")
+    assert (refused.value.code, refused.value.faults[0].field) == ("second-release", "budget.acknowledges")
+    file = workplace.folder / "data.yaml"
+    description = yaml.safe_load(file.read_text("utf-8"))
+    description["budget"]["acknowledges"] = [first]
+    file.write_text(yaml.safe_dump(description), "utf-8")
+    assert asked(load_description(file), NORTH, epsilon="1/4").left == Fraction(7, 4)
+    open_records().ledger.verify()
 
 
 def test_a_stored_answer_reads_no_row(workplace: Workplace, monkeypatch: pytest.MonkeyPatch) -> None:

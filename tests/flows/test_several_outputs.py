@@ -160,6 +160,17 @@ def test_a_setting_that_the_data_refuse_names_its_output(workplace: Workplace) -
     nothing_is_left(workplace)
 
 
+def test_a_table_of_a_release_that_another_output_refused_can_be_asked_for_again(workplace: Workplace) -> None:
+    """It was kept without being on record, and then refused as changed for ever."""
+    make_exact(workplace, k=ROWS)
+    with pytest.raises(TooFewRecords):
+        release(workplace)
+    del workplace.raw["protect"][1:], workplace.raw["budget"]
+    receipt = release(workplace)
+    assert (receipt.repeats, of_action("REPEATED")) == (None, [])
+    findings(workplace, Path(receipt.path))
+
+
 def test_a_table_that_the_data_refuse_is_left_out_where_nothing_is_spent(workplace: Workplace) -> None:
     make_exact(workplace, k=ROWS, on_refusal="leave_out")
     receipt = release(workplace)

@@ -43,6 +43,8 @@ def verdict(measurements, checks=(PASSED,), gates=(LINKAGE,)):
         ({"max": 0.04}, "record_linkage at most 0.04"),
         ({"min": 1}, "record_linkage at least 1"),
         ({"min": 0.5, "max": 2}, "record_linkage at least 0.5 and at most 2"),
+        ({"min": 9.9999996, "max": 1234567}, "record_linkage at least 9.9999996 and at most 1234567"),
+        ({"max": 1e-9}, "record_linkage at most 1e-09"),
     ],
 )
 def test_the_rule_is_the_limit_in_words(settings, rule):

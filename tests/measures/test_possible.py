@@ -145,3 +145,24 @@ def test_facts_that_are_public_decide_about_public_gates() -> None:
     ]
     assert found[0].remedy == "Spend less, or raise the limit."
     assert found[1].remedy == "Raise the limit, or spend more epsilon."
+
+
+def test_a_public_measure_that_no_public_fact_decides_refuses_before_the_draw() -> None:
+    gates = [Gate(measure="expected_error", max=3), Gate(measure="privacy_loss", max=1), Gate(measure="sse", max=0)]
+    [fault] = faults_known_before(gates, {"epsilon": "1/2", "figures": {}})
+    assert (fault.field, fault.rule) == (
+        "gates.expected_error",
+        "needs a value that follows from these settings, and there is none",
+    )
+
+
+@pytest.mark.parametrize("statistic", ["sum", "mean", "variance", "median", "minimum"])
+def test_the_error_of_most_statistics_is_known_from_no_settings(statistic: str) -> None:
+    """A median beside nine tables was drawn with them, and then refused by a gate that had no value for it."""
+    figure = {"statistic": statistic, "of": "pay"}
+    settings = {"mechanism": "statistics", "figures": [figure], "model": "dp", "epsilon": "1", "adjacency": "replace"}
+    params: Any = MECHANISMS["statistics"].params.model_validate(settings)
+    stated = MECHANISMS["statistics"].chosen(params, DECLARED, 10)
+    gates = {0: Gate(measure="expected_error", max=1e9)}
+    assert bool(list(impossible(gates, params, DECLARED))) == bool(list(faults_known_before(gates.values(), stated)))
+    assert bool(list(impossible(gates, params, DECLARED))) == (statistic != "sum")

@@ -40,6 +40,7 @@ class Line:
         self.reserve(source)
         (staged,) = protect.protect.fn(self.job, source)  # type: ignore[attr-defined]
         self.job.record(Action.PROTECTED, **staged.digests)
+        protect.keep_drawn(self.job, (staged,))
         return source, staged
 
     def assess(self) -> tuple[Ingested, Staged, Decision]:

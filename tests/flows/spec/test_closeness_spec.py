@@ -69,7 +69,7 @@ def test_every_measure_of_groups_may_be_gated(measure: str) -> None:
 def test_no_other_measure_may(measure: str) -> None:
     rule = rule_of(gated(CLOSE, measure))
     if measure in public_measures():
-        assert rule == "needs a public fact that closeness does not have"
+        assert rule == "needs epsilon to be spent, which these settings of closeness do not"
         return
     families = {"records": measure_names("records"), "tables": measure_names("cells")}
     judged = " or ".join(name for name, measures in families.items() if measure in measures)

@@ -190,3 +190,35 @@ def test_more_outputs_than_anybody_reads_are_refused(workplace: Workplace) -> No
     make_several(workplace)
     workplace.raw["protect"] *= 50
     assert faults(workplace)["protect"].rule == "must list at most 100"
+
+
+def test_a_gate_of_the_release_names_the_outputs_that_it_does_not_fit(workplace: Workplace) -> None:
+    """The remedy was to choose another measure, although the others have this one."""
+    make_several(workplace)
+    add_records(workplace, gates=None)
+    change(workplace, 3, gates=None)
+    workplace.raw["gates"] = [{"measure": "expected_error", "max": 100}]
+    fault = faults(workplace)["gates.0.measure"]
+    assert "needs epsilon to be spent" in fault.rule
+    assert fault.rule.endswith("it holds for every output without gates of its own: people")
+    assert fault.remedy.endswith("Or give gates of its own to each of these, in protect.")
+    change(workplace, 3, gates=[{"measure": "average_risk", "max": 0.2}])
+    draw_up_plan(load_spec(workplace.write_spec()))
+
+
+def test_a_gate_that_fits_no_output_names_none(workplace: Workplace) -> None:
+    make_several(workplace)
+    workplace.raw["gates"] = [{"measure": "sse", "max": 100}]
+    fault = faults(workplace)["gates.0.measure"]
+    assert fault.rule.startswith("must be public")
+    assert "every output" not in fault.rule
+
+
+def test_medians_beside_tables_are_refused_for_a_gate_on_their_error_before_the_draw(workplace: Workplace) -> None:
+    make_several(workplace)
+    medians = {"mechanism": "statistics", "groups": ["region"], "figures": [{"statistic": "median", "of": "income"}]}
+    change(workplace, 2, dimensions=None, means=None, **medians)
+    workplace.raw["gates"] = [{"measure": "expected_error", "max": 100}]
+    fault = faults(workplace)["gates.0.measure"]
+    assert fault.rule.startswith("needs a count or a sum, whose error is stated before the draw")
+    assert fault.rule.endswith(": incomes")

@@ -11,6 +11,7 @@ import pytest
 from penstock.measures import TableOutput
 from penstock.measures.checks import RecheckImpossible
 from penstock.measures.recheck import recheck
+from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.layout import error_of
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.table import layout, protect
@@ -23,14 +24,14 @@ BOXED = {"means": ["x"], "noise": "box", **MEASURED}
 RECORDS = [{"area": "north", "size": "small", "x": 1, "y": 2.5}] * 9 + [{"area": "south", "size": "large", "x": 2}] * 4
 
 
-def output(**chosen: Any) -> TableOutput:
-    params = table(exact_total=True, **chosen)
+def output(declared: Declared = DECLARED, **chosen: Any) -> TableOutput:
+    params = table(**{"exact_total": True, **chosen})
     columns = dict(columns_of(RECORDS).items())
-    drawn = protect(columns, DECLARED, params, seeded(1))
+    drawn = protect(columns, declared, params, seeded(1))
     return TableOutput(
         original=columns,
-        declared={name: column for name, column in DECLARED.items() if column.role != "identifier"},
-        layout=layout(params, DECLARED),
+        declared={name: column for name, column in declared.items() if column.role != "identifier"},
+        layout=layout(params, declared),
         released=drawn.columns,
         guarantee=drawn.guarantee,
         chosen=drawn.chosen,
@@ -53,6 +54,18 @@ def test_counts_that_add_up_to_another_number_are_noticed(chosen: dict[str, Any]
     counts = found.released["count"]
     counts[[0, 4, 6, 8]] += 1  # the first cell and its three totals
     assert failed(found) == {"figures_as_noised"}
+
+
+def test_the_width_of_the_domain_is_enough_in_one_row_only_where_no_record_can_leave_it() -> None:
+    declared = {**DECLARED, "x": DECLARED["x"].model_copy(update={"domain": (1, 2)})}
+    whole = {"dimensions": [], "sums": ["x"], "noise": "laplace"}
+    assert failed(output(declared, **whole)) == set()
+    found = output(declared, exact_total=False, **whole)
+    assert failed(found) == set()
+    assert found.hidden["steps 0 x"].tolist() == [2]
+    found.hidden["steps 0 x"][:] = 1
+    found.chosen["measured"][-1]["classes"][0]["half_widths"] = [1]
+    assert failed(found) == {"scales_suffice"}
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,11 @@ def test_what_is_said_of_errors_by_strata() -> None:
     assert any("from the strata of h, as if records had been drawn" in each for each in expect(params, SAMPLED, None))
     counted = params.model_copy(update={"contributors": "firm"})
     assert any("as if contributors (firm) had been drawn" in each for each in expect(counted, SAMPLED, None))
+    told = [each for k in (2, 3, 4) for each in expect(params.model_copy(update={"k": k}), SAMPLED, None)]
+    assert set(params.sums) == set(params.means)
+    assert sum("can solve these errors" in each and "Take k of at least 4" in each for each in told) == 2
+    alone = params.model_copy(update={"means": (), "k": 3})
+    assert not any("can solve" in each for each in expect(alone, SAMPLED, None))
     said = MECHANISM.promise(params, SAMPLED)
     assert said.parameters["weight"] == BY_STRATA
     assert any("sampling errors, each of which is one more exact figure" in each for each in said.not_promised)

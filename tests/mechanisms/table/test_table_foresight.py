@@ -98,14 +98,12 @@ def test_measured_margins_are_told_one_by_one() -> None:
 
 
 def test_errors_after_least_squares_are_told_as_they_will_be_published() -> None:
-    params = table(sums=["x"], margins="measured", margin_share="1/2", totals=[["area"], []], epsilon="4")
-    released = protect(columns_of([{"x": 1}] * 3), DECLARED, params, seeded(1)).columns
+    params = table(count=False, sums=["y"], margins="measured", margin_share="1/2", totals=[["area"], []], epsilon="4")
+    released = protect(columns_of([{"y": 1}] * 3), DECLARED, params, seeded(1)).columns
     levels = {"by area, size": 0, "by area": 4, "in total": 6}
-    expected = "; ".join(
-        f"{name} " + ", ".join(f"{told(released[error_of(figure)][row])} {where}" for where, row in levels.items())
-        for name, figure in (("count", "count"), ("x", "x_sum"))
-    )
-    assert line("After least squares", params) == f"After least squares, standard errors at most: {expected}."
+    expected = ", ".join(f"{told(released[error_of('y_sum')][row])} {where}" for where, row in levels.items())
+    sentence = line("After least squares", params)
+    assert sentence.startswith(f"After least squares, standard errors at most: y {expected}. What rounding")
 
 
 def test_the_choice_of_noise_can_be_followed() -> None:
@@ -258,3 +256,19 @@ def test_readers_are_told_of_figures_below_0_only_where_noise_can_make_some(
     assert ", ".join(below) == (named or "")
     assert not any("ractional" in each for each in advice(params, DECLARED))
     assert all(np.issubdtype(each["count"].dtype, np.integer) for each in drawn)
+
+
+@pytest.mark.parametrize("model", ["dp", "bdp", "idp", "k_anon"])
+def test_readers_are_told_that_noisy_means_are_kept_within_their_domain(model: str) -> None:
+    params = table(model, means=["y"])
+    told = "kept within the domain of y" in treatments(params, DECLARED)["y_mean"]
+    assert told is any(each.startswith("Means are kept within") for each in advice(params, DECLARED))
+    assert told is (model != "k_anon")
+
+
+def test_readers_are_told_that_small_figures_of_measured_margins_are_too_large() -> None:
+    measured = table(margins="measured", margin_share="1/2")
+    assert any(each.startswith("No figure may fall below 0") for each in advice(measured, DECLARED))
+    assert not any(each.startswith("No figure may fall below 0") for each in advice(table(), DECLARED))
+    negative = table(margins="measured", margin_share="1/2", count=False, sums=["x"])
+    assert not any(each.startswith("No figure may fall below 0") for each in advice(negative, DECLARED))

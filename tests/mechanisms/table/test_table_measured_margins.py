@@ -191,13 +191,40 @@ def test_stated_errors_are_those_of_least_squares(noise: str) -> None:
 
 
 @pytest.mark.parametrize("noise", ["laplace", "staircase", "box"])
-def test_stated_errors_are_at_most_exceeded_by_rounding_where_figures_cannot_be_negative(noise: str) -> None:
-    """Cutting off at 0 moves figures towards the truth; rounding adds less than a half step."""
+def test_stated_errors_are_not_exceeded_where_figures_cannot_be_negative(noise: str) -> None:
+    """Cutting off at 0 moves figures towards the truth, and what rounding moves them by is stated."""
     protected, exact = wide_table(noise)
     for figure in ("count", "z_sum"):
         errors = (protected.columns[figure] - exact[figure])[ROWS["cells"]]
         stated = protected.columns[error_of(figure)][ROWS["cells"]]
-        assert sqrt((errors.astype(float) ** 2).mean()) < sqrt((stated**2).mean() + 1 / 4)
+        assert sqrt((errors.astype(float) ** 2).mean()) < 1.05 * sqrt((stated**2).mean())
+
+
+def test_stated_errors_hold_what_rounding_moves_a_margin_whose_cells_do_not_lie_side_by_side() -> None:
+    """60 tables of 100 x 50 cells, enough records that nothing is cut off at 0, noise that rounding is not lost in.
+
+    The mean square over stated ones of 3,000 margins that are nearly independent, each with a relative spread of
+    at most sqrt(5): within six standard errors of 1, false alarm 2e-9. Twin: running sums, one order for all cells.
+    """
+    declared = {
+        name: Column(role="quasi_identifier", type="ordinal", categories=tuple(range(size)))
+        for name, size in (("row", 100), ("column", 50))
+    }
+    params = table(dimensions=["row", "column"], epsilon="4", adjacency="add_remove", **MEASURED)
+    each = np.repeat(np.arange(5_000), 40)
+    columns = {"row": each // 50, "column": each % 50}
+    rows = slice(5_100, 5_150)
+    squares, by_running_sums = [], []
+    for seed in range(60):
+        released = protect(columns, declared, params, seeded(seed)).columns
+        stated = released[error_of("count")][rows]
+        squares.append(((released["count"][rows] - 4_000) / stated) ** 2)
+        halves = np.random.default_rng(seed).random((100, 50))
+        running = np.diff(np.floor(np.cumsum(halves) + 0.5), prepend=0).reshape(100, 50)
+        lost = (running - halves).sum(axis=0)
+        by_running_sums.append(((released["count"][rows] - 4_000 + lost) / stated) ** 2)
+    assert abs(np.mean(squares) - 1) < 6 * sqrt(5 / 3_000)
+    assert np.mean(by_running_sums) > 1 + 6 * sqrt(5 / 3_000)
 
 
 def test_stated_errors_are_not_too_small_where_bounds_differ() -> None:

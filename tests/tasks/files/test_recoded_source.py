@@ -145,3 +145,32 @@ def test_records_are_known_by_what_is_stored_whatever_is_made_of_it(file: Path) 
     assert digest(file, {"band": BAND, "age": AGE, "zone": ZONE, "capped": COPY}) == plain
     pq.write_table(table(age=[0, 17, 18, 64, 65, 119]), file)
     assert digest(file, {"band": BAND, "zone": ZONE}) != plain
+
+
+TEXTS = Column(**QUASI, type="nominal", recode={"of": "year", "groups": {"a": ["2020"], "b": ["2021"]}})
+WHOLE = Column(**QUASI, type="nominal", recode={"of": "year", "groups": {"a": [2020], "b": [2021]}})
+SPANS = Column(**QUASI, type="ordinal", recode={"of": "year", "bands": [2000, 2020.5, 2030]})
+
+
+def years(folder: Path, *names: str) -> str:
+    for name in names:
+        (folder / f"year={name}").mkdir()
+        pq.write_table(pa.table({"x": [1]}), folder / f"year={name}" / "data.parquet")
+    return str(folder)
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_several_columns_of_one_folder_are_numbers_in_whatever_order(tmp_path: Path, first: bool) -> None:
+    made = {"spans": SPANS, "whole": WHOLE} if first else {"whole": WHOLE, "spans": SPANS}
+    read = read_source(open_source(years(tmp_path, "2020", "2021"), made), made)
+    assert {name: values.tolist() for name, values in read.items()} == {"spans": [0, 1], "whole": [0, 1]}
+
+
+@pytest.mark.parametrize("other", [WHOLE, SPANS])
+@pytest.mark.parametrize("first", [True, False])
+def test_columns_of_one_folder_that_need_texts_and_numbers_are_refused(
+    tmp_path: Path, other: Column, first: bool
+) -> None:
+    made = {"texts": TEXTS, "other": other} if first else {"other": other, "texts": TEXTS}
+    with pytest.raises(ColumnTypeWrong, match=r"columns\.texts\.type refused: must be read as numbers, as other"):
+        open_source(years(tmp_path, "2020", "2021"), made)

@@ -126,6 +126,7 @@ def test_any_changed_byte_of_the_payload_is_refused(published: Path) -> None:
         ("query", {"statistic": "sum"}, "claim-broken"),
         ("columns", {}, "claim-broken"),
         ("epsilon", "1/0", "claim-broken"),
+        ("epsilon", "1e99999999", "claim-broken"),
         ("format", 2, "published-answer-altered"),
         ("extra", 1, "published-answer-altered"),
         ("guarantee", {}, "published-answer-altered"),

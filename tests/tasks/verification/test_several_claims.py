@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.mechanisms.composition import uncovered
+from penstock.mechanisms.guarantee import Guarantee, side_by_side
 from penstock.records.bundle import bundle
 from penstock.records.signing import signing
+from penstock.tasks.files.columns import GUARANTEE_KEY
 from penstock.tasks.verification.bundle import ClaimBroken, Finding, verify_bundle
 from tests.support.several import add_records, make_several
 from tests.support.workplace import Workplace, open_dp_account, predicate
@@ -172,6 +177,82 @@ def test_a_promise_that_a_file_does_not_carry_is_refused(signed: Signed) -> None
         stated["parameters"]["epsilon"] = "7/8"
     with pytest.raises(ClaimBroken):
         signed.verify()
+
+
+def stated(signed: Signed, epsilon: object) -> None:
+    """Let the manifest and the file of an output say the same epsilon."""
+    promise = signed.release["outputs"][0]["guarantee"]
+    promise["parameters"]["epsilon"] = epsilon
+    path = signed.folder / "tables" / "by_region.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, GUARANTEE_KEY: json.dumps(promise)}), path)
+
+
+@pytest.mark.parametrize(
+    "epsilon", ["1/0", "0", "-1/4", "nan", "", "1_0/4", " 1/4", "\u0661/\u0664", "1" * 401, None, [], {}, True, 0.25]
+)
+def test_an_epsilon_that_is_no_number_above_zero_is_refused(signed: Signed, epsilon: object) -> None:
+    """Some of them ended in a traceback; a negative one made the sum smaller, which was then called checked."""
+    stated(signed, epsilon)
+    with suppress(ArithmeticError, TypeError, ValueError):  # of some there is no sum
+        resum(signed.release)
+    with pytest.raises(ClaimBroken):
+        signed.verify()
+
+
+@pytest.mark.parametrize("epsilon", ["1e99999999", "1e-99999999"])
+def test_an_epsilon_that_nobody_could_write_down_is_not_computed(signed: Signed, epsilon: str) -> None:
+    """Verification did not end."""
+    stated(signed, epsilon)
+    with pytest.raises(ClaimBroken):
+        signed.verify()
+
+
+def test_a_sum_that_is_too_long_to_be_written_is_refused(signed: Signed) -> None:
+    """Two numbers of 400 digits have a sum of 800; with enough of them Python refuses to write it."""
+    first = signed.release["outputs"][0]
+    for place in range(20):
+        layout = {**first["layout"], "table": f"more_{place}"}
+        promise = copy.deepcopy(first["guarantee"])
+        promise["parameters"]["epsilon"] = f"1/{10**399 + 2 * place + 1}"
+        signed.release["outputs"].append({**first, "name": f"more_{place}", "layout": layout, "guarantee": promise})
+    with pytest.raises(ClaimBroken):
+        signed.verify()
+
+
+def resum(release: dict[str, Any]) -> None:
+    """State the sums that belong to the outputs."""
+    promises = {each["name"]: Guarantee.model_validate(each["guarantee"]) for each in release["outputs"]}
+    release["together"] = {
+        "guarantees": [each.model_dump(mode="json") for each in side_by_side(list(promises.values()))],
+        "uncovered": list(uncovered({name: each.model for name, each in promises.items()})),
+    }
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_an_output_that_only_the_manifest_left_out_is_found_by_its_files(signed: Signed, place: int) -> None:
+    """The sum of the others was stated and called checked, beside files that it does not include."""
+    gone = signed.release["outputs"].pop(place)
+    resum(signed.release)
+    with pytest.raises(ClaimBroken) as refused:
+        signed.verify()
+    stem = gone.get("folder") or f"tables/{gone['name']}"
+    assert {fault.rule for fault in refused.value.faults} == {"must be of an output that the manifest states"}
+    assert any(fault.field.startswith(stem) for fault in refused.value.faults)
+    for found in [*signed.folder.rglob(f"{gone['name']}*")]:  # without its files nothing is wrong
+        shutil.rmtree(found) if found.is_dir() else found.unlink()
+    assert signed.verify()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["raw.parquet", "people/more.csv", "people/data.csv.bak", "tables/by_region.parquet.csv", "metadata/raw.csv"],
+)
+def test_a_listed_file_of_no_output_is_refused(signed: Signed, name: str) -> None:
+    (signed.folder / name).write_text("name,income\nAda,1\n")
+    with pytest.raises(ClaimBroken) as refused:
+        signed.verify()
+    assert [fault.field for fault in refused.value.faults] == [name]
 
 
 @pytest.mark.parametrize("name", ["tables/by_region", "tables/incomes", "people/data"])
