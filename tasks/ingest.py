@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Column
@@ -17,9 +18,9 @@ from penstock.mechanisms.recode import stored_names
 from penstock.mechanisms.refusal import TableEmpty, TooFewRecords
 from penstock.tasks.files.columns import save_columns
 from penstock.tasks.files.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
-from penstock.tasks.files.source import changed, open_source, read_source, source_state
+from penstock.tasks.files.source import open_source, read_source
 from penstock.tasks.files.source_digest import SourceDigest, digest_source
-from penstock.tasks.files.source_files import root_of
+from penstock.tasks.files.source_files import changed, root_of, source_state
 from penstock.tasks.look import answered
 from penstock.tasks.parts.ingest import ingest_parts, start_over_if_changed
 from penstock.tasks.parts.working_copy import Part
@@ -94,7 +95,12 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
         columns = answered(
             job,
             hashing.result,
-            lambda: _possible(plan, read_source(dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint)),
+            lambda: _possible(
+                plan,
+                read_source(
+                    dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint, narrow=not _looks(plan)
+                ),
+            ),
             values,  # a source that is refused was read to its end, so its values are known too
         )
         told = hashing.result()
@@ -108,7 +114,9 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
     if plan.unit is not None:
         units = job.run.path("scratch") / "units"
         save_columns(units, {"unit": columns.pop(plan.unit)})
-    save_columns(folder, columns, narrow=True)
+    codes, numbers = np.dtype(np.int32), np.dtype(np.int64)
+    kinds = {name: numbers if declared[name].categories is None else codes for name in columns}
+    save_columns(folder, columns, kinds=kinds)
     return _ingested(folder, rows, told, values(), units=units)
 
 
@@ -133,6 +141,11 @@ def _possible(plan: Plan, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray
     if any(plan.excluded.values()):
         require_possible(_satisfying(plan, columns), plan.declared, plan.excluded)
     return columns
+
+
+def _looks(plan: Plan) -> bool:
+    """Return whether values are looked at between reading and writing them."""
+    return bool(plan.where) or any(plan.excluded.values())
 
 
 def _chosen(plan: Plan, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -33,6 +33,7 @@ __all__ = [
     "load_columns",
     "read_release",
     "save_columns",
+    "whole_numbers",
     "with_texts",
     "write_csv",
     "write_release",
@@ -41,40 +42,43 @@ __all__ = [
 
 GUARANTEE_KEY = b"penstock.guarantee"
 ROW_GROUP = 1 << 16
+_KINDS: tuple[type[np.signedinteger[Any]], ...] = (np.int8, np.int16, np.int32, np.int64)
 
 
-def save_columns(folder: Path, columns: Mapping[str, NDArray[Any]], *, narrow: bool = False) -> None:
+def save_columns(
+    folder: Path, columns: Mapping[str, NDArray[Any]], *, kinds: Mapping[str, np.dtype[Any]] | None = None
+) -> None:
     """Write a working table. Column names go into an index, so that none can name a path.
 
-    narrow: whole numbers lie there in as few bytes as the largest of them needs, which is most of the time that
-    writing and reading a large table takes.
+    kinds: the types in which whole numbers are read again. They lie there in as few bytes as the largest of them needs,
+    which is most of the time that writing and reading a large table takes.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     if any(values.dtype.hasobject for values in columns.values()):
         raise ValueError("a working table holds numbers only")
 
-    def save(place: int, values: NDArray[Any]) -> list[str]:
-        stored = _narrowed(values) if narrow else values
+    def save(place: int, name: str) -> list[Any]:
+        values = columns[name]
+        is_narrow = kinds is not None and values.dtype.kind == "i"
+        kind = np.promote_types(values.dtype, kinds[name]) if kinds is not None and is_narrow else values.dtype
+        stored = _narrowed(values) if is_narrow else values
         stored.tofile(folder / f"{place}.column")
-        return [] if stored.dtype == values.dtype else [stored.dtype.str]
+        return [name, kind.str, len(values), *([] if stored.dtype == kind else [stored.dtype.str])]
 
-    stored = in_parallel(save, range(len(columns)), columns.values())
-    index = [
-        [name, values.dtype.str, len(values), *kind]
-        for (name, values), kind in zip(columns.items(), stored, strict=True)
-    ]
+    index = in_parallel(save, range(len(columns)), columns)
     (folder / "index.json").write_text(json.dumps(index), encoding="utf-8")
 
 
 def _narrowed(values: NDArray[Any]) -> NDArray[Any]:
     """Return whole numbers in the narrowest type that holds all of them; others as they are."""
-    if values.dtype.kind != "i" or not len(values):
+    if not len(values):
         return values
-    low, high = int(values.min()), int(values.max())
-    kinds: tuple[type[np.signedinteger[Any]], ...] = (np.int8, np.int16, np.int32)
-    fitting = (kind for kind in kinds if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
-    return values.astype(next(fitting, values.dtype), copy=False)
+    return values.astype(_narrowest(int(values.min()), int(values.max())), copy=False)
+
+
+def _narrowest(low: int, high: int) -> type[np.signedinteger[Any]]:
+    return next(kind for kind in _KINDS if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
 
 
 def load_columns(
@@ -269,8 +273,12 @@ def _places(stored: pa.Array, categories: tuple[Any, ...]) -> pa.Array:
     return pc.take(pa.array(fitting, pa.int32()), found)
 
 
-def category_codes(stored: pa.ChunkedArray, categories: tuple[Any, ...]) -> NDArray[np.int32]:
-    """Return codes into `categories`, -1 where a value is missing or not among them."""
+def category_codes(
+    stored: pa.ChunkedArray, categories: tuple[Any, ...], *, narrow: bool = False
+) -> NDArray[np.signedinteger[Any]]:
+    """Return codes into `categories`, -1 where a value is missing or not among them; as int32, or in the narrowest type
+    that holds all of them."""
+    kind = next(k for k in (_KINDS if narrow else (np.int32,)) if len(categories) <= np.iinfo(k).max)
     codes = []
     for chunk in stored.chunks:
         if pa.types.is_dictionary(chunk.type):
@@ -281,5 +289,14 @@ def category_codes(stored: pa.ChunkedArray, categories: tuple[Any, ...]) -> NDAr
         else:
             chunk_codes = _places(chunk, categories)
         chunk_codes = pc.fill_null(chunk_codes.cast(pa.int32()), -1) if chunk_codes.null_count else chunk_codes
-        codes.append(chunk_codes.to_numpy().astype(np.int32, copy=False))
-    return np.concatenate(codes) if codes else np.empty(0, np.int32)
+        codes.append(chunk_codes.to_numpy())
+    return np.concatenate(codes, dtype=kind, casting="unsafe") if codes else np.empty(0, kind)
+
+
+def whole_numbers(stored: pa.ChunkedArray) -> NDArray[np.signedinteger[Any]]:
+    """Return signed whole numbers, none of them missing, in the narrowest type that holds all of them."""
+    chunks = [chunk.to_numpy() for chunk in stored.chunks if len(chunk)]
+    if not chunks:
+        return np.empty(0, np.int8)
+    kind = _narrowest(min(int(each.min()) for each in chunks), max(int(each.max()) for each in chunks))
+    return np.concatenate(chunks, dtype=kind, casting="unsafe")

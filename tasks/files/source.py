@@ -30,7 +30,7 @@ from penstock.mechanisms.refusal import (
     ValueMissing,
     ValueOutsideDomain,
 )
-from penstock.tasks.files.columns import as_doubles, category_codes
+from penstock.tasks.files.columns import as_doubles, category_codes, whole_numbers
 from penstock.tasks.files.fingerprint import Fingerprint
 from penstock.tasks.files.memory_needed import require_room
 from penstock.tasks.files.source_files import SourceFiles, SourceUnreadable, partition_of, source_files, unreadable
@@ -40,13 +40,11 @@ _LISTED = 20  # categories in a refusal
 
 __all__ = [
     "SourceUnreadable",
-    "changed",
     "count_rows",
     "fitting_columns",
     "open_source",
     "read_columns",
     "read_source",
-    "source_state",
 ]
 
 
@@ -147,11 +145,12 @@ def read_source(
     unit: str | None = None,
     used: Collection[str] | None = None,
     fingerprint: Fingerprint | None = None,
+    narrow: bool = False,
 ) -> dict[str, NDArray[Any]]:
     """Return the declared columns as arrays, after the missing rules and domain checks; the unit as int64 codes.
 
     used: return only these; nothing looks at the others but the fingerprint, which takes every column but the unit as
-    it is stored.
+    it is stored. narrow: whole numbers and codes in the narrowest types that hold them, for whoever only writes them.
     """
     wanted = _wanted(declared, unit)
     checked = {name for name in wanted if used is None or name in used or name == unit}
@@ -167,6 +166,7 @@ def read_source(
         units=units,
         checked=checked,
         fingerprint=fingerprint,
+        narrow=narrow,
     )
 
 
@@ -200,6 +200,7 @@ def read_columns(
     units: NDArray[np.int64] | None = None,
     checked: Collection[str] | None = None,
     fingerprint: Fingerprint | None = None,
+    narrow: bool = False,
 ) -> dict[str, NDArray[Any]]:
     """Return the wanted columns as arrays; refuse by the missing rules and domains. checked: return only these. units:
     numbers of those that the records are of, where the table does not have their names."""
@@ -213,7 +214,7 @@ def read_columns(
             adding = [] if fingerprint is None or place == unit else [beside.submit(fingerprint.add, place, stored)]
             for name, column in wanted.items():
                 if stored_name(name, column) == place and (checked is None or name in checked):
-                    found[name] = _read_column(stored, column)
+                    found[name] = _read_column(stored, column, narrow)
             for each in adding:
                 each.result()
             del stored
@@ -230,22 +231,6 @@ def read_columns(
     return {name: read.values for name, read in ordered.items()}
 
 
-def source_state(dataset: ds.Dataset) -> tuple[tuple[str, int, int], ...]:
-    """Return the files of a source as they are now: name, size, when they were written."""
-    try:
-        found = dataset.filesystem.get_file_info(sorted(dataset.files))
-    except OSError as error:
-        raise unreadable(dataset.filesystem, dataset.files[0], error) from None
-    return tuple((info.path, info.size, info.mtime_ns) for info in found)
-
-
-def changed(source: str) -> SourceUnreadable:
-    """Return the refusal of a source whose digest and content were not read from the same files."""
-    return SourceUnreadable.at(
-        "source.path", rule="must not change while it is read", got=source, remedy="Run again when it rests."
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _Read:
     values: NDArray[Any]
@@ -253,25 +238,26 @@ class _Read:
     has_outside: bool
 
 
-def _read_column(stored: pa.ChunkedArray, column: Column) -> _Read:
+def _read_column(stored: pa.ChunkedArray, column: Column, narrow: bool) -> _Read:
     if column.role == "identifier":
         return _of_units(unit_codes(stored))
     if column.recode is not None and column.recode.bands is not None:
         return _read_bands(stored, column.recode)
-    return _read_numbers(stored, column) if column.numeric else _read_categories(stored, column)
+    return (_read_numbers if column.numeric else _read_categories)(stored, column, narrow)
 
 
 def _of_units(codes: NDArray[np.int64]) -> _Read:
     return _Read(codes, bool((codes < 0).any()), False)
 
 
-def _read_numbers(stored: pa.ChunkedArray, column: Column) -> _Read:
+def _read_numbers(stored: pa.ChunkedArray, column: Column, narrow: bool) -> _Read:
     """Return values as they are stored, even outside the domain: a mechanism clamps its own copy, measures compare."""
     if pa.types.is_integer(stored.type) and column.type == "integer" and stored.null_count == 0:
-        values = stored.to_numpy()
+        narrow = narrow and pa.types.is_signed_integer(stored.type)
+        values = whole_numbers(stored) if narrow else stored.to_numpy()
         low, high = column.bounds
         outside = bool(values.min() < low or values.max() > high) and column.outside == "refuse"
-        return _Read(_whole(values), False, outside)
+        return _Read(values if narrow else _whole(values), False, outside)
     stored = as_doubles(stored)
     numbers = pc.fill_null(stored, float("nan")).to_numpy() if stored.null_count else stored.to_numpy()
     finite = np.isfinite(numbers)
@@ -303,9 +289,11 @@ def _read_bands(stored: pa.ChunkedArray, recode: Recode) -> _Read:
     return _Read(places, not bool(finite.all()), bool(((places < 0) & finite).any()))
 
 
-def _read_categories(stored: pa.ChunkedArray, column: Column) -> _Read:
+def _read_categories(stored: pa.ChunkedArray, column: Column, narrow: bool) -> _Read:
     groups = None if column.recode is None else column.recode.stored_categories
-    codes: NDArray[Any] = category_codes(stored, (column.categories or ()) if groups is None else groups)
+    codes: NDArray[Any] = category_codes(
+        stored, (column.categories or ()) if groups is None else groups, narrow=narrow and groups is None
+    )
     if groups is not None and column.recode is not None:
         codes = column.recode.grouped(codes)
     unknown = int((codes < 0).sum()) if len(codes) and codes.min() < 0 else 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote
 
+import pyarrow.dataset as ds
 from pyarrow import fs
 
 from penstock.mechanisms.refusal import Refusal
@@ -16,9 +17,11 @@ from penstock.records.files.object_store import store_refusal
 __all__ = [
     "SourceFiles",
     "SourceUnreadable",
+    "changed",
     "partition_of",
     "root_of",
     "source_files",
+    "source_state",
     "store_system",
     "unreadable",
 ]
@@ -141,4 +144,20 @@ def store_system() -> fs.FileSystem:
         connect_timeout=store_access.CONNECT_SECONDS,
         request_timeout=store_access.REQUEST_SECONDS,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=3),
+    )
+
+
+def source_state(dataset: ds.Dataset) -> tuple[tuple[str, int, int], ...]:
+    """Return the files of a source as they are now: name, size, when they were written."""
+    try:
+        found = dataset.filesystem.get_file_info(sorted(dataset.files))
+    except OSError as error:
+        raise unreadable(dataset.filesystem, dataset.files[0], error) from None
+    return tuple((info.path, info.size, info.mtime_ns) for info in found)
+
+
+def changed(source: str) -> SourceUnreadable:
+    """Return the refusal of a source whose digest and content were not read from the same files."""
+    return SourceUnreadable.at(
+        "source.path", rule="must not change while it is read", got=source, remedy="Run again when it rests."
     )

@@ -17,9 +17,9 @@ from penstock.mechanisms.refusal import Refusal, TableEmpty, ValueMissing, Value
 from penstock.mechanisms.registry import mechanism_of
 from penstock.records.files import durable
 from penstock.tasks.files.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
-from penstock.tasks.files.source import changed, open_source, read_source, source_state
+from penstock.tasks.files.source import open_source, read_source
 from penstock.tasks.files.source_digest import SourceDigest, digest_source
-from penstock.tasks.files.source_files import root_of
+from penstock.tasks.files.source_files import changed, root_of, source_state
 from penstock.tasks.look import answered
 from penstock.tasks.parts._spread import spread
 from penstock.tasks.parts.swap import BYTES_A_RECORD

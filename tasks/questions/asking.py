@@ -88,7 +88,8 @@ def key_on_record(log: Log, home: Home, question: Question, identity: Identity) 
 
 def evaluate_question(question: Question, identity: Identity) -> Exact:
     """Return the exact aggregates over all records, which must be those that were identified. Confidential."""
-    from penstock.tasks.files.source import changed, open_source, source_state
+    from penstock.tasks.files.source import open_source
+    from penstock.tasks.files.source_files import changed, source_state
     from penstock.tasks.questions.reading import evaluate
 
     dataset = open_source(question.source, question.declared, unit=question.terms.whose)

@@ -71,7 +71,7 @@ class Identity:
     def require_still(self, path: str) -> None:
         """Refuse a source that has changed since it was identified."""
         if _state(path) != self.state:
-            from penstock.tasks.files.source import changed
+            from penstock.tasks.files.source_files import changed
 
             raise changed(path)
 
@@ -116,9 +116,8 @@ def _read(home: Home, dataset: ds.Dataset, path: str, declared: Mapping[str, Col
     import pyarrow as pa
 
     from penstock.tasks.files.fingerprint import Fingerprint, Sums, digest_of_values, key_of_values
-    from penstock.tasks.files.source import changed, source_state
     from penstock.tasks.files.source_digest import digest_source
-    from penstock.tasks.files.source_files import root_of, unreadable
+    from penstock.tasks.files.source_files import changed, root_of, source_state, unreadable
 
     key, names = home.secret_key(), _names(declared)
     as_found = source_state(dataset)

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from penstock.mechanisms.guarantee import Guarantee, sum_in_short
+from penstock.mechanisms.guarantee import Guarantee, not_together, sum_in_short
 from penstock.mechanisms.models import ADDS_UP
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.records.approval.decision import APPROVE, DecisionRefused, verify_decision
@@ -170,8 +170,7 @@ def _together(release: Mapping[str, Any]) -> Iterator[Finding]:
     if sums:
         yield Finding("together", True, f"What the outputs spend is the sum that is stated: {sums}.")
     if together["uncovered"]:
-        listed = ", ".join(together["uncovered"])
-        yield Finding("together", False, f"No theorem covers these outputs together with the others: {listed}.")
+        yield Finding("together", False, not_together(together["uncovered"], len(release["outputs"])))
 
 
 def _in_files(release: Mapping[str, Any]) -> Iterator[Finding]:

@@ -107,7 +107,7 @@ def test_records_beside_tables_promise_for_themselves(workplace: Workplace) -> N
     assert predicate(bundle)["release"]["together"]["uncovered"] == ["people"]
     found = findings(workplace, bundle)
     assert found["people: records"].text.startswith("people: Every file has 400 records")
-    assert found["together"].text == "No theorem covers these outputs together with the others: people."
+    assert found["together"].text == "No theorem covers this output together with the others: people."
     page = (bundle / "report.html").read_text(encoding="utf-8")
     assert "No theorem covers this output together with the others: people (k_anon)." in page
     assert [each["state"] for each in open_records().ledger.book("survey").as_dict("survey")["releases"]] == (

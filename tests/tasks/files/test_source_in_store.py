@@ -15,9 +15,9 @@ from penstock.mechanisms.refusal import ColumnMissing, ColumnTypeWrong, Refusal,
 from penstock.records.files import store_access
 from penstock.records.files.object_store import StoreRefused, StoreUnreachable
 from penstock.records.files.store_access import AccessRefused
-from penstock.tasks.files.source import SourceUnreadable, count_rows, open_source, read_source, source_state
+from penstock.tasks.files.source import SourceUnreadable, count_rows, open_source, read_source
 from penstock.tasks.files.source_digest import digest_source
-from penstock.tasks.files.source_files import root_of, store_system
+from penstock.tasks.files.source_files import root_of, source_state, store_system
 from tests.support.s3_server import DENIED, KEY_ID, SECRET, TOKEN, Bucket, answering, nowhere, silent, use_store
 
 DECLARED = {

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.mechanisms.refusal import Refusal
 from penstock.records import Home
-from penstock.tasks.files import source
+from penstock.tasks.files import source_files
 from penstock.tasks.questions import asking, identity
 from penstock.tasks.questions.answered import is_page_of, page_of
 from tests.support.question_house import asked, set_up
@@ -59,7 +59,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
         asked_before.append(next(states))
         return asked_before[-1] if len(asked_before) > 2 * step else "the same"
 
-    monkeypatch.setattr(source, "source_state", state)
+    monkeypatch.setattr(source_files, "source_state", state)
     with pytest.raises(Refusal, match="must not change while it is read"):
         asked(data, NORTH, epsilon="1/4")
     assert len(asked_before) == 2 * step + 2
