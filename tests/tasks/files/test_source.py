@@ -398,33 +398,3 @@ def test_a_unit_that_cannot_be_told_apart_is_refused_before_any_row_is_read(
     with pytest.raises(refused, match=r"source\.columns\.id"):
         open_source(str(file), DECLARED, unit="id")
     open_source(str(file), DECLARED)
-
-
-@pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.int64(), pa.uint64(), pa.float64()], ids=str)
-@pytest.mark.parametrize("categories", [3, 127, 128, 40_000])
-def test_narrow_columns_hold_the_same_values(kind: pa.DataType, categories: int, tmp_path: Path) -> None:
-    """What is only written is read in the narrowest types; refusals are those of any other reading."""
-    names = [f"c{place}" for place in range(categories)]
-    numbers = [0, 1, 127, 5] if kind == pa.int8() else [0, 300, 70_000, 2**40 if kind != pa.int32() else 2**30]
-    columns = {
-        "n": Column(role="confidential", type="integer", domain=(0, 2**41)),
-        "tight": Column(role="confidential", type="integer", domain=(0, 2**41), outside="clamp"),
-        "c": Column(role="quasi_identifier", type="nominal", categories=tuple(names), missing="category"),
-    }
-    stored = {
-        "n": pa.array(numbers, kind),
-        "tight": pa.array(numbers, kind),
-        "c": [names[-1], names[0], None, names[1]],
-    }
-    pq.write_table(pa.table(stored), tmp_path / "data.parquet", row_group_size=2)
-    path = str(tmp_path / "data.parquet")
-    wide = read_source(open_source(path, columns), columns)
-    narrow = read_source(open_source(path, columns), columns, narrow=True)
-    assert {name: values.tolist() for name, values in narrow.items()} == {n: v.tolist() for n, v in wide.items()}
-    assert narrow["c"].itemsize == (1 if categories <= 127 else 2 if categories <= 2**15 - 1 else 4)
-    assert wide["c"].dtype == np.int32
-    columns["n"] = columns["n"].model_copy(update={"domain": (0, 4)})
-    for asked in (False, True):
-        with pytest.raises(ValueOutsideDomain) as refused:
-            read_source(open_source(path, columns), columns, narrow=asked)
-        assert [fault.field for fault in refused.value.faults] == ["source.columns.n"]
