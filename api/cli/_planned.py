@@ -76,8 +76,8 @@ def _in_short(output: Mapping[str, Any]) -> str:
 
 
 def _at_a_glance(outputs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what outputs state before they are made, in columns: cells, epsilon, largest standard errors. The section of
-    each output says more of figures whose error differs from cell to cell."""
+    """Return what outputs state before they are made, in columns: cells, epsilon, largest standard errors. Of figures
+    whose error differs from cell to cell, the section of the output says more."""
     rows = [("output", "cells", "epsilon", "standard error at most")]
     for each in outputs:
         settled = each["settled"] or {}
