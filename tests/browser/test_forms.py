@@ -36,6 +36,7 @@ ASKED: dict[str, Any] = {
     "count": True,
     "sums": ["income"],
     "means": [],
+    "plan_only": False,
     "totals": True,
     "more_tables": [],
     "formats": ["parquet", "csv"],
