@@ -89,6 +89,8 @@ class Fingerprint:
         """Add one more column of every record."""
         if not len(self._state[0]):
             self._state = (np.zeros(len(stored), np.uint64), np.zeros(len(stored), np.uint64))
+        if len(stored) != len(self._state[0]):  # the compiled loops would write beyond the end
+            raise ValueError("every column has one value for each record")
         value = stored.type.value_type if pa.types.is_dictionary(stored.type) else stored.type
         if pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_decimal(value):
             self._add_numbers(name, stored)

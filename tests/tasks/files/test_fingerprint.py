@@ -110,6 +110,14 @@ def test_digests_are_those_that_earlier_versions_put_on_record():
     assert digest_of_values(KEY, stored.column_names, [sums(stored)]) == on_record
 
 
+@pytest.mark.parametrize("longer", [["x", "y", "z"], [1, 2, 3]], ids=["texts", "numbers"])
+def test_columns_of_different_lengths_are_no_records(longer: list[Any]):
+    found = Fingerprint(KEY)
+    found.add("a", pa.chunked_array([["x", "y"]]))
+    with pytest.raises(ValueError, match="one value for each record"):
+        found.add("b", pa.chunked_array([longer]))
+
+
 def test_codes_beyond_their_dictionary_count_as_missing():
     """Arrow checks none of them; a loop that looked them up as they are would read foreign memory."""
     codes = pa.array([0, 5, -1, 2**31 - 1], pa.int32())
