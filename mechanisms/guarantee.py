@@ -190,7 +190,7 @@ def in_words(guarantees: Mapping[str, Guarantee]) -> tuple[str, ...]:
 
 
 def not_together(listed: Sequence[str], outputs: int) -> str:
-    """Return that no theorem covers the listed ones of so many outputs together with all the others."""
+    """Return the sentence that no theorem covers these outputs. outputs: how many the release has in all."""
     which = "this output" if len(listed) == 1 else "these outputs"
     others = " with the others" if len(listed) < outputs else ""
     return f"No theorem covers {which} together{others}: {', '.join(listed)}."

@@ -98,7 +98,7 @@ def _at_once(job: Job, declared: Mapping[str, Column], used: Collection[str]) ->
             lambda: _possible(
                 plan,
                 read_source(
-                    dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint, narrow=not _looks(plan)
+                    dataset, declared, unit=plan.unit, used=used, fingerprint=fingerprint, narrow=not _asks_values(plan)
                 ),
             ),
             values,  # a source that is refused was read to its end, so its values are known too
@@ -143,8 +143,8 @@ def _possible(plan: Plan, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray
     return columns
 
 
-def _looks(plan: Plan) -> bool:
-    """Return whether values are looked at between reading and writing them."""
+def _asks_values(plan: Plan) -> bool:
+    """Return whether the values decide something between reading and writing them."""
     return bool(plan.where) or any(plan.excluded.values())
 
 

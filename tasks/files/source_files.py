@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import pyarrow.dataset as ds
 from pyarrow import fs
 
 from penstock.mechanisms.refusal import Refusal
 from penstock.records.files import store_access
 from penstock.records.files.addresses import ObjectPath, place_of
 from penstock.records.files.object_store import store_refusal
+
+if TYPE_CHECKING:  # addresses are looked at without reading any data
+    import pyarrow.dataset as ds
 
 __all__ = [
     "SourceFiles",

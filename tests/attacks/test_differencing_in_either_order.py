@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -73,17 +74,22 @@ def looked_at(line: Line) -> GateResult:
     return flag
 
 
-@pytest.mark.parametrize("swapped", [False, True], ids=["this order", "the other order"])
-@pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
-def test_the_reason_is_true_in_either_order(place: Workplace, pair: tuple[str, str], swapped: bool) -> None:
-    first, second = reversed(pair) if swapped else pair
+def one_after_the_other(place: Workplace, ask: Callable[..., None], first: str, second: str) -> tuple[str, GateResult]:
+    """The id of the first release, and what the gates of the second say of it. ask: writes the spec of a kind."""
     ask(place, first)
     with begun(place, account=False) as line:
         line.stage()
     earlier = line.job.run.id
     ask(place, second, earlier)
     with begun(place, account=False) as line:
-        flag = looked_at(line)
+        return earlier, looked_at(line)
+
+
+@pytest.mark.parametrize("swapped", [False, True], ids=["this order", "the other order"])
+@pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
+def test_the_reason_is_true_in_either_order(place: Workplace, pair: tuple[str, str], swapped: bool) -> None:
+    first, second = reversed(pair) if swapped else pair
+    earlier, flag = one_after_the_other(place, ask, first, second)
     assert flag.verdict is (Verdict.PASS if PAIRS[pair] == TOGETHER else Verdict.REVIEW)
     assert flag.reason.startswith(f"{earlier} shares ")
     assert PAIRS[pair] in flag.reason

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penstock.measures.gates import GateRefused, Verdict
-from tests.attacks.test_differencing_in_either_order import looked_at
+from tests.attacks.test_differencing_in_either_order import one_after_the_other
 from tests.support.private_release import begun
 from tests.support.workplace import Workplace
 
@@ -70,13 +70,7 @@ def ask(place: Workplace, kind: str, *acknowledged: str, reviewed: bool = True) 
 @pytest.mark.parametrize("other", ["everybody", "one row", "records"])
 def test_who_was_not_chosen_is_looked_at(place: Workplace, other: str, swapped: bool) -> None:
     first, second = ("adults", other) if swapped else (other, "adults")
-    ask(place, first)
-    with begun(place, account=False) as line:
-        line.stage()
-    earlier = line.job.run.id
-    ask(place, second, earlier)
-    with begun(place, account=False) as line:
-        flag = looked_at(line)
+    earlier, flag = one_after_the_other(place, ask, first, second)
     assert flag.verdict is Verdict.REVIEW
     assert flag.reason.startswith(f"{earlier} shares age: ")
 

@@ -1,4 +1,4 @@
-"""What two releases have in common where one of them is about some of the records."""
+"""Columns that two releases share where one of them chooses its records."""
 
 from __future__ import annotations
 
