@@ -13,7 +13,7 @@ published: every function returns a bare array and never a `Protected`, a releas
 can name what is here, and no other module of the product imports it but the command that prints these tables beside the
 sources' own, penstock.reproduction.tables, which nothing on the way of a release imports.
 
-    _smooth   smooth sensitivity of the median, and the noise that goes with it
+    _smooth   the noise that goes with a smooth sensitivity
 """
 
 from __future__ import annotations
