@@ -26,10 +26,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.mechanisms.closeness import from_both_ends
 from penstock.mechanisms.microaggregation import mdav
 from penstock.mechanisms.microaggregation.centroids import grouped
-from penstock.mechanisms.microaggregation.ranking import ranked_blocks
+from penstock.mechanisms.microaggregation.ranking import from_both_ends, ranked_blocks
 from penstock.mechanisms.parallel import in_parallel
 from penstock.mechanisms.permutation import permute_within
 from penstock.mechanisms.randomness import Randomness
