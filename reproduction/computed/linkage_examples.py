@@ -1,14 +1,14 @@
 """Who can be linked to whom: the worked examples of chapter 3 of the thesis. Reproduction, no guarantee.
 
-    P(person i stands behind released record j) = sum over matchings with (i, j) / sum over all matchings             (1)
+    P(person i stands behind released record j) = sum over matchings with (i, j) / sum over all matchings          (1)
 
-where a matching gives each of M released records a person of its own among N, and counts with the product of the densities
-with which the masking turns each person into its record. Examples 1 and 2 are (1) for M = 1 and for N = M = 2, Example 3
-is (1). Uniform permutations inside groups of k give 1/k inside a group and 0 outside.
+where a matching gives each of M released records a person of its own among N, and counts with the product of the
+densities with which the masking turns each person into its record. Example 1 is (1) for M = 1, Example 2 for
+N = M = 2, Example 3 is (1). Uniform permutations inside groups of k give 1/k inside a group and 0 outside.
 
-Source: Soria-Comas 2013 (thesis), sections 3.1 to 3.3. Departure: section 3.3.1 says that groups drawn at random make a
-file probabilistically |T|-anonymous. A uniform permutation leaves a record in its place with probability 1/k, in whatever
-group it is, so the record that stands in a person's own place is right with probability 1/k and not 1/|T|          (2)
+Source: Soria-Comas 2013 (thesis), sections 3.1 to 3.3. Departure: section 3.3.1 says that groups drawn at random make
+a file probabilistically |T|-anonymous. A uniform permutation leaves a record in its place with probability 1/k, in
+whatever group it is, so the record that stands in a person's own place is right with probability 1/k, not 1/|T| (2).
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def chances_of_linking(densities: NDArray[np.object_]) -> NDArray[np.object_]:
         for j, i in enumerate(matching):
             found[i, j] += density
     # Every matching has one person for record 0, so that column holds all of them.
-    return found / sum(found[:, 0])
+    chances: NDArray[np.object_] = found / sum(found[:, 0])
+    return chances
 
 
 def chances_of_staying(records: int, k: int) -> NDArray[np.object_]:

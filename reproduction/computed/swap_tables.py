@@ -8,13 +8,14 @@
     |r' - r|    over all entries i <= j of the correlations where j is confidential, those of the diagonal too     (4)
 
 Nothing is scaled. Source: Soria-Comas 2013 (thesis), sections 3.3 and 3.4, Tables 3.6 to 3.11. The source leaves open
-whether the groups of (2) are taken before or after the attributes before it are exchanged, where the larger block of (3)
-lies, and which entries are averaged in (4). What stands here was chosen because it alone comes near the print; MDAV-ID
-on EIA, where no chance is involved, agrees in all 18 numbers.
+whether the groups of (2) are taken before or after the attributes before it are exchanged, where the larger block of
+(3) lies, and which entries are averaged in (4). What stands here was chosen because it alone comes near the print;
+MDAV-ID on EIA, where no chance is involved, agrees in all 18 numbers.
 
 Why (2) is no release: the groups of one attribute depend on another, and no proof is known that an intruder who
-knows all the others learns no more than a group of k. With groups on the unexchanged file there is even a counter-example:
-A_1 = (1, 4, 2, 3), A_2 = (1, 2, 3, 4), k = 2, where the exchanged A_2 names the groups and so tells A_1 with certainty.
+knows all the others learns no more than a group of k. With groups on the unexchanged file there is a counter-example:
+A_1 = (1, 3, 2, 5, 4, 6), A_2 = (1, 2, 3, 4, 5, 6), k = 2, where what is released of A_2 shows its groups, which are
+those of A_1, and so tells A_1 with certainty in three releases of four (linkage_examples).
 (1) and (3) are releases of `mdav_id` and `ir_swap`, and are recomputed here on bare arrays.
 """
 
@@ -51,7 +52,7 @@ def correlations(values: Table, first: int) -> Table:
     """Return the entries i <= j of the correlations, row by row, where j is confidential: from column `first` on."""
     columns = values.shape[1]
     places = [(i, j) for i in range(columns) for j in range(max(i, first), columns)]
-    found: Table = np.corrcoef(values, rowvar=False)[tuple(np.transpose(places))]
+    found: Table = np.asarray(np.corrcoef(values, rowvar=False))[tuple(np.transpose(places))]
     return found
 
 
@@ -76,7 +77,7 @@ def exchanged_in_sequence(values: Table, first: int, k: int, randomness: Randomn
 
 
 def exchanged_together(values: Table, first: int, k: int, randomness: Randomness) -> Table:
-    """Return the file of the uninformed intruder: groups on the quasi-identifiers, and whole confidential tuples move."""
+    """Exchange whole confidential tuples inside groups on the quasi-identifiers, as for an uninformed intruder."""
     exchanged = values.copy()
     rows, starts = grouped(mdav(values[:, :first], k))
     exchanged[rows, first:] = values[permute_within(rows, starts, randomness), first:]
