@@ -11,6 +11,7 @@ The printed numbers are in printed/.
 
 A module for each source or chapter has its tables, each row a recomputed number beside a printed one:
 
+    thesis_3       who can be linked, and correlations after groups and exchanges
     thesis_4       noise that the thesis calls optimal
     refinement     knowledge refinement, the paper and chapter 5 of the thesis
     thesis_6       microaggregation and noise on records

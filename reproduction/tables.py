@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.mechanisms.refusal import SpecRefused
-from penstock.reproduction import bootstrap, individual, refinement, thesis_4, thesis_6
+from penstock.reproduction import bootstrap, individual, refinement, thesis_3, thesis_4, thesis_6
 from penstock.reproduction.beside_print import Row, printed_tables, verdict
 from penstock.reproduction.entry import DataSet, Given, Table
 from penstock.reproduction.errata import corrected
@@ -26,6 +26,7 @@ LABEL = "reproduction, no guarantee"
 
 # Every source and chapter, in the order in which its tables are listed.
 SOURCES: tuple[tuple[Table, ...], ...] = (
+    thesis_3.TABLES,
     thesis_4.TABLES,
     refinement.TABLES,
     thesis_6.TABLES,

@@ -20,13 +20,13 @@ def accuracy() -> CounterExample:
 
     def within(gamma: float) -> float:
         scale, bound = 1.0, log(cells / gamma)
-        return (1 - np.exp(-bound / scale)) ** cells
+        return float((1 - np.exp(-bound / scale)) ** cells)
 
     return found(
         "k = 9 figures; printed: the largest noise is within ln(k / gamma) times its scale with probability gamma",
         within(0.99) < 0.99 and within(0.99) > 1 - 0.99 and within(0.05) > 1 - 0.05,
-        gamma_is_99_percent=float(within(0.99)),
-        gamma_is_5_percent=float(within(0.05)),
+        gamma_is_99_percent=within(0.99),
+        gamma_is_5_percent=within(0.05),
     )
 
 
