@@ -1,6 +1,7 @@
 """What the sources computed, kept to recompute their printed tables. Reproduction, no guarantee.
 
 optimal_noise         variances, intervals and regions of the noise that the thesis calls optimal
+noise_shapes          their densities, and which noise is smaller than which
 record_wise_laplace   the thesis' noise, U / (k epsilon) on every record and attribute, on the thesis' groups,
                       and the exact error of that noise
 census_tables         that noise, MDAV and the corners in turn on one file, as the thesis compares them
@@ -33,6 +34,13 @@ from penstock.reproduction.computed.linkage_examples import (
     chances_of_staying,
     chances_told_by_groups,
     shares_told,
+)
+from penstock.reproduction.computed.noise_shapes import (
+    box_marginals,
+    laplace_within,
+    rearranged_core,
+    staircase_density,
+    staircase_within,
 )
 from penstock.reproduction.computed.optimal_noise import (
     least_variances,
@@ -69,6 +77,7 @@ __all__ = [
     "add_noise",
     "answers_about_one",
     "answers_about_two",
+    "box_marginals",
     "chances_of_linking",
     "chances_of_noise",
     "chances_of_staying",
@@ -85,6 +94,7 @@ __all__ = [
     "expected_squared_error",
     "group_means",
     "intervals_of_medians",
+    "laplace_within",
     "least_variances",
     "least_widths",
     "masked_runs",
@@ -97,10 +107,13 @@ __all__ = [
     "printed_scales",
     "printed_sensitivities",
     "ratios_of_accuracy",
+    "rearranged_core",
     "regions_of_box_noise",
     "regions_of_laplace_noise",
     "relative_changes",
     "shares_of_totals",
     "shares_told",
     "spread_of_answers",
+    "staircase_density",
+    "staircase_within",
 ]
