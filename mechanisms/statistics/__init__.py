@@ -15,10 +15,11 @@
     _blocks       the exponential mechanism over all points of a grid, exactly
     _quantiles    quantiles and medians with differential privacy, by it
     _extremes     largest and smallest values with differential privacy, by it
+    smooth        smooth sensitivities of medians and of the maximum: to compare with, never a release
     _decay        e^-x between whole numbers, from which points are drawn exactly
 
-`_local` and `_individual` look at the data: what they return before noise is as secret as they are. Questions use what
-is exported here of `_blocks`, `_quantiles` and `_moments`.
+`_local`, `_individual` and `smooth` look at the data: what they return before noise is as secret as they are.
+Questions use what is exported here of `_blocks`, `_quantiles` and `_moments`.
 """
 
 from __future__ import annotations
