@@ -77,9 +77,9 @@ def combination_faults(impossible: Impossible, declared: Declared, names: Sequen
     for group in () if faults else linked(impossible, names):
         number = math.prod(len(candidates(declared[name])) for name in group)
         if number > MOST_CANDIDATES:
-            rule = f"must link columns with at most {MOST_CANDIDATES:,} combinations, concepts of taxonomies included"
-            remedy = "Group their categories, or link fewer columns."
-            yield Fault("impossible", f"{rule}, not {', '.join(group)}", remedy, f"{number:,}")
+            most = f"at most {MOST_CANDIDATES:,} combinations, concepts of taxonomies included"
+            rule = f"must link columns with {most}, not {', '.join(group)}"
+            yield Fault("impossible", rule, "Group their categories, or link fewer columns.", f"{number:,}")
         elif where_impossible(group, impossible, declared).all():
             rule = f"must leave a combination of {', '.join(group)} that is possible"
             yield Fault("impossible", rule, "Remove a combination.")
