@@ -139,25 +139,31 @@ def told(chosen: Params) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("epsilon", ["1", "10"])
-def test_the_expected_error_is_what_simulation_shows(epsilon: str) -> None:
-    """Records spread evenly over what is possible; 100 releases of 20 blocks show a root mean square to 5 %."""
-    declared = only("kin", "sex", "school")
-    chosen = params(epsilon=epsilon)
+def test_the_error_that_is_expected_for_these_records_is_what_they_show(epsilon: str) -> None:
+    """100 releases of 20 blocks show a root mean square to 5 %.
+
+    Where noise decides, that is also what is foretold of evenly spread records; with little of it much depends on which
+    records share a block.
+    """
+    declared, chosen = only("kin", "sex", "school"), params(epsilon=epsilon)
     (part,) = settle(chosen, declared, N)
-    possible = {(0, 1), (1, 0), (2, 0), (2, 1)}
     many = sample(declared, 4 * N)
-    kept = [row for row in range(4 * N) if (many["kin"][row], many["sex"][row]) in possible][:N]
+    (joint,) = part.choice.joints
+    kept = np.flatnonzero(joint.linked.are_possible(list(many.values())))[:N]
     columns = {name: values[kept] for name, values in many.items()}
-    wrong = dict.fromkeys(("kin", "sex"), 0.0)
+    levels = list(columns.values())
+    blocks = part.choice.order.cut(levels, [each.axis for each in part.attributes.values()], part.choice.k)
+    expected = dict(zip(joint.linked.names, joint.expected_errors(levels, blocks, 1), strict=True))
+    wrong = dict.fromkeys(expected, 0.0)
     for seed in range(100):
         released = protect(columns, declared, chosen, seeded(seed))
         assert released.origin is not None
         for name in wrong:
             wrong[name] += float(np.mean(released.columns[name] != columns[name][released.origin])) / 100
-    expected = dict(zip(part.attributes, part.choice.errors, strict=True))
-    assert {name: math.sqrt(each) for name, each in wrong.items()} == pytest.approx(
-        {name: expected[name] for name in wrong}, rel=0.1
-    )
+    assert {name: math.sqrt(each) for name, each in wrong.items()} == pytest.approx(expected, rel=0.05)
+    if epsilon == "1":
+        known_before = dict(zip(part.attributes, part.choice.errors, strict=True))
+        assert {name: known_before[name] for name in expected} == pytest.approx(expected, rel=0.05)
 
 
 def test_what_is_drawn_together_is_expected_to_err_otherwise_than_apart() -> None:
