@@ -6,6 +6,7 @@ The printed numbers are in printed/.
     beside_print   A recomputed number beside a printed one: what counts as agreement, and what is known to be
                    misprinted
     computed/      what the sources computed, kept to recompute their printed tables
+    errata/        what we corrected in the sources, each error with a case that shows it
     tables         `penstock reproduce`: the list of all tables, and how they compare
 
 A module for each source or chapter has its tables, each row a recomputed number beside a printed one:

@@ -26,7 +26,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="Tables, or the beginning of their names: thesis-6. One table is shown number by number.",
+            help="Tables, or what their names begin with: thesis-6. `errata`: what we corrected in the sources.",
         ),
     ] = None,
     data: Annotated[
@@ -36,15 +36,19 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Recompute what the sources print. No guarantee. Exits with 0 only if every number is as it should be."""
-    from penstock.reproduction.tables import NAMES, reproduce, reproduce_one
+    from penstock.reproduction.tables import NAMES, reproduce, reproduce_errata, reproduce_one
 
     with _progress(as_json) as watch:
-        if names is not None and len(names) == 1 and names[0] in NAMES:
+        if names == ["errata"]:
+            document = reproduce_errata()
+        elif names is not None and len(names) == 1 and names[0] in NAMES:
             document = reproduce_one(names[0], data, watch)
         else:
             document = reproduce(names or [], data, watch)
     if as_json:
         Screen(as_json).show("", document)
+    elif "errata" in document:
+        _show_errata(document)
     elif "tables" in document:
         _show_all(document)
     else:
@@ -87,6 +91,20 @@ def _show_one(document: Mapping[str, Any]) -> None:
     if table["remark"]:
         out.print(shown(table["remark"]))
     out.print(f"{shown(table['source'])}; {shown(table['place'])}")
+
+
+def _show_errata(document: Mapping[str, Any]) -> None:
+    out = _console(document)
+    for erratum in document["errata"]:
+        out.print(f"[bold]{erratum['name']}[/bold]: {shown(erratum['source'])}, {shown(erratum['place'])}")
+        listed = table_of("", "")
+        for title in ("printed", "right", "case"):
+            listed.add_row(f"  {title}", shown(erratum[title]))
+        for name, value in erratum["numbers"]:
+            listed.add_row("", shown(f"{name}: {value}"))
+        listed.add_row("", "the counter-example stands" if erratum["stands"] else "[red]IT DOES NOT STAND[/red]")
+        listed.show_header = False
+        out.print(listed)
 
 
 def _console(document: Mapping[str, Any]) -> Console:
