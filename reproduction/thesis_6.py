@@ -3,9 +3,9 @@
 A printed number with noise in it is made from means of ten runs; ours are a hundred. A factor is a quotient or a
 root of one, and a Score a product of two, so it is compared in logarithms:
 
-    |ln printed - ln f| <= 4 sqrt(sum over means m of p^2 (s / m)^2 (1/10 + 1/100)),   f = product of m^p        (1)
+    |ln printed - ln f| <= 4 sqrt(sum over means m of p^2 (s / m)^2 (1/10 + 1/100)),  f = product of m^p        (1)
 
-with half a unit of the last digit besides; m and s are mean and standard deviation of our runs, p is 1, -1, 1/2 or -1/2.
+with half a unit of the last digit besides; m, s are mean and standard deviation of our runs, p is 1, -1, 1/2 or -1/2.
 To first order that is the rule of penstock.reproduction.beside_print.
 """
 
