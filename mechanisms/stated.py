@@ -231,11 +231,12 @@ class StatisticsParameters(TypedDict):
     figures: list[dict[str, Any]]
     epsilon_by_figure: dict[str, Exact]
     rows_per_unit: NotRequired[Whole]
+    only: NotRequired[dict[str, str | int]]
 
 
 @_CLOSED
 class FigureChosen(TypedDict):
-    """The noise of one figure: on its grid, or by scores."""
+    """The noise of one figure: on its grid, or by scores. parts: into how many parts it divides a step of the grid."""
 
     figure: str
     epsilon: Exact
@@ -244,6 +245,7 @@ class FigureChosen(TypedDict):
     half_widths: NotRequired[list[Whole]]
     core: NotRequired[list[Whole]]
     score_sensitivity: NotRequired[Whole]
+    parts: NotRequired[Whole]
 
 
 @_CLOSED
