@@ -105,7 +105,7 @@ def _is_covered(
 ) -> bool:
     """Return whether every total that was drawn for a group has steps for what one change moves it."""
     needed = _needed(stated, values, changes, output) if values else (Fraction(1, stated.parts),) * len(drawn)
-    return all(steps >= max(1, least * stated.parts) for steps, least in zip(drawn, needed, strict=True))
+    return all(steps >= 1 and steps >= least * stated.parts for steps, least in zip(drawn, needed, strict=True))
 
 
 def _totals(stated: Stated, changes: _Changes) -> int:

@@ -67,7 +67,9 @@ def test_a_group_without_records_is_judged_too():
     shown = of_chosen_group(output(figures=("count",), only={"region": "N", "size": 1}))
     empty = output(figures=("count",), only={"region": "N"})
     nobody = {name: values[2:] for name, values in COLUMNS.items()}
-    assert clamped_totals(shown) == clamped_totals(of_chosen_group(TableOutput(**{**fields(empty), "original": nobody})))
+    assert clamped_totals(shown) == clamped_totals(
+        of_chosen_group(TableOutput(**{**fields(empty), "original": nobody}))
+    )
 
 
 def fields(made):
