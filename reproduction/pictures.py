@@ -13,11 +13,13 @@ from html import escape
 from io import StringIO
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from penstock.reproduction.entry import Figure
 
 __all__ = ["Panel", "drawn", "figure_of"]
 
-Series = Mapping[str, tuple[Sequence[float], Sequence[float]]]
+Series = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
 _DASHES = ("-", "--", ":", "-.")
 _ID = re.compile(r'(\bid="|url\(#|href="#)')

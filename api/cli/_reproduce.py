@@ -69,12 +69,13 @@ def _page(names: list[str], data: Path | None, watch: Callable[[str, float], Non
 
     with new_file(html, "--html") as file:
         if names == ["errata"]:
-            document, figures = reproduce_errata(), {}
-        else:
-            document, figures = reproduce_for_a_page(names, data, watch)
-            if not names:
-                errata = reproduce_errata()
-                document |= {"errata": errata["errata"], "holds": document["holds"] and errata["holds"]}
+            document = reproduce_errata()
+            file.write(page(document, {}))
+            return document
+        document, figures = reproduce_for_a_page(names, data, watch)
+        if not names:
+            errata = reproduce_errata()
+            document |= {"errata": errata["errata"], "holds": document["holds"] and errata["holds"]}
         file.write(page(document, figures))
     return document
 
