@@ -34,6 +34,7 @@ __all__ = [
 
 Exact = Annotated[str, Field(pattern=r"^-?[0-9]{1,400}(/[1-9][0-9]{0,399})?$")]
 Whole = Annotated[int, Field(ge=0)]
+Combinations = list[dict[str, list[str | int]]]
 _CLOSED = with_config(ConfigDict(extra="forbid", strict=True))
 
 
@@ -67,6 +68,7 @@ class BlocksParameters(TypedDict):
     k: Whole | Literal["auto"]
     shares: dict[str, Exact]
     rows_per_unit: NotRequired[Whole]
+    impossible: NotRequired[Combinations]
 
 
 @_CLOSED
@@ -83,6 +85,22 @@ class ColumnChosen(TypedDict):
 
 
 @_CLOSED
+class DrawnTogether(TypedDict):
+    """Columns that get one draw for a block. combinations: how many there are to choose from, concepts included.
+
+    Scores times weights, divided by scale, decide; so a column's own scale is scale / its weight. declared: how many
+    of the released categories, the first ones, are declared ones; the others are concepts above them.
+    """
+
+    columns: list[str]
+    weights: dict[str, Whole]
+    scale: Exact
+    combinations: Whole
+    declared: dict[str, Whole]
+    impossible: Combinations
+
+
+@_CLOSED
 class PartChosen(TypedDict):
     """Columns that are cut into blocks together."""
 
@@ -92,6 +110,7 @@ class PartChosen(TypedDict):
     k: Whole
     blocks: Whole
     intervals: NotRequired[list[Whole]]
+    joint: NotRequired[list[DrawnTogether]]
 
 
 @_CLOSED
@@ -137,9 +156,6 @@ class ClosenessChosen(TypedDict):
 
     t: Exact
     buckets: Whole
-
-
-Combinations = list[dict[str, list[str | int]]]
 
 
 @_CLOSED
@@ -226,7 +242,7 @@ class TableChosen(TypedDict):
 
 @_CLOSED
 class StatisticsParameters(TypedDict):
-    """Statistics of groups of records."""
+    """Statistics of groups of records. group_epsilons: what 1, 2, ... records spend together, if that is promised."""
 
     mechanism: Literal["statistics"]
     epsilon: Exact
@@ -234,6 +250,7 @@ class StatisticsParameters(TypedDict):
     figures: list[dict[str, Any]]
     epsilon_by_figure: dict[str, Exact]
     rows_per_unit: NotRequired[Whole]
+    group_epsilons: NotRequired[list[Exact]]
 
 
 @_CLOSED

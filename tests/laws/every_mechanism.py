@@ -124,6 +124,12 @@ def grouped_otherwise(draw, method):
     return Sample(probabilistic_k_anonymity, params, declared, columns, draw(st.integers(0, 2**32)))
 
 
+# What is answered, or drawn, together: nothing, a pair, three columns through the second of them.
+IMPOSSIBLE = [
+    [],
+    [{"injury": "burn", "cause": ["fire", "flood"]}],
+    [{"schooling": "basic", "cause": "fall"}, {"injury": "burn", "cause": "fire"}],
+]
 KINDS = {"burn": ["heat"], "scald": ["heat"], "cut": ["edge"], "heat": ["cause"], "edge": ["cause"], "cause": []}
 
 
@@ -150,16 +156,11 @@ def dp_microaggregated(draw, mode):
         k=draw(st.one_of(st.just("auto"), st.integers(1, n))),
         order=draw(st.sampled_from(several if mode == "records" else ["auto", "natural"])),
         mode=mode,
+        impossible=[each for each in draw(st.sampled_from(IMPOSSIBLE)) if set(each) <= set(declared)]
+        if mode == "records"
+        else [],
     )
     return Sample(dp_microaggregation, params, declared, columns, draw(st.integers(0, 2**32)))
-
-
-# What is answered together: nothing, a pair, three columns through the second of them.
-IMPOSSIBLE = [
-    [],
-    [{"injury": "burn", "cause": ["fire", "flood"]}],
-    [{"schooling": "basic", "cause": "fall"}, {"injury": "burn", "cause": "fire"}],
-]
 
 
 @st.composite
