@@ -250,12 +250,13 @@ class StatisticsParameters(TypedDict):
     figures: list[dict[str, Any]]
     epsilon_by_figure: dict[str, Exact]
     rows_per_unit: NotRequired[Whole]
+    only: NotRequired[dict[str, str | int]]
     group_epsilons: NotRequired[list[Exact]]
 
 
 @_CLOSED
 class FigureChosen(TypedDict):
-    """The noise of one figure: on its grid, or by scores."""
+    """The noise of one figure: on its grid, or by scores. parts: into how many parts it divides a step of the grid."""
 
     figure: str
     epsilon: Exact
@@ -264,6 +265,7 @@ class FigureChosen(TypedDict):
     half_widths: NotRequired[list[Whole]]
     core: NotRequired[list[Whole]]
     score_sensitivity: NotRequired[Whole]
+    parts: NotRequired[Whole]
 
 
 @_CLOSED
