@@ -235,15 +235,40 @@ class StatisticsParameters(TypedDict):
 
 @_CLOSED
 class FigureChosen(TypedDict):
-    """The noise of one figure: on its grid, or by scores."""
+    """The noise of one figure: on its grid, or by scores; without half_widths it is drawn together with others."""
 
     figure: str
     epsilon: Exact
-    noise: Literal["laplace", "box", "exponential"]
+    noise: Literal["laplace", "staircase", "box", "exponential"]
     grid: str
     half_widths: NotRequired[list[Whole]]
+    step: NotRequired[Whole]
     core: NotRequired[list[Whole]]
     score_sensitivity: NotRequired[Whole]
+
+
+@_CLOSED
+class AnswerTogether(TypedDict):
+    """A total that is drawn together with others, and how far it may move.
+
+    less: of a sum, the step that is subtracted from every value; of squares, that one and what is subtracted from every
+    square of the difference.
+    """
+
+    answer: Literal["count", "sum", "squares"]
+    of: NotRequired[str]
+    grid: str
+    less: list[int]
+    half_width: Whole
+    core: Whole
+
+
+@_CLOSED
+class BoxChosen(TypedDict):
+    """Totals of a group that are drawn together, and what they spend there."""
+
+    epsilon: Exact
+    answers: list[AnswerTogether]
 
 
 @_CLOSED
@@ -254,6 +279,7 @@ class StatisticsChosen(TypedDict):
     groups: Whole
     epsilon: Exact
     measured: list[FigureChosen]
+    together: NotRequired[list[BoxChosen]]
     figures: NotRequired[dict[str, ErrorChosen]]
 
 
