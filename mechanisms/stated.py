@@ -223,7 +223,7 @@ class TableChosen(TypedDict):
 
 @_CLOSED
 class StatisticsParameters(TypedDict):
-    """Statistics of groups of records."""
+    """Statistics of groups of records. group_epsilons: what 1, 2, ... records spend together, if that is promised."""
 
     mechanism: Literal["statistics"]
     epsilon: Exact
@@ -231,6 +231,7 @@ class StatisticsParameters(TypedDict):
     figures: list[dict[str, Any]]
     epsilon_by_figure: dict[str, Exact]
     rows_per_unit: NotRequired[Whole]
+    group_epsilons: NotRequired[list[Exact]]
 
 
 @_CLOSED

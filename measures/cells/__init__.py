@@ -33,6 +33,7 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
                        each level
     _promise           the promise of a table and the public facts about its noise, read as what they must be, or
                        refused
+    _several_moves     how far several records of a group move a statistic, for the check of its noise
     _statistic_facts   the promise of released statistics and the public facts about their noise, read as what they
                        must be, or refused
 """

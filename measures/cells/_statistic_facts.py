@@ -59,12 +59,16 @@ class Stated:
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """The promise of the statistics; touched: how many groups one change touches."""
+    """The promise of the statistics; touched: how many groups one change touches.
+
+    several: what 1, 2, ... replaced records spend together; the first is epsilon.
+    """
 
     model: str
     epsilon: Fraction
     rows_per_unit: int
     touched: int
+    several: tuple[Fraction, ...]
     figures: tuple[Stated, ...]
     boxes: tuple[Box, ...]
 
@@ -89,11 +93,13 @@ def read_promised(output: TableOutput) -> Promised:
             epsilon=_exact(parameters["epsilon"]),
             rows_per_unit=1 if guarantee.unit == "row" else _whole(parameters["rows_per_unit"]),
             touched=2 if guarantee.adjacency == "replace" and several else 1,
+            several=tuple(map(_exact, parameters.get("group_epsilons", [parameters["epsilon"]]))),
             figures=figures,
             boxes=read_boxes(output.chosen.get("together", []), output.declared, n_public=_n_is_public(output)),
         )
         understood = (
             fits
+            and (guarantee.model == "idp" or "group_epsilons" not in parameters)
             and is_stated(StatisticsParameters, parameters)
             and is_stated(StatisticsChosen, output.chosen)
             and list(parameters["groups"]) == list(layout.dimensions)

@@ -12,7 +12,8 @@
 group, and for extremes; max(p, q - p) / q for the quantile p/q where records come and go, 1/2 for the median. It is the
 utility bound of the exponential mechanism (McSherry & Talwar 2007, Theorem 8) for our score, which is 0 somewhere.
 
-Under idp the size of the noise is secret; it is at most that of the worst case (_worst_case.py).
+Under idp the size of the noise is secret; it is at most that of the worst case (_worst_case.py): for i replaced records
+the whole domain for medians, quantiles and extremes, i times that of one record for sums, means and variances.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from penstock.mechanisms.statistics import _worst_case as worst_case
 from penstock.mechanisms.statistics._mechanism import Params
 from penstock.mechanisms.statistics._private import Asked, Extreme, Quantile, Shared, Spread, Total, planned
 from penstock.mechanisms.statistics._settings import Statistic, clamped, epsilons, figure_grid, layout
+from penstock.mechanisms.statistics._several import fractions_of_epsilon
 from penstock.mechanisms.statistics._together import Together
 
 __all__ = ["expect"]
@@ -115,6 +117,8 @@ def _at_most(figure: Statistic, params: Params, declared: Declared, records: int
         reach, per_group = worst_case.sum_of_values(*bounds) * eta, " / n in a group of n records"
     else:
         reach = worst_case.order_statistic(*bounds) * eta
+    if figure.statistic in ("sum", "mean", "variance"):
+        reach *= max(i * part for i, part in enumerate(fractions_of_epsilon(params.group_epsilons), start=1))
     worst = sqrt(2) * float(reach / spent)
     if per_group and groups == 1 and records is not None:
         worst, per_group = worst / records, ""

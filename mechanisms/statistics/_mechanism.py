@@ -27,7 +27,8 @@ moves shows in two.
 Individual differential privacy (model: idp). Noise of scale LS_f / (w_f epsilon), LS_f from the actual data
 (_individual.py), which is secret. It is proven where a record is replaced by another of the same group
 (`from_D_within_cell`; `from_D` where there is one group): the formulas take the size of the group as fixed. A change
-touches one group, so there t = 1. It is no promise about what the scale itself reveals; _promise.py says so.
+touches one group, so there t = 1. Several records together: _several.py. It is no promise about what the scale itself
+reveals; _promise.py says so.
 
 Sources: McSherry & Talwar 2007; Soria-Comas 2013 (thesis), section 4.5; Soria-Comas et al. 2017; proofs ours.
 """
@@ -63,6 +64,7 @@ from penstock.mechanisms.statistics._settings import (
     faults,
     figure_grid,
 )
+from penstock.mechanisms.statistics._several import fractions_of_epsilon
 
 __all__ = [
     "Params",
@@ -177,9 +179,9 @@ def _individual(
     groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
     """Draw every figure; also return, secret, by how many units one record moves it, and the unit of a variance."""
-    spent = epsilons(params)
+    spent, fractions = epsilons(params), fractions_of_epsilon(params.group_epsilons)
     exact = {
-        figure.name: exact_figure(figure, figure_grid(figure, declared), groups[figure.name])
+        figure.name: exact_figure(figure, figure_grid(figure, declared), groups[figure.name], fractions)
         for figure in params.figures
     }
     hidden = {f"steps {name}": figure.steps for name, figure in exact.items()}

@@ -7,6 +7,7 @@ from typing import Any
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.statistics._settings import Params, epsilons
+from penstock.mechanisms.statistics._several import SEVERAL_ADD_UP, epsilons_in_words
 
 __all__ = ["promise_of"]
 
@@ -55,14 +56,15 @@ def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
         parameters=_parameters(params),
         adjacency=params.adjacency,
         unit="individual" if several else "row",
-        statement=statement + _OUTPUT,
+        statement=statement + epsilons_in_words(params.group_epsilons) + _OUTPUT,
         public=_public(params),
         secret=phrases.noise_is_secret(*(() if params.model == "dp" else ("local sensitivity", "size of the noise"))),
         assumptions=_assumptions(params),
         not_promised=(*_not_promised(params), *clamping.not_promised(clamped, "figures")),
         postprocessing="any" if params.model == "dp" else "data_independent_only",
         composes_with=f"{params.model}: epsilons add up"
-        + ("" if params.model == "dp" else ", for the same data set; what the sizes of the noise reveal adds up too"),
+        + ("" if params.model == "dp" else ", for the same data set; what the sizes of the noise reveal adds up too")
+        + (f"; {SEVERAL_ADD_UP}" if params.group_epsilons else ""),
         audit=_CHECKS if params.model == "dp" else (*_CHECKS, "scale_covers_data"),
     )
 
@@ -78,6 +80,8 @@ def _parameters(params: Params) -> dict[str, Any]:
     }
     if params.rows_per_unit is not None:
         told["rows_per_unit"] = params.rows_per_unit
+    if params.group_epsilons:
+        told["group_epsilons"] = [str(each) for each in params.group_epsilons]
     return told
 
 
@@ -111,6 +115,10 @@ def _not_promised(params: Params) -> tuple[str, ...]:
         told.append(phrases.NUMBER_OF_RECORDS)
     if params.adjacency == "from_D_within_cell":
         told.append("hiding who is in which group, or how many: that is taken as public")
+    if params.model == "idp" and not params.group_epsilons:
+        told.append(
+            "protection of several records together, such as those of a family: it is about one record at a time"
+        )
     if params.rows_per_unit is not None and params.adjacency == "replace":
         told.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
     if params.rows_per_unit is not None:

@@ -18,6 +18,7 @@ from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.recode import in_bands
 from penstock.mechanisms.refusal import Fault, SettingRefused
 from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR
+from penstock.mechanisms.statistics._several import MOST_TOGETHER, list_faults
 
 __all__ = [
     "ADDED_UP",
@@ -118,6 +119,13 @@ class Params(BaseModel):
         "shares together. auto: the one with the smallest error, from public facts; each by itself where shares are "
         "given.",
     )
+    group_epsilons: tuple[ExactNumber, ...] = Field(
+        default=(),
+        max_length=MOST_TOGETHER,
+        description="idp only, group differential privacy: the loss if 1, 2, 3, ... records of the actual data are "
+        'replaced together, exact: ["1", "2", "3"]. Begins with epsilon and does not fall; with groups, i + j records '
+        "have at least what i and j have together. Noise grows as far as that takes.",
+    )
     rows_per_unit: Annotated[StrictInt, Field(ge=1)] | None = Field(
         default=None,
         description="dp only. Where a person or business has several records: the most that are used of each, chosen "
@@ -188,6 +196,7 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     found = [
         *_group_faults(params, declared),
         *_model_faults(params),
+        *list_faults(params.group_epsilons, params.epsilon, model=params.model, groups=bool(params.groups)),
         *share_faults(params.shares, [figure.name for figure in params.figures], "figure"),
     ]
     for place, figure in enumerate(params.figures):

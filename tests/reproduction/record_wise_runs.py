@@ -11,7 +11,7 @@ import pytest
 
 from penstock.reproduction.beside_print import printed_tables
 from penstock.reproduction.computed import corner_means, expected_squared_error, mdav_means, observed_bounds
-from penstock.reproduction.rows import percent_linked, read_census, ten_runs
+from penstock.reproduction.thesis_6 import percent_linked, read_census, ten_runs
 from tests.support.public_data import DATA
 
 CENSUS = DATA / "census_casc.parquet"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from penstock.reproduction.beside_print import half_a_unit, printed_tables
-from penstock.reproduction.rows import linkages_agree
+from penstock.reproduction.thesis_6 import linkages_agree
 from tests.reproduction.record_wise_runs import centroids, expected_error, linkage, needs_census, squared_error
 
 MDAV = {row["k"]: row["recomputed"] for row in printed_tables("table_6_1")["rows"]}

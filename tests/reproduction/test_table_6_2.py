@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from penstock.reproduction.beside_print import half_a_unit, printed_tables
-from penstock.reproduction.rows import error_agrees, linkages_agree
+from penstock.reproduction.thesis_6 import error_agrees, linkages_agree
 from tests.reproduction.record_wise_runs import expected_error, linkage, needs_census, runs, squared_error
 
 TABLE = printed_tables("table_6_2")
