@@ -3,7 +3,8 @@
     _settings     what may be asked, and every reason to refuse it
     _mechanism    `protect`: records put into groups, every figure of every group drawn
     _promise      what it promises then
-    _private      figures under differential privacy: what each measures and how it is drawn
+    _private      figures under differential privacy: what each measures and how it is drawn, alone or with others
+    _together     counts, sums, means and variances that are made of the same noisy totals
     _individual   figures under individual differential privacy
     _possible     the measures that have no value for some figures
     _expect       what to expect before any row is read;  _explain: what data users need to know

@@ -184,6 +184,16 @@ def test_advice_says_whether_errors_are_known():
     assert any("no standard error can be given" in sentence for sentence in advice(idp(), DECLARED))
 
 
+def test_advice_says_what_was_drawn_together():
+    chosen = params(groups=["region"], figures=[COUNT, *figures("mean", "median")])
+    told = advice(chosen, DECLARED)
+    assert any(sentence.startswith("count, age_mean were drawn together: ") for sentence in told)
+    assert any("The others were drawn one by one" in sentence for sentence in told)
+    alone = advice(params(figures=figures("mean", "median")), DECLARED)
+    assert any("Figures were drawn one by one" in sentence for sentence in alone)
+    assert not any("together" in sentence for sentence in (*alone, *advice(idp(), DECLARED)))
+
+
 def test_users_are_warned_of_negative_counts_because_there_are_some():
     chosen = params(groups=["region"], figures=[COUNT], epsilon="1/10")
     columns = {"region": np.zeros(3, np.int64), "age": np.array([1, 2, 3])}
