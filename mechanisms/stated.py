@@ -2,6 +2,7 @@
 
 Each is the format that a mechanism writes and that the re-check reads, declared once. It is published: a key is never
 removed or given another meaning. Exact numbers are texts, such as "1/2"; only expected errors are floats, for utility.
+Those of statistics are in `stated_statistics`.
 """
 
 from __future__ import annotations
@@ -18,22 +19,23 @@ __all__ = [
     "BlocksParameters",
     "ClosenessChosen",
     "ClosenessParameters",
-    "FigureChosen",
+    "ErrorChosen",
+    "Exact",
     "LevelChosen",
     "NothingChosen",
     "RankedParameters",
     "RefinementChosen",
     "RefinementParameters",
-    "StatisticsChosen",
-    "StatisticsParameters",
     "SwapParameters",
     "TableChosen",
     "TableParameters",
+    "Whole",
     "is_stated",
 ]
 
 Exact = Annotated[str, Field(pattern=r"^-?[0-9]{1,400}(/[1-9][0-9]{0,399})?$")]
 Whole = Annotated[int, Field(ge=0)]
+Combinations = list[dict[str, list[str | int]]]
 _CLOSED = with_config(ConfigDict(extra="forbid", strict=True))
 
 
@@ -64,6 +66,7 @@ class BlocksParameters(TypedDict):
     k: Whole | Literal["auto"]
     shares: dict[str, Exact]
     rows_per_unit: NotRequired[Whole]
+    impossible: NotRequired[Combinations]
 
 
 @_CLOSED
@@ -80,6 +83,22 @@ class ColumnChosen(TypedDict):
 
 
 @_CLOSED
+class DrawnTogether(TypedDict):
+    """Columns that get one draw for a block. combinations: how many there are to choose from, concepts included.
+
+    Scores times weights, divided by scale, decide; so a column's own scale is scale / its weight. declared: how many
+    of the released categories, the first ones, are declared ones; the others are concepts above them.
+    """
+
+    columns: list[str]
+    weights: dict[str, Whole]
+    scale: Exact
+    combinations: Whole
+    declared: dict[str, Whole]
+    impossible: Combinations
+
+
+@_CLOSED
 class PartChosen(TypedDict):
     """Columns that are cut into blocks together."""
 
@@ -89,6 +108,7 @@ class PartChosen(TypedDict):
     k: Whole
     blocks: Whole
     intervals: NotRequired[list[Whole]]
+    joint: NotRequired[list[DrawnTogether]]
 
 
 @_CLOSED
@@ -134,9 +154,6 @@ class ClosenessChosen(TypedDict):
 
     t: Exact
     buckets: Whole
-
-
-Combinations = list[dict[str, list[str | int]]]
 
 
 @_CLOSED
@@ -219,69 +236,6 @@ class TableChosen(TypedDict):
     epsilon: NotRequired[Exact]
     figures: NotRequired[dict[str, ErrorChosen]]
     exact_total: NotRequired[Literal[True]]
-
-
-@_CLOSED
-class StatisticsParameters(TypedDict):
-    """Statistics of groups of records. group_epsilons: what 1, 2, ... records spend together, if that is promised."""
-
-    mechanism: Literal["statistics"]
-    epsilon: Exact
-    groups: list[str]
-    figures: list[dict[str, Any]]
-    epsilon_by_figure: dict[str, Exact]
-    rows_per_unit: NotRequired[Whole]
-    group_epsilons: NotRequired[list[Exact]]
-
-
-@_CLOSED
-class FigureChosen(TypedDict):
-    """The noise of one figure: on its grid, or by scores; without half_widths it is drawn together with others."""
-
-    figure: str
-    epsilon: Exact
-    noise: Literal["laplace", "staircase", "box", "exponential"]
-    grid: str
-    half_widths: NotRequired[list[Whole]]
-    step: NotRequired[Whole]
-    core: NotRequired[list[Whole]]
-    score_sensitivity: NotRequired[Whole]
-
-
-@_CLOSED
-class AnswerTogether(TypedDict):
-    """A total that is drawn together with others, and how far it may move.
-
-    less: of a sum, the step that is subtracted from every value; of squares, that one and what is subtracted from every
-    square of the difference.
-    """
-
-    answer: Literal["count", "sum", "squares"]
-    of: NotRequired[str]
-    grid: str
-    less: list[int]
-    half_width: Whole
-    core: Whole
-
-
-@_CLOSED
-class BoxChosen(TypedDict):
-    """Totals of a group that are drawn together, and what they spend there."""
-
-    epsilon: Exact
-    answers: list[AnswerTogether]
-
-
-@_CLOSED
-class StatisticsChosen(TypedDict):
-    """The noise of every figure, and errors that are the same in every group."""
-
-    table: str
-    groups: Whole
-    epsilon: Exact
-    measured: list[FigureChosen]
-    together: NotRequired[list[BoxChosen]]
-    figures: NotRequired[dict[str, ErrorChosen]]
 
 
 @_CLOSED

@@ -28,11 +28,16 @@ from penstock.measures.cells._together_facts import Box, is_made_of, read_boxes
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.checks import RecheckImpossible
 from penstock.mechanisms.layout import Figure
-from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters, is_stated
+from penstock.mechanisms.stated import is_stated
+from penstock.mechanisms.stated_statistics import StatisticsChosen, StatisticsParameters
 
 __all__ = ["Promised", "Stated", "read_promised"]
 
-_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell")}
+_ADJACENCIES = {
+    "dp": ("replace", "add_remove"),
+    "idp": ("from_D", "from_D_within_cell"),
+    "bdp": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
+}
 _NOISES = {
     "count": ("laplace", "staircase"),
     "sum": ("laplace", "staircase"),
@@ -45,7 +50,8 @@ _NOISES = {
 class Stated:
     """One figure: what it spends in a group by itself, its grid, and how far one record is stated to move it (dp only).
 
-    shared: it is drawn together with others, which spend for it.
+    shared: it is drawn together with others, which spend for it. parts: into how many it divides a step of the grid
+    (bdp only).
     """
 
     figure: Figure
@@ -55,6 +61,7 @@ class Stated:
     eta: Fraction
     moves: tuple[int, ...]
     needed: tuple[int, ...]
+    parts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +83,10 @@ class Promised:
 def read_promised(output: TableOutput) -> Promised:
     """Return the promise; refuse one that cannot be understood, so that nothing is checked against a guess."""
     guarantee, layout = output.guarantee, output.layout
-    several = bool(layout.dimensions)
     try:
         parameters = guarantee.parameters
-        # Under idp the group of every record is public, or there is only one group.
-        fits = guarantee.adjacency in _ADJACENCIES[guarantee.model] and (
-            guarantee.model == "dp" or several == (guarantee.adjacency == "from_D_within_cell")
-        )
+        several = bool(layout.dimensions) and "only" not in parameters
+        fits = guarantee.adjacency in _ADJACENCIES[guarantee.model] and _groups_fit(output)
         asked, measured = parameters["figures"], output.chosen["measured"]
         figures = tuple(
             _stated(figure, question, facts, output)
@@ -92,7 +96,7 @@ def read_promised(output: TableOutput) -> Promised:
             model=guarantee.model,
             epsilon=_exact(parameters["epsilon"]),
             rows_per_unit=1 if guarantee.unit == "row" else _whole(parameters["rows_per_unit"]),
-            touched=2 if guarantee.adjacency == "replace" and several else 1,
+            touched=2 if guarantee.adjacency in ("replace", "bootstrap_replace") and several else 1,
             several=tuple(map(_exact, parameters.get("group_epsilons", [parameters["epsilon"]]))),
             figures=figures,
             boxes=read_boxes(output.chosen.get("together", []), output.declared, n_public=_n_is_public(output)),
@@ -124,11 +128,25 @@ def read_promised(output: TableOutput) -> Promised:
     return promised
 
 
+def _groups_fit(output: TableOutput) -> bool:
+    """Return whether the model is proven for such groups, and a group that was chosen is the only one."""
+    guarantee, dimensions = output.guarantee, output.layout.dimensions
+    only = guarantee.parameters.get("only", {})
+    if only and guarantee.model != "bdp":
+        return False
+    if only and dimensions != {name: (str(category),) for name, category in only.items()}:
+        return False
+    # Under idp, and within cells, the group of every record is public, or there is only one group.
+    if guarantee.adjacency == "bootstrap_within_cell":
+        return bool(dimensions) and not only
+    return guarantee.model != "idp" or bool(dimensions) == (guarantee.adjacency == "from_D_within_cell")
+
+
 def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any], output: TableOutput) -> Stated:
     of, kind = question.get("of"), question["statistic"]
     share = _exact(question["share"]) if kind == "quantile" else Fraction(1, 2)
     eta = _exact(facts["grid"])
-    wanted = ("laplace",) if output.guarantee.model == "idp" else _NOISES.get(kind, ("exponential",))
+    wanted = ("laplace",) if output.guarantee.model != "dp" else _NOISES.get(kind, ("exponential",))
     shared = facts["noise"] == "box" and kind in _NOISES and "half_widths" not in facts
     if (
         (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, of)
@@ -147,11 +165,19 @@ def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any
         inner = [facts["step"] - 1] if facts["noise"] == "staircase" else facts.get("core", [])
         if any(not 0 <= core < move for core, move in zip(inner, moves, strict=False)):
             raise ValueError("a core that is smaller than the half-width")
-    return Stated(figure, share, _exact(facts["epsilon"]), shared, eta, moves, needed)
+    parts = _parts(kind, facts) if output.guarantee.model == "bdp" else 1
+    return Stated(figure, share, _exact(facts["epsilon"]), shared, eta, moves, needed, parts)
 
 
 def _n_is_public(output: TableOutput) -> bool:
     return output.guarantee.adjacency == "replace" and not output.layout.dimensions
+
+
+def _parts(kind: str, facts: Mapping[str, Any]) -> int:
+    parts = _whole(facts["parts"])
+    if kind not in ("mean", "variance") and parts != (2 if kind == "median" else 1):
+        raise ValueError("only means and variances have parts that follow from epsilon")
+    return parts
 
 
 def _needed(figure: Figure, share: Fraction, eta: Fraction, output: TableOutput) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from math import log, sqrt
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.statistics import _worst_case as worst_case
+from penstock.mechanisms.statistics._bootstrap_expect import bootstrap_expected
 from penstock.mechanisms.statistics._mechanism import Params
 from penstock.mechanisms.statistics._private import Asked, Extreme, Quantile, Shared, Spread, Total, planned
 from penstock.mechanisms.statistics._settings import Statistic, clamped, epsilons, figure_grid, layout
@@ -42,6 +43,8 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     sentences = [
         "All records are one group." if groups == 1 else f"{groups:,} groups; each is published, empty or not."
     ]
+    if params.only:
+        sentences = ["One group of the records is published, whether it has records or not."]
     average = None if records is None else records / groups
     if params.model == "dp":
         spent, plan = epsilons(params), planned(params, declared)
@@ -51,6 +54,8 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
             spends = "drawn together" if isinstance(question, Shared) else f"epsilon {spent[name]} in a group"
             sentences.append(f"{name}: {_expected(question, average, groups)} ({spends}).")
             sentences += _warnings(name, question, average)
+    elif params.model == "bdp":
+        sentences += bootstrap_expected(params, declared, records)
     else:
         sentences.append("The size of the noise follows the data: it is secret, and not known before they are read.")
         sentences += [_at_most(figure, params, declared, records, groups) for figure in params.figures]
