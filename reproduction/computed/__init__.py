@@ -5,6 +5,7 @@ record_wise_laplace   the thesis' noise, U / (k epsilon) on every record and att
                       and the exact error of that noise
 census_tables         that noise, MDAV and the corners in turn on one file, as the thesis compares them
 swap_tables           correlations after groups, exchanges in sequence and exchanges in blocks
+closeness_examples    closeness of counts and densities, generalisations, and the recipe that misses its t
 linkage_examples      who can be linked to whom, by all ways to link
 individual_tables     intervals and errors that individual differential privacy compares itself by
 refinement_tables     examples of knowledge refinement, by the mechanism's own code; shares of delta that lose more
@@ -34,6 +35,15 @@ from penstock.reproduction.computed.census_tables import (
     masked_runs,
     mdav_means,
     relative_changes,
+)
+from penstock.reproduction.computed.closeness_examples import (
+    closeness_of,
+    counts_by_the_recipe,
+    counts_of_a_release,
+    masses_of_a_range,
+    masses_of_buckets,
+    minimal_generalisations,
+    rounded_sizes,
 )
 from penstock.reproduction.computed.individual_tables import clamped_count_error, errors_of_counts, intervals_of_medians
 from penstock.reproduction.computed.linkage_examples import (
@@ -83,10 +93,13 @@ __all__ = [
     "chances_told_by_groups",
     "changes_by_run",
     "clamped_count_error",
+    "closeness_of",
     "corner_groups",
     "corner_means",
     "correlations",
     "counted_corners",
+    "counts_by_the_recipe",
+    "counts_of_a_release",
     "deltas_of_shares",
     "errors_of_counts",
     "exchanged_in_blocks",
@@ -100,8 +113,11 @@ __all__ = [
     "least_widths",
     "masked_runs",
     "mass_left_in_tail",
+    "masses_of_a_range",
+    "masses_of_buckets",
     "mdav_means",
     "means_of_all",
+    "minimal_generalisations",
     "moments_of_changes",
     "observed_bounds",
     "over_runs",
@@ -111,6 +127,7 @@ __all__ = [
     "regions_of_box_noise",
     "regions_of_laplace_noise",
     "relative_changes",
+    "rounded_sizes",
     "shares_of_totals",
     "shares_told",
     "spread_of_answers",
