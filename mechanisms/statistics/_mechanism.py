@@ -11,12 +11,15 @@ Differential privacy (model: dp). Figure f has the share w_f of epsilon, sum w_f
 such that one record that comes or goes changes the law of its group's figure by a factor of at most e^(epsilon_f);
 where all records are one group under `replace`, the same for one record that is replaced (_private.py).
 
+Figures that are drawn together (_together.py) have one law and spend the sum of their epsilon_f.
+
 Theorem. The output is epsilon-differentially private.
-Proof. Groups and figures are drawn independently, so losses add up. Under `add_remove` the record belongs to one group:
-sum of w_f epsilon. Under `replace` with one group it is replaced there: the same. With several groups it leaves one and
-enters another, or leaves and enters the same: in each case two changes of epsilon_f for every figure, 2 sum of
-w_f epsilon / 2. The size of a group is never used without noise, except n under `replace`, which is public and the same
-in both data sets. Rounding, clamping, division and standard errors do not look at the data again.
+Proof. Groups and figures, or those that are drawn together, are drawn independently, so losses add up. Under
+`add_remove` the record belongs to one group: sum of w_f epsilon. Under `replace` with one group it is replaced there:
+the same. With several groups it leaves one and enters another, or leaves and enters the same: in each case two changes
+of epsilon_f for every figure, 2 sum of w_f epsilon / 2. The size of a group is never used without noise, except n under
+`replace`, which is public and the same in both data sets. Rounding, clamping, division and standard errors do not look
+at the data again.
 
 The largest epsilon of any group would not do under `replace`, although each record is in one group only: a record that
 moves shows in two.
@@ -27,14 +30,17 @@ Individual differential privacy (model: idp). Noise of scale LS_f / (w_f epsilon
 touches one group, so there t = 1. Several records together: _several.py. It is no promise about what the scale itself
 reveals; _promise.py says so.
 
+Bootstrap differential privacy (model: bdp). The same with a scale that covers all data sets made of records of the
+actual one (_bootstrap.py); t = 2 where a replaced record may change its group, else 1.
+
 Sources: McSherry & Talwar 2007; Soria-Comas 2013 (thesis), section 4.5; Soria-Comas et al. 2017; proofs ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,9 +54,11 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import SettingRefused
 from penstock.mechanisms.sound import require_sound
 from penstock.mechanisms.statistics import _settings as settings
+from penstock.mechanisms.statistics._bootstrap import Among, bootstrap_figure, drawn, parts_of
+from penstock.mechanisms.statistics._bootstrap_settings import membership
 from penstock.mechanisms.statistics._groups import SortedGroups, sorted_groups
 from penstock.mechanisms.statistics._individual import exact_figure, released
-from penstock.mechanisms.statistics._private import Total, questions
+from penstock.mechanisms.statistics._private import Shared, Total, planned
 from penstock.mechanisms.statistics._promise import promise_of
 from penstock.mechanisms.statistics._settings import (
     MOST_RECORDS,
@@ -60,8 +68,10 @@ from penstock.mechanisms.statistics._settings import (
     epsilons,
     faults,
     figure_grid,
+    formed_by,
 )
 from penstock.mechanisms.statistics._several import fractions_of_epsilon
+from penstock.mechanisms.table.sensitivity import BootstrapAdjacency
 
 __all__ = [
     "Params",
@@ -96,16 +106,24 @@ def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, 
     """Return what `protect` will state as settled. It does not depend on the number of records, which may be secret.
 
     measured: for each figure its kind of noise, and the epsilon that it spends in every group that a change touches.
+    together: boxes of totals that are drawn together; the figures that are made of them spend theirs together.
     figures: errors that are the same in every group, as far as they are public.
     """
     table = layout(params, declared)
     spent = epsilons(params)
     facts: dict[str, Any] = {"table": params.table, "groups": table.rows, "epsilon": str(params.epsilon)}
     if params.model == "dp":
-        asked = questions(params, declared)
-        noise = {name: question.facts() for name, question in asked.items()}
-        totals = {name: question for name, question in asked.items() if isinstance(question, Total)}
-        facts["figures"] = {name: total.stated_errors() for name, total in totals.items()}
+        plan = planned(params, declared)
+        noise = {name: question.facts() for name, question in plan.asked.items()}
+        facts["figures"] = {
+            figure.name: question.stated_errors()
+            for figure, question in zip(params.figures, plan.asked.values(), strict=True)
+            if isinstance(question, Total | Shared) and figure.statistic in ("count", "sum")
+        }
+        if plan.together is not None:
+            facts["together"] = plan.together.facts()
+    elif params.model == "bdp":
+        noise = {figure.name: _bootstrap_facts(figure, declared, params) for figure in params.figures}
     else:
         noise = {
             figure.name: {"noise": "laplace", "grid": str(figure_grid(figure, declared).eta)}
@@ -124,7 +142,8 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
         raise SettingRefused.at("source", rule="must have fewer than 2^32 records", remedy="Release them in parts.")
     table = settings.layout(params, declared)
     groups = _groups(columns, records, declared, params, table)
-    figures, hidden = (_private if params.model == "dp" else _individual)(groups, declared, params, randomness)
+    draw = {"dp": _private, "idp": _individual, "bdp": _bootstrap}[params.model]
+    figures, hidden = draw(groups, declared, params, randomness)
     return Protected(
         {**table.codes(), **figures}, guarantee, chosen=chosen_facts(params, declared, records), hidden=hidden
     )
@@ -134,29 +153,49 @@ def _groups(
     columns: Columns, records: int, declared: Declared, params: Params, table: Layout
 ) -> dict[str, SortedGroups]:
     """Return for each figure its column on its grid, by group; figures of one column and grid share them."""
-    codes = [declared[name].codes(columns[name], name) for name in params.groups]
-    labels = np.ravel_multi_index(tuple(codes), table.shape(params.groups)) if codes else np.zeros(records, np.int64)
+    codes = [declared[name].codes(columns[name], name) for name in formed_by(params)]
+    inside = _chosen_records(codes, declared, params, records)
+    labels = np.zeros(records, np.int64)
+    if params.groups:
+        labels = np.ravel_multi_index(tuple(codes), table.shape(params.groups))
 
     @cache
     def sorted_on(name: str | None, grid: Grid | None) -> SortedGroups:
         # A count needs only the sizes.
         values = np.zeros(records, np.int64) if name is None or grid is None else grid.index(columns[name])
-        return sorted_groups(values, labels, table.rows)
+        return sorted_groups(values[inside], labels[inside], table.rows)
 
-    return {
-        figure.name: sorted_on(figure.of, None if figure.of is None else figure_grid(figure, declared))
-        for figure in params.figures
-    }
+    return {figure.name: sorted_on(figure.of, _grid(figure, declared)) for figure in params.figures}
+
+
+def _grid(figure: Statistic, declared: Declared) -> Grid | None:
+    return None if figure.of is None else figure_grid(figure, declared)
+
+
+def _chosen_records(
+    codes: Sequence[NDArray[np.int64]], declared: Declared, params: Params, records: int
+) -> NDArray[np.bool_] | slice:
+    """Return the records of the one group that was chosen; all records where none was."""
+    if not params.only:
+        return slice(None)
+    inside = np.ones(records, np.bool_)
+    for of_column, (name, category) in zip(codes, params.only.items(), strict=True):
+        inside &= of_column == tuple(declared[name].categories or ()).index(category)
+    return inside
 
 
 def _private(
     groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
     """Draw every figure with its standard errors; nothing secret is needed to check them."""
+    plan = planned(params, declared)
+    found = {} if plan.together is None else plan.together.draw(groups, randomness)
+    for name, question in plan.alone.items():
+        alone = question.draw(groups[name], randomness)
+        found[name] = alone.values, alone.errors
     figures: dict[str, NDArray[Any]] = {}
-    for name, question in questions(params, declared).items():
-        drawn = question.draw(groups[name], randomness)
-        figures |= {name: drawn.values, error_of(name): drawn.errors}
+    for name in plan.asked:
+        figures[name], figures[error_of(name)] = found[name]
     return figures, {}
 
 
@@ -172,3 +211,31 @@ def _individual(
     hidden = {f"steps {name}": figure.steps for name, figure in exact.items()}
     hidden |= {f"lattice {name}": figure.lattice for name, figure in exact.items() if figure.lattice is not None}
     return {name: released(figure, name, spent[name], randomness) for name, figure in exact.items()}, hidden
+
+
+def _bootstrap(
+    groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
+    """Draw every figure; also return, secret, the steps of each total that was drawn for it."""
+    spent, among = epsilons(params), _among(params)
+    figures: dict[str, NDArray[Any]] = {}
+    hidden: dict[str, NDArray[np.int64]] = {}
+    for figure in params.figures:
+        name = figure.name
+        found = bootstrap_figure(figure, _grid(figure, declared), groups[name], among, spent[name])
+        figures[name], steps = drawn(found, name, spent[name], among.adjacency, randomness)
+        hidden |= {f"steps {place} {name}": each for place, each in enumerate(steps)}
+    return figures, hidden
+
+
+def _among(params: Params) -> Among:
+    return Among(membership(params), cast(BootstrapAdjacency, params.adjacency))
+
+
+def _bootstrap_facts(figure: Statistic, declared: Declared, params: Params) -> dict[str, Any]:
+    """Return what is public about the noise: its kind, the grid, and into how many parts a step of it is divided."""
+    grid = _grid(figure, declared)
+    if grid is None:
+        return {"noise": "laplace", "grid": "1", "parts": 1}
+    parts = parts_of(figure, grid, _among(params), epsilons(params)[figure.name])
+    return {"noise": "laplace", "grid": str(grid.eta), "parts": parts}

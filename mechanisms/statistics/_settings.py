@@ -17,25 +17,31 @@ from penstock.mechanisms.numbers.grid import Grid, grid_of
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.recode import in_bands
 from penstock.mechanisms.refusal import Fault, SettingRefused
+from penstock.mechanisms.statistics._bootstrap_settings import bootstrap_count_faults, bootstrap_faults
 from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR
 from penstock.mechanisms.statistics._several import MOST_TOGETHER, list_faults
 
 __all__ = [
+    "ADDED_UP",
     "MOST_FIGURES",
     "MOST_RECORDS",
     "Kind",
+    "NoiseSetting",
     "Params",
     "Statistic",
     "clamped",
     "epsilons",
     "faults",
     "figure_grid",
+    "formed_by",
+    "is_added_up",
     "layout",
     "prints_number",
     "touched",
 ]
 
 Kind = Literal["count", "sum", "mean", "variance", "median", "quantile", "minimum", "maximum", "second_maximum"]
+NoiseSetting = Literal["auto", "laplace", "staircase", "box"]
 
 # Sums over this many records stay below 2^62: values of at most 2^30 steps, squares of at most 2^15.
 MOST_RECORDS = 2**32 - 1
@@ -46,6 +52,7 @@ MOST_FIGURES = 1000
 _MOST_GROUPS = 2**20
 # With a smaller epsilon, noise may not fit into 64 bits.
 _SMALLEST_EPSILON = Fraction(1, 2**30)
+ADDED_UP: tuple[Kind, ...] = ("count", "sum", "mean", "variance")
 _ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell")}
 
 
@@ -90,21 +97,45 @@ class Params(BaseModel):
     figures: tuple[Statistic, ...] = Field(
         min_length=1, max_length=MOST_FIGURES, description="What is published of every group."
     )
-    model: Literal["dp", "idp"] = Field(
-        description="dp: differential privacy. idp: individual differential privacy, a relaxation that must be "
-        "acknowledged; its noise follows the data."
+    only: dict[StrictStr, StrictStr | StrictInt] = Field(
+        default={},
+        max_length=MOST_FIGURES,
+        exclude_if=lambda given: not given,  # so that specs from before there was any keep their digests
+        description="bdp only: one group instead of all, by its category in each of these columns. Who is in it is not "
+        "public. Figures of one group alone need less noise than those of all groups together.",
+    )
+    model: Literal["dp", "idp", "bdp"] = Field(
+        description="dp: differential privacy. idp, bdp: individual and bootstrap differential privacy, two "
+        "relaxations that must be acknowledged; their noise follows the data."
     )
     epsilon: ExactNumber = Field(gt=0, description='Privacy loss of all figures together, exact: "1" or "1/2".')
-    adjacency: Literal["replace", "add_remove", "from_D", "from_D_within_cell"] = Field(
+    adjacency: Literal[
+        "replace",
+        "add_remove",
+        "from_D",
+        "from_D_within_cell",
+        "bootstrap_replace",
+        "bootstrap_add_remove",
+        "bootstrap_within_cell",
+    ] = Field(
         description="In what neighbouring data sets differ. dp: replace (the number of records is public) or "
         "add_remove. idp: from_D where all records are one group; from_D_within_cell with groups, where everybody's "
-        "group is public."
+        "group is public. bdp: bootstrap_replace, bootstrap_add_remove, or bootstrap_within_cell with groups, where "
+        "everybody's group is public."
     )
     shares: dict[StrictStr, ExactNumber] = Field(
         default={},
         max_length=MOST_FIGURES,
         description="How epsilon is divided among the figures, by their names (income_median, income_quantile_9_10, "
-        "count); must add up to 1. Equal where not given.",
+        "count); must add up to 1. Equal where not given. Figures that are drawn together spend theirs together.",
+    )
+    noise: NoiseSetting = Field(
+        default="auto",
+        exclude_if=lambda given: given == "auto",  # so that specs from before there was a choice keep their digests
+        description="dp only, of counts, sums, means and variances; the others are drawn by score. laplace, staircase: "
+        "each count and sum by itself with its share of epsilon. box: all of them are drawn together, and spend their "
+        "shares together. auto: the one with the smallest error, from public facts; each by itself where shares are "
+        "given.",
     )
     group_epsilons: tuple[ExactNumber, ...] = Field(
         default=(),
@@ -118,7 +149,7 @@ class Params(BaseModel):
         description="dp only. Where a person or business has several records: the most that are used of each, chosen "
         "at random. Epsilon then protects all of them together.",
     )
-    acknowledges: tuple[Literal["idp"], ...] = Field(
+    acknowledges: tuple[Literal["idp", "bdp"], ...] = Field(
         default=(), description="The relaxation of differential privacy that is used, by name, if one is."
     )
 
@@ -137,12 +168,17 @@ def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
 def prints_number(params: Params) -> bool:
     """Return whether the noise takes the number of all records as public: by it standard errors of means tell it, and a
     record that left the source would take more along than the noise hides."""
-    return params.adjacency == "replace" and not params.groups
+    return params.adjacency in ("replace", "bootstrap_replace") and not formed_by(params)
+
+
+def formed_by(params: Params) -> tuple[str, ...]:
+    """Return the columns whose categories form the groups, or the one group that was chosen."""
+    return params.groups or tuple(params.only)
 
 
 def touched(params: Params) -> int:
     """Return how many groups one change can touch: a replaced record may leave one and enter another."""
-    return 2 if params.adjacency == "replace" and params.groups else 1
+    return 2 if params.adjacency in ("replace", "bootstrap_replace") and params.groups else 1
 
 
 def epsilons(params: Params) -> dict[str, Fraction]:
@@ -153,12 +189,20 @@ def epsilons(params: Params) -> dict[str, Fraction]:
     return {figure.name: loss * params.shares.get(figure.name, equal) for figure in params.figures}
 
 
+def is_added_up(figure: Statistic) -> bool:
+    """Return whether a figure is made of totals, to which noise is added."""
+    return figure.statistic in ADDED_UP
+
+
 def layout(params: Params, declared: Declared) -> Layout:
     """Return the rows and columns of the table; settings must be without fault."""
     return Layout(
         name=params.table,
-        dimensions={name: tuple(map(str, declared[name].categories or ())) for name in params.groups},
-        levels=(params.groups,),
+        dimensions={
+            name: (str(params.only[name]),) if name in params.only else tuple(map(str, declared[name].categories or ()))
+            for name in formed_by(params)
+        },
+        levels=(formed_by(params),),
         figures=tuple(
             Figure(figure.name, figure.statistic, figure.of, _is_whole(figure, declared)) for figure in params.figures
         ),
@@ -177,7 +221,7 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     """Return every reason why these settings do not fit each other or these columns, found before any row is read."""
     found = [
         *_group_faults(params, declared),
-        *_model_faults(params),
+        *(bootstrap_faults(params, declared) if params.model == "bdp" else _model_faults(params)),
         *list_faults(params.group_epsilons, params.epsilon, model=params.model, groups=bool(params.groups)),
         *share_faults(params.shares, [figure.name for figure in params.figures], "figure"),
     ]
@@ -207,12 +251,15 @@ def _group_faults(params: Params, declared: Declared) -> Iterator[Fault]:
         elif column.missing != "refuse":
             rule = "must be refuse: a record without a category belongs to no group"
             yield Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing)
-        elif params.adjacency == "from_D_within_cell" and column.role == "confidential":
-            rule = "must not be confidential under from_D_within_cell, which takes everybody's group as public"
+        elif params.adjacency.endswith("_within_cell") and column.role == "confidential":
+            rule = f"must not be confidential under {params.adjacency}, which takes everybody's group as public"
             yield Fault("groups", rule, "Use model: dp, or declare what outsiders know.", repr(name))
 
 
 def _model_faults(params: Params) -> Iterator[Fault]:
+    if params.only:
+        rule = f"must not be given under {params.model}, where figures of one group alone have no smaller noise"
+        yield Fault("only", rule, "Name the columns in groups.", ", ".join(params.only))
     allowed = _ADJACENCIES[params.model]
     if params.adjacency not in allowed:
         rule = f"must be one of {', '.join(allowed)} under {params.model}"
@@ -232,9 +279,19 @@ def _model_faults(params: Params) -> Iterator[Fault]:
     elif params.model == "dp" and params.acknowledges:
         rule = "must be empty under dp, which relaxes nothing"
         yield Fault("acknowledges", rule, "Remove it.", str(list(params.acknowledges)))
+    yield from _noise_faults(params)
     if params.model == "idp" and params.rows_per_unit is not None:
         rule = "must not be given under idp, where it is not proven"
         yield Fault("rows_per_unit", rule, "Prepare one row per unit.", str(params.rows_per_unit))
+
+
+def _noise_faults(params: Params) -> Iterator[Fault]:
+    if params.model != "dp" and params.noise not in ("auto", "laplace"):
+        rule = f"must not be given under {params.model}, where it is not proven"
+        yield Fault("noise", rule, "Remove it.", params.noise)
+    elif params.model == "dp" and params.noise != "auto" and not any(is_added_up(each) for each in params.figures):
+        rule = "must not be given where no figure is added up: medians, quantiles and extremes are drawn by score"
+        yield Fault("noise", rule, "Remove it.", params.noise)
 
 
 def _figure_faults(figure: Statistic, params: Params, declared: Declared, field: str) -> Iterator[Fault]:
@@ -264,7 +321,9 @@ def _count_faults(figure: Statistic, params: Params, field: str) -> Iterator[Fau
         yield Fault(
             f"{field}.of", "must not be given for a count, which is about records", "Remove it.", repr(figure.of)
         )
-    if params.model == "idp":
+    if params.model == "bdp":
+        yield from bootstrap_count_faults(params, field)
+    elif params.model == "idp":
         rule = f"must not be count under {params.adjacency}, where the size of every group is public"
         yield Fault(f"{field}.statistic", rule, "Publish it as it is, or use model: dp.", "count")
     elif params.adjacency == "replace" and not params.groups:

@@ -96,6 +96,9 @@ FORMS: dict[str, Callable[[Workplace], None]] = {
     "individual statistics": lambda place: _statistics(
         place, model="idp", adjacency="from_D", groups=[], acknowledges=["idp"]
     ),
+    "bootstrap statistics": lambda place: _statistics(
+        place, model="bdp", adjacency="bootstrap_replace", acknowledges=["bdp"]
+    ),
     "table of units": _units,
     "reviewed": lambda place: place.raw.update(approve={"reviewers": 1, "allowed": ["rita"]}),
     "refused by a gate": _gate_refuses,
