@@ -134,7 +134,7 @@ class GroupClaims(Claims):
     def beside(self, folder: Path, names: Collection[str], tables: Mapping[str, pa.Table]) -> Beside:
         readable = {suffix: table for suffix, table in tables.items() if table.column_names == list(self.roles)}
         stated = self.settled.after_known if self.linked else None
-        beside = [*zip(self.linked, stated or [None] * len(self.linked), strict=True)]
+        beside = [(table, None if stated is None else stated[place]) for place, table in enumerate(self.linked)]
         return _tables_beside(folder, names, readable, beside, self.guarantee, self.promised, escape=self.escape)
 
     @property
