@@ -30,13 +30,16 @@ from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters, i
 
 __all__ = ["Promised", "Stated", "read_promised"]
 
-_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell")}
+_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell", "from_D_add_remove")}
 _NOISES = {"count": "laplace", "sum": "laplace", "mean": "box", "variance": "box"}
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One figure: what it spends in a group, its grid, and how far one record is stated to move it (dp only)."""
+    """One figure: what it spends in a group, its grid, and how far one record is stated to move it (dp only).
+
+    counted: the column and the category of which a count is; None for all records.
+    """
 
     figure: Figure
     share: Fraction
@@ -44,13 +47,15 @@ class Stated:
     eta: Fraction
     moves: tuple[int, ...]
     needed: tuple[int, ...]
+    counted: tuple[str, str | int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Promised:
     """The promise of the statistics; touched: how many groups one change touches.
 
-    several: what 1, 2, ... replaced records spend together; the first is epsilon.
+    several: what 1, 2, ... replaced records spend together; the first is epsilon. size_secret: under idp, whether
+    records come and go.
     """
 
     model: str
@@ -58,6 +63,7 @@ class Promised:
     rows_per_unit: int
     touched: int
     several: tuple[Fraction, ...]
+    size_secret: bool
     figures: tuple[Stated, ...]
 
 
@@ -67,9 +73,11 @@ def read_promised(output: TableOutput) -> Promised:
     several = bool(layout.dimensions)
     try:
         parameters = guarantee.parameters
-        # Under idp the group of every record is public, or there is only one group.
+        # Under idp the group of every record is public, or there is only one group, or a record lies in one.
         fits = guarantee.adjacency in _ADJACENCIES[guarantee.model] and (
-            guarantee.model == "dp" or several == (guarantee.adjacency == "from_D_within_cell")
+            guarantee.model == "dp"
+            or guarantee.adjacency == "from_D_add_remove"
+            or several == (guarantee.adjacency == "from_D_within_cell")
         )
         asked, measured = parameters["figures"], output.chosen["measured"]
         figures = tuple(
@@ -82,11 +90,12 @@ def read_promised(output: TableOutput) -> Promised:
             rows_per_unit=1 if guarantee.unit == "row" else _whole(parameters["rows_per_unit"]),
             touched=2 if guarantee.adjacency == "replace" and several else 1,
             several=tuple(map(_exact, parameters.get("group_epsilons", [parameters["epsilon"]]))),
+            size_secret=guarantee.adjacency == "from_D_add_remove",
             figures=figures,
         )
         understood = (
             fits
-            and (guarantee.model == "idp" or "group_epsilons" not in parameters)
+            and ("group_epsilons" not in parameters or guarantee.adjacency in ("from_D", "from_D_within_cell"))
             and is_stated(StatisticsParameters, parameters)
             and is_stated(StatisticsChosen, output.chosen)
             and list(parameters["groups"]) == list(layout.dimensions)
@@ -112,7 +121,9 @@ def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any
     eta = _exact(facts["grid"])
     wanted = "laplace" if output.guarantee.model == "idp" else _NOISES.get(kind, "exponential")
     if (
-        (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, of)
+        (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, None if kind == "count" else of)
+        or (kind == "count" and (of is None) != ("category" not in question))
+        or (of is not None and kind == "count" and question["category"] not in (output.declared[of].categories or ()))
         or facts["noise"] != wanted
         or not _is_power_of_two(eta)
         or not 0 < share < 1
@@ -125,7 +136,8 @@ def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any
         needed = _needed(figure, share, eta, output)
         if len(moves) != len(needed) or any(type(move) is not int or move < 1 for move in moves):
             raise ValueError("as many whole numbers as are drawn together")
-    return Stated(figure, share, _exact(facts["epsilon"]), eta, moves, needed)
+    counted = None if "category" not in question else (str(of), question["category"])
+    return Stated(figure, share, _exact(facts["epsilon"]), eta, moves, needed, counted)
 
 
 def _needed(figure: Figure, share: Fraction, eta: Fraction, output: TableOutput) -> tuple[int, ...]:

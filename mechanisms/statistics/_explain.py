@@ -21,6 +21,7 @@ _DRAWN = {
     "second_maximum": "second largest value of {of}, drawn: values near it in rank more often than others",
 }
 _SECRET = {
+    "count": "number of records{counted}, with noise",
     "sum": "total of {of}, with noise of a secret size",
     "mean": "mean of {of}, with noise of a secret size, cut off at the bounds of the domain",
     "variance": "variance of {of} (divided by n), with noise of a secret size, cut off where no variance can be",
@@ -56,9 +57,12 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     most = params.rows_per_unit
     counted = "" if most is None else f" used (at most {most:,} of each individual)"
     used = "" if most is None else f" (records{counted.replace(' (', ', ')}"
+    categories = {each.name: f" with {each.of} {each.category}" for each in params.figures if each.category is not None}
     for figure in drawn.figures:
         of = f"{figure.column} (values clamped to their bounds)" if figure.column in may_be else figure.column
-        told[figure.name] = kinds[figure.statistic].format(of=f"{of}{used}", counted=counted)
+        told[figure.name] = kinds[figure.statistic].format(
+            of=f"{of}{used}", counted=categories.get(figure.name, counted)
+        )
     return told
 
 

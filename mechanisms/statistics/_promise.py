@@ -39,6 +39,7 @@ _LIMITS = {
         "accuracy: every figure is noisy, and by how much is secret",
     ),
 }
+_SIZE_IS_SECRET = ("add_remove", "from_D_add_remove")
 _CHECKS = ("columns_as_declared", "rows_as_declared", "epsilon_spent", "within_bounds")
 
 
@@ -89,7 +90,7 @@ def _public(params: Params) -> tuple[str, ...]:
     told = ["declared domains and categories", "grid", "groups and figures", "kind of the noise", "shares of epsilon"]
     if params.model == "dp":
         told.append("size of the noise")
-    if params.adjacency != "add_remove":
+    if params.adjacency not in _SIZE_IS_SECRET:
         told.append("number of records")
     if params.adjacency == "from_D_within_cell":
         told.append("group of every record")
@@ -111,8 +112,10 @@ def _assumptions(params: Params) -> tuple[str, ...]:
 
 def _not_promised(params: Params) -> tuple[str, ...]:
     told = list(_LIMITS[params.model])
-    if params.adjacency != "add_remove":
+    if params.adjacency not in _SIZE_IS_SECRET:
         told.append(phrases.NUMBER_OF_RECORDS)
+    if params.adjacency == "from_D_add_remove":
+        told.append("anything about a record that is replaced: it goes and another comes, which is two changes")
     if params.adjacency == "from_D_within_cell":
         told.append("hiding who is in which group, or how many: that is taken as public")
     if params.model == "idp" and not params.group_epsilons:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -27,6 +28,7 @@ __all__ = [
     "Params",
     "Statistic",
     "clamped",
+    "column_of",
     "epsilons",
     "faults",
     "figure_grid",
@@ -46,7 +48,7 @@ MOST_FIGURES = 1000
 _MOST_GROUPS = 2**20
 # With a smaller epsilon, noise may not fit into 64 bits.
 _SMALLEST_EPSILON = Fraction(1, 2**30)
-_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell")}
+_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell", "from_D_add_remove")}
 
 
 class Statistic(BaseModel):
@@ -58,18 +60,27 @@ class Statistic(BaseModel):
         description="count: the number of records. The others are about a numeric column. variance: of the population, "
         "so divided by n, not n - 1. quantile: the value below which the given share of the records lies."
     )
-    of: StrictStr | None = Field(default=None, description="The numeric column; not for count.")
+    of: StrictStr | None = Field(
+        default=None, description="The numeric column; for count only with category, the column that has it."
+    )
+    category: StrictStr | StrictInt | None = Field(
+        default=None,
+        description="count under idp only: the category of the column whose records are counted. One replaced record "
+        "changes such a count by 1.",
+    )
     share: ExactNumber | None = Field(
         default=None, description='quantile only: the share of the records below it, exact: "9/10" or "0.9".'
     )
 
     @property
     def name(self) -> str:
-        """Return the name of the figure: income_median, income_quantile_9_10, count."""
+        """Return the name of the figure: income_median, income_quantile_9_10, count, sex_count_f."""
         parts = [] if self.of is None else [self.of]
         parts.append(self.statistic)
         if self.share is not None:
             parts += [str(self.share.numerator), str(self.share.denominator)]
+        if self.category is not None:
+            parts.append(re.sub(r"[^0-9A-Za-z]+", "_", str(self.category)).strip("_").lower() or "other")
         return "_".join(parts)
 
 
@@ -95,10 +106,10 @@ class Params(BaseModel):
         "acknowledged; its noise follows the data."
     )
     epsilon: ExactNumber = Field(gt=0, description='Privacy loss of all figures together, exact: "1" or "1/2".')
-    adjacency: Literal["replace", "add_remove", "from_D", "from_D_within_cell"] = Field(
+    adjacency: Literal["replace", "add_remove", "from_D", "from_D_within_cell", "from_D_add_remove"] = Field(
         description="In what neighbouring data sets differ. dp: replace (the number of records is public) or "
         "add_remove. idp: from_D where all records are one group; from_D_within_cell with groups, where everybody's "
-        "group is public."
+        "group is public; from_D_add_remove (a record more or less than the actual data; sizes are secret)."
     )
     shares: dict[StrictStr, ExactNumber] = Field(
         default={},
@@ -131,7 +142,7 @@ def figure_grid(figure: Statistic, declared: Declared) -> Grid:
 
 def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
     """Return the columns whose values may count as a bound."""
-    return may_be_clamped(declared, (figure.of for figure in params.figures if figure.of is not None))
+    return may_be_clamped(declared, (name for name in map(column_of, params.figures) if name is not None))
 
 
 def prints_number(params: Params) -> bool:
@@ -160,10 +171,17 @@ def layout(params: Params, declared: Declared) -> Layout:
         dimensions={name: tuple(map(str, declared[name].categories or ())) for name in params.groups},
         levels=(params.groups,),
         figures=tuple(
-            Figure(figure.name, figure.statistic, figure.of, _is_whole(figure, declared)) for figure in params.figures
+            Figure(figure.name, figure.statistic, column_of(figure), _is_whole(figure, declared))
+            for figure in params.figures
         ),
         errors=params.model == "dp",
+        counted=tuple(dict.fromkeys(str(each.of) for each in params.figures if each.category is not None)),
     )
+
+
+def column_of(figure: Statistic) -> str | None:
+    """Return the column whose values a figure is made of; None for a count."""
+    return None if figure.statistic == "count" else figure.of
 
 
 def _is_whole(figure: Statistic, declared: Declared) -> bool:
@@ -178,7 +196,13 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     found = [
         *_group_faults(params, declared),
         *_model_faults(params),
-        *list_faults(params.group_epsilons, params.epsilon, model=params.model, groups=bool(params.groups)),
+        *list_faults(
+            params.group_epsilons,
+            params.epsilon,
+            model=params.model,
+            adjacency=params.adjacency,
+            groups=bool(params.groups),
+        ),
         *share_faults(params.shares, [figure.name for figure in params.figures], "figure"),
     ]
     for place, figure in enumerate(params.figures):
@@ -246,8 +270,11 @@ def _figure_faults(figure: Statistic, params: Params, declared: Declared, field:
     elif figure.share is not None:
         yield Fault(f"{field}.share", f"must not be given for {figure.statistic}", "Remove it.", str(figure.share))
     if figure.statistic == "count":
-        yield from _count_faults(figure, params, field)
+        yield from _count_faults(figure, params, declared, field)
         return
+    if figure.category is not None:
+        rule = f"must not be given for {figure.statistic}"
+        yield Fault(f"{field}.category", rule, "Remove it, or count.", repr(figure.category))
     column = declared.get(figure.of or "")
     if column is None or column.role not in ("quasi_identifier", "confidential") or not column.numeric:
         rule = f"must be a declared numeric column that is not an identifier or weight, for {figure.statistic}"
@@ -259,17 +286,40 @@ def _figure_faults(figure: Statistic, params: Params, declared: Declared, field:
         yield from _grid_faults(figure, declared)
 
 
-def _count_faults(figure: Statistic, params: Params, field: str) -> Iterator[Fault]:
+def _count_faults(figure: Statistic, params: Params, declared: Declared, field: str) -> Iterator[Fault]:
+    if figure.category is not None:
+        yield from _category_faults(figure, figure.category, params, declared, field)
+        return
     if figure.of is not None:
         yield Fault(
             f"{field}.of", "must not be given for a count, which is about records", "Remove it.", repr(figure.of)
         )
-    if params.model == "idp":
+    if params.model == "idp" and params.adjacency != "from_D_add_remove":
         rule = f"must not be count under {params.adjacency}, where the size of every group is public"
-        yield Fault(f"{field}.statistic", rule, "Publish it as it is, or use model: dp.", "count")
+        yield Fault(f"{field}.statistic", rule, "Publish it as it is, or count the records of a category.", "count")
     elif params.adjacency == "replace" and not params.groups:
         rule = "must not be count of all records under replace, where it is public"
         yield Fault(f"{field}.statistic", rule, "Publish it as it is, or count groups.", "count")
+
+
+def _category_faults(
+    figure: Statistic, category: str | int, params: Params, declared: Declared, field: str
+) -> Iterator[Fault]:
+    column = declared.get(figure.of or "")
+    if params.model != "idp":
+        rule = "must be given under idp only: under dp, counts are those of groups"
+        yield Fault(f"{field}.category", rule, "Name the column in groups.", repr(category))
+    elif column is None or column.role not in ("quasi_identifier", "confidential") or column.categories is None:
+        rule = "must be a declared column with categories that is not an identifier, to count those of one category"
+        yield Fault(f"{field}.of", rule, "Name one.", "" if figure.of is None else repr(figure.of))
+    elif category not in column.categories:
+        yield Fault(f"{field}.category", "must be a declared category of the column", "Name one.", repr(category))
+    elif figure.of in params.groups:
+        rule = "must not be a column of groups, in each of which all records or none have the category"
+        yield Fault(f"{field}.of", rule, "Count another column.", repr(figure.of))
+    elif column.missing != "refuse":
+        rule = "must be refuse: a record without a category can neither be counted nor left out"
+        yield Fault(f"columns.{figure.of}.missing", rule, "Complete the data first.", column.missing)
 
 
 def _grid_faults(figure: Statistic, declared: Declared) -> Iterator[Fault]:

@@ -288,14 +288,17 @@ def summarised(draw, model):
     sexes = np.array([*SEX * 3, *rng.choice(SEX, draw(st.integers(0, 20)))], object)
     columns = {"sex": sexes, "income": rng.uniform(-1.5, 7.25, len(sexes))}
     grouped = draw(st.booleans())
-    within = "from_D_within_cell" if grouped else "from_D"
+    within = draw(st.sampled_from(["from_D_within_cell" if grouped else "from_D", "from_D_add_remove"]))
+    epsilon = draw(st.sampled_from(["1/10", "1", "20"]))
+    several = [epsilon, "40"] if model == "idp" and within != "from_D_add_remove" and draw(st.booleans()) else []
     figures = [{"statistic": name, "of": "income"} for name in ("median", "mean", "sum", "variance", "maximum")]
     params = statistics.Params.model_validate(
         {
             "groups": ["sex"] if grouped else [],
             "figures": [*figures, {"statistic": "quantile", "of": "income", "share": "3/4"}],
             "model": model,
-            "epsilon": draw(st.sampled_from(["1/10", "1", "20"])),
+            "epsilon": epsilon,
+            "group_epsilons": several,
             "adjacency": within if model == "idp" else draw(st.sampled_from(["replace", "add_remove"])),
             "rows_per_unit": None if model == "idp" else draw(st.sampled_from([None, 2])),
             "acknowledges": [model] if model == "idp" else [],

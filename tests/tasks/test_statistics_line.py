@@ -20,6 +20,8 @@ from tests.support.workplace import ROWS, Workplace, budget_of, make_table
 DP = {"model": "dp", "adjacency": "add_remove", "groups": ["education"]}
 IDP = {"model": "idp", "adjacency": "from_D_within_cell", "groups": ["education"], "acknowledges": ["idp"]}
 ALL = {"model": "idp", "adjacency": "from_D", "groups": [], "acknowledges": ["idp"]}
+SEVERAL = {**ALL, "group_epsilons": ["1", "2", "2"]}
+MORE_OR_LESS = {**IDP, "adjacency": "from_D_add_remove"}
 
 
 def make_statistics(workplace: Workplace, **settings: Any) -> None:
@@ -29,14 +31,22 @@ def make_statistics(workplace: Workplace, **settings: Any) -> None:
         {"statistic": "quantile", "of": "income", "share": "9/10"},
         {"statistic": "mean", "of": "income"},
     ]
-    if settings["model"] == "dp":
+    if settings["adjacency"] == "from_D_add_remove":
+        del figures[1]  # the highest incomes of a group are tied at the bound, and one more or less moves nothing there
+    if settings["adjacency"] in ("add_remove", "from_D_add_remove"):
         figures.append({"statistic": "count"})
+    elif settings["model"] == "idp":
+        figures.append({"statistic": "count", "of": "region", "category": "North"})
     workplace.raw["protect"] = [
         {"mechanism": "statistics", "table": "incomes", "figures": figures, "epsilon": "1", **settings}
     ]
 
 
-@pytest.mark.parametrize("settings", [DP, IDP, ALL], ids=["dp", "idp by group", "idp of all"])
+@pytest.mark.parametrize(
+    "settings",
+    [DP, IDP, ALL, SEVERAL, MORE_OR_LESS],
+    ids=["dp", "idp by group", "idp of all", "of several records", "one more or less"],
+)
 def test_statistics_are_released_and_verify(workplace: Workplace, settings: dict[str, Any]) -> None:
     make_statistics(workplace, **settings)
     with begun(workplace) as line:
