@@ -30,7 +30,11 @@ from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters, i
 
 __all__ = ["Promised", "Stated", "read_promised"]
 
-_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell", "from_D_add_remove")}
+_ADJACENCIES = {
+    "dp": ("replace", "add_remove"),
+    "idp": ("from_D", "from_D_within_cell", "from_D_add_remove"),
+    "bdp": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
+}
 _NOISES = {"count": "laplace", "sum": "laplace", "mean": "box", "variance": "box"}
 
 
@@ -38,7 +42,8 @@ _NOISES = {"count": "laplace", "sum": "laplace", "mean": "box", "variance": "box
 class Stated:
     """One figure: what it spends in a group, its grid, and how far one record is stated to move it (dp only).
 
-    counted: the column and the category of which a count is; None for all records.
+    parts: into how many it divides a step of the grid (bdp only). counted: the column and the category of which a
+    count is; None for all records.
     """
 
     figure: Figure
@@ -47,6 +52,7 @@ class Stated:
     eta: Fraction
     moves: tuple[int, ...]
     needed: tuple[int, ...]
+    parts: int = 1
     counted: tuple[str, str | int] | None = None
 
 
@@ -70,15 +76,10 @@ class Promised:
 def read_promised(output: TableOutput) -> Promised:
     """Return the promise; refuse one that cannot be understood, so that nothing is checked against a guess."""
     guarantee, layout = output.guarantee, output.layout
-    several = bool(layout.dimensions)
     try:
         parameters = guarantee.parameters
-        # Under idp the group of every record is public, or there is only one group, or a record lies in one.
-        fits = guarantee.adjacency in _ADJACENCIES[guarantee.model] and (
-            guarantee.model == "dp"
-            or guarantee.adjacency == "from_D_add_remove"
-            or several == (guarantee.adjacency == "from_D_within_cell")
-        )
+        several = bool(layout.dimensions) and "only" not in parameters
+        fits = guarantee.adjacency in _ADJACENCIES[guarantee.model] and _groups_fit(output)
         asked, measured = parameters["figures"], output.chosen["measured"]
         figures = tuple(
             _stated(figure, question, facts, output)
@@ -88,7 +89,7 @@ def read_promised(output: TableOutput) -> Promised:
             model=guarantee.model,
             epsilon=_exact(parameters["epsilon"]),
             rows_per_unit=1 if guarantee.unit == "row" else _whole(parameters["rows_per_unit"]),
-            touched=2 if guarantee.adjacency == "replace" and several else 1,
+            touched=2 if guarantee.adjacency in ("replace", "bootstrap_replace") and several else 1,
             several=tuple(map(_exact, parameters.get("group_epsilons", [parameters["epsilon"]]))),
             size_secret=guarantee.adjacency == "from_D_add_remove",
             figures=figures,
@@ -115,11 +116,28 @@ def read_promised(output: TableOutput) -> Promised:
     return promised
 
 
+def _groups_fit(output: TableOutput) -> bool:
+    """Return whether the model is proven for such groups, and a group that was chosen is the only one."""
+    guarantee, dimensions = output.guarantee, output.layout.dimensions
+    only = guarantee.parameters.get("only", {})
+    if only and guarantee.model != "bdp":
+        return False
+    if only and dimensions != {name: (str(category),) for name, category in only.items()}:
+        return False
+    # Under idp, and within cells, the group of every record is public, or there is only one; where records come and go,
+    # each lies in one.
+    if guarantee.adjacency == "bootstrap_within_cell":
+        return bool(dimensions) and not only
+    if guarantee.adjacency == "from_D_add_remove":
+        return True
+    return guarantee.model != "idp" or bool(dimensions) == (guarantee.adjacency == "from_D_within_cell")
+
+
 def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any], output: TableOutput) -> Stated:
     of, kind = question.get("of"), question["statistic"]
     share = _exact(question["share"]) if kind == "quantile" else Fraction(1, 2)
     eta = _exact(facts["grid"])
-    wanted = "laplace" if output.guarantee.model == "idp" else _NOISES.get(kind, "exponential")
+    wanted = "laplace" if output.guarantee.model != "dp" else _NOISES.get(kind, "exponential")
     if (
         (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, None if kind == "count" else of)
         or (kind == "count" and (of is None) != ("category" not in question))
@@ -136,8 +154,16 @@ def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any
         needed = _needed(figure, share, eta, output)
         if len(moves) != len(needed) or any(type(move) is not int or move < 1 for move in moves):
             raise ValueError("as many whole numbers as are drawn together")
+    parts = _parts(kind, facts) if output.guarantee.model == "bdp" else 1
     counted = None if "category" not in question else (str(of), question["category"])
-    return Stated(figure, share, _exact(facts["epsilon"]), eta, moves, needed, counted)
+    return Stated(figure, share, _exact(facts["epsilon"]), eta, moves, needed, parts, counted)
+
+
+def _parts(kind: str, facts: Mapping[str, Any]) -> int:
+    parts = _whole(facts["parts"])
+    if kind not in ("mean", "variance") and parts != (2 if kind == "median" else 1):
+        raise ValueError("only means and variances have parts that follow from epsilon")
+    return parts
 
 
 def _needed(figure: Figure, share: Fraction, eta: Fraction, output: TableOutput) -> tuple[int, ...]:

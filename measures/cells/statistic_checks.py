@@ -9,7 +9,8 @@
     scale_covers_data     idp: noise for as much as one record of the actual data moves the figure, recomputed; where i
                           records are protected together, for as much as i of them move it times epsilon / epsilon_i
                           (_several_moves.py); where records come and go, for one more and one less
-                          (_secret_size_moves.py)
+                          (_secret_size_moves.py); bdp: for as much as one record of any data set made of them does
+                          (_bootstrap_scales.py)
 
 All of this holds for every output, whatever the data and whatever was drawn: only a defect can break it, so whether a
 release appears still tells nothing about the data. The noise itself is not looked at for that very reason.
@@ -36,6 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.cells._bootstrap_scales import uncovered_figures
 from penstock.measures.cells._secret_size_moves import moves_of_one_more_or_less
 from penstock.measures.cells._several_moves import moves_of_several
 from penstock.measures.cells._statistic_facts import Promised, Stated, read_promised
@@ -154,14 +156,18 @@ def _within_bounds(output: TableOutput) -> Check:
 
 
 def _scale_covers_data(output: TableOutput, promised: Promised) -> Check:
-    labels = _labels(output)
     return verdict(
         "scale_covers_data",
         "noise in every group for as much as one record of the actual data moves the figure",
         "there is",
         "the noise of a figure is too small",
-        (stated.figure.name for stated in promised.figures if not _covered(stated, promised, labels, output)),
+        (uncovered_figures if promised.model == "bdp" else _uncovered)(output, promised),
     )
+
+
+def _uncovered(output: TableOutput, promised: Promised) -> Iterator[str]:
+    labels = _labels(output)
+    return (stated.figure.name for stated in promised.figures if not _covered(stated, promised, labels, output))
 
 
 def _labels(output: TableOutput) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ Begin with `comparison`, what every measure takes, and `output`, what the checks
     answer_checks      the checks of records whose values are answers drawn from refined priors
     block_checks       the checks of differentially private microdata made of blocks of records
     comparison         original and released columns side by side: what every measure starts from
+    drawn_together     the check of columns that were drawn together for blocks, without impossible combinations
     group_checks       the checks of probabilistic k-anonymity and of k-anonymity
     information_loss   what the data lost: values, means, variances and correlations, original against released
     joint_checks       the check of columns that were answered together, without impossible combinations

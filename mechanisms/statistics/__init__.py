@@ -1,10 +1,13 @@
 """Statistics of groups of records: counts, sums, means, variances, medians, quantiles, extremes.
 
     _settings     what may be asked, and every reason to refuse it
+    _count_settings  which records may be counted
     _mechanism    `protect`: records put into groups, every figure of every group drawn
     _promise      what it promises then
     _private      figures under differential privacy: what each measures and how it is drawn
     _individual   figures under individual differential privacy
+    _bootstrap    figures under bootstrap differential privacy, and how far one record moves them;
+                  _bootstrap_settings, _bootstrap_expect, _bootstrap_words: what may be asked, expected and said there
     _possible     the measures that have no value for some figures
     _expect       what to expect before any row is read;  _explain: what data users need to know
 
@@ -22,8 +25,8 @@
     smooth        smooth sensitivities of medians and of the maximum: to compare with, never a release
     _decay        e^-x between whole numbers, from which points are drawn exactly
 
-`_local`, `_individual` and `smooth` look at the data: what they return before noise is as secret as they are.
-Questions use what is exported here of `_blocks`, `_quantiles` and `_moments`.
+`_local`, `_individual`, `_bootstrap` and `smooth` look at the data: what they return before noise is as secret as they
+are. Questions use what is exported here of `_blocks`, `_quantiles` and `_moments`.
 """
 
 from __future__ import annotations

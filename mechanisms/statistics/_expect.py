@@ -22,6 +22,7 @@ from math import log, sqrt
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.statistics import _worst_case as worst_case
+from penstock.mechanisms.statistics._bootstrap_expect import bootstrap_expected
 from penstock.mechanisms.statistics._mechanism import Params
 from penstock.mechanisms.statistics._private import Extreme, Quantile, Question, Spread, Total, questions
 from penstock.mechanisms.statistics._settings import Statistic, clamped, epsilons, figure_grid, layout
@@ -39,12 +40,16 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     sentences = [
         "All records are one group." if groups == 1 else f"{groups:,} groups; each is published, empty or not."
     ]
+    if params.only:
+        sentences = ["One group of the records is published, whether it has records or not."]
     average = None if records is None else records / groups
     if params.model == "dp":
         spent = epsilons(params)
         for name, question in questions(params, declared).items():
             sentences.append(f"{name}: {_expected(question, average, groups)} (epsilon {spent[name]} in a group).")
             sentences += _warnings(name, question, average)
+    elif params.model == "bdp":
+        sentences += bootstrap_expected(params, declared, records)
     else:
         sentences.append("The size of the noise follows the data: it is secret, and not known before they are read.")
         sentences += [_at_most(figure, params, declared, records, groups) for figure in params.figures]

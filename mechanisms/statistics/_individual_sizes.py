@@ -1,7 +1,7 @@
 """Figures of groups whose size is secret, with individual differential privacy: what gets the noise, and of what scale.
 
 Under `from_D_add_remove` (_come_and_go.py), with counts of records, which are public under the other adjacencies; and
-counts of the records of one category, of which a replaced record changes one, under all of them.
+counts of the records of one category under all of them: i replaced records change such a count by min(i, n) at most.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from penstock.mechanisms.noise.totals import LARGEST_TOTAL
 from penstock.mechanisms.numbers.grid import Grid
 from penstock.mechanisms.statistics import _come_and_go as moved
-from penstock.mechanisms.statistics import _local as local
 from penstock.mechanisms.statistics._groups import SortedGroups
 from penstock.mechanisms.statistics._individual import Exact, between, rank_of
 from penstock.mechanisms.statistics._moments import totals_in_units
@@ -30,7 +29,8 @@ Steps = NDArray[np.int64]
 def exact_count(figure: Statistic, groups: SortedGroups, fractions: Sequence[Fraction], *, size_public: bool) -> Exact:
     """Return the number of records, or of those of one category, whose values are 1 and the others 0."""
     if size_public:
-        steps = largest_moves(lambda i: local.count(groups, replaced=i), fractions)
+        # Of few records the count itself may move by less, but this much is public.
+        steps = largest_moves(lambda i: np.minimum(i, groups.sizes), fractions)
     else:
         steps = np.ones_like(groups.sizes)
     exact = groups.sizes if figure.category is None else groups.totals(groups.values)

@@ -28,14 +28,17 @@ touches one group, so there t = 1. A record that comes or goes (`from_D_add_remo
 group, which need not be public. Several records together: _several.py. It is no promise about what the scale itself
 reveals; _promise.py says so.
 
+Bootstrap differential privacy (model: bdp). The same with a scale that covers all data sets made of records of the
+actual one (_bootstrap.py); t = 2 where a replaced record may change its group, else 1.
+
 Sources: McSherry & Talwar 2007; Soria-Comas 2013 (thesis), section 4.5; Soria-Comas et al. 2017; proofs ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +52,8 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import SettingRefused
 from penstock.mechanisms.sound import require_sound
 from penstock.mechanisms.statistics import _settings as settings
+from penstock.mechanisms.statistics._bootstrap import Among, bootstrap_figure, drawn, parts_of
+from penstock.mechanisms.statistics._bootstrap_settings import membership
 from penstock.mechanisms.statistics._groups import SortedGroups, sorted_groups
 from penstock.mechanisms.statistics._individual import Exact, exact_figure, released
 from penstock.mechanisms.statistics._individual_sizes import exact_count, exact_figure_of_secret_size
@@ -63,8 +68,10 @@ from penstock.mechanisms.statistics._settings import (
     epsilons,
     faults,
     figure_grid,
+    formed_by,
 )
 from penstock.mechanisms.statistics._several import fractions_of_epsilon
+from penstock.mechanisms.table.sensitivity import BootstrapAdjacency
 
 __all__ = [
     "Params",
@@ -109,6 +116,8 @@ def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, 
         noise = {name: question.facts() for name, question in asked.items()}
         totals = {name: question for name, question in asked.items() if isinstance(question, Total)}
         facts["figures"] = {name: total.stated_errors() for name, total in totals.items()}
+    elif params.model == "bdp":
+        noise = {figure.name: _bootstrap_facts(figure, declared, params) for figure in params.figures}
     else:
         noise = {
             figure.name: {
@@ -130,7 +139,8 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
         raise SettingRefused.at("source", rule="must have fewer than 2^32 records", remedy="Release them in parts.")
     table = settings.layout(params, declared)
     groups = _groups(columns, records, declared, params, table)
-    figures, hidden = (_private if params.model == "dp" else _individual)(groups, declared, params, randomness)
+    draw = {"dp": _private, "idp": _individual, "bdp": _bootstrap}[params.model]
+    figures, hidden = draw(groups, declared, params, randomness)
     return Protected(
         {**table.codes(), **figures}, guarantee, chosen=chosen_facts(params, declared, records), hidden=hidden
     )
@@ -140,8 +150,11 @@ def _groups(
     columns: Columns, records: int, declared: Declared, params: Params, table: Layout
 ) -> dict[str, SortedGroups]:
     """Return for each figure its column on its grid, by group; figures of one column and grid share them."""
-    codes = [declared[name].codes(columns[name], name) for name in params.groups]
-    labels = np.ravel_multi_index(tuple(codes), table.shape(params.groups)) if codes else np.zeros(records, np.int64)
+    codes = [declared[name].codes(columns[name], name) for name in formed_by(params)]
+    inside = _chosen_records(codes, declared, params, records)
+    labels = np.zeros(records, np.int64)
+    if params.groups:
+        labels = np.ravel_multi_index(tuple(codes), table.shape(params.groups))
 
     @cache
     def sorted_on(name: str | None, grid: Grid | None, category: str | int | None) -> SortedGroups:
@@ -152,14 +165,25 @@ def _groups(
             values = (declared[name].codes(columns[name], name) == place).astype(np.int64)
         else:
             values = grid.index(columns[name])
-        return sorted_groups(values, labels, table.rows)
+        return sorted_groups(values[inside], labels[inside], table.rows)
 
-    return {
-        figure.name: sorted_on(
-            figure.of, None if column_of(figure) is None else figure_grid(figure, declared), figure.category
-        )
-        for figure in params.figures
-    }
+    return {figure.name: sorted_on(figure.of, _grid(figure, declared), figure.category) for figure in params.figures}
+
+
+def _grid(figure: Statistic, declared: Declared) -> Grid | None:
+    return None if column_of(figure) is None else figure_grid(figure, declared)
+
+
+def _chosen_records(
+    codes: Sequence[NDArray[np.int64]], declared: Declared, params: Params, records: int
+) -> NDArray[np.bool_] | slice:
+    """Return the records of the one group that was chosen; all records where none was."""
+    if not params.only:
+        return slice(None)
+    inside = np.ones(records, np.bool_)
+    for of_column, (name, category) in zip(codes, params.only.items(), strict=True):
+        inside &= of_column == tuple(declared[name].categories or ()).index(category)
+    return inside
 
 
 def _private(
@@ -192,3 +216,31 @@ def _exact(figure: Statistic, declared: Declared, params: Params, groups: Sorted
     if size_public:
         return exact_figure(figure, grid, groups, fractions)
     return exact_figure_of_secret_size(figure, grid, groups)
+
+
+def _bootstrap(
+    groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
+    """Draw every figure; also return, secret, the steps of each total that was drawn for it."""
+    spent, among = epsilons(params), _among(params)
+    figures: dict[str, NDArray[Any]] = {}
+    hidden: dict[str, NDArray[np.int64]] = {}
+    for figure in params.figures:
+        name = figure.name
+        found = bootstrap_figure(figure, _grid(figure, declared), groups[name], among, spent[name])
+        figures[name], steps = drawn(found, name, spent[name], among.adjacency, randomness)
+        hidden |= {f"steps {place} {name}": each for place, each in enumerate(steps)}
+    return figures, hidden
+
+
+def _among(params: Params) -> Among:
+    return Among(membership(params), cast(BootstrapAdjacency, params.adjacency))
+
+
+def _bootstrap_facts(figure: Statistic, declared: Declared, params: Params) -> dict[str, Any]:
+    """Return what is public about the noise: its kind, the grid, and into how many parts a step of it is divided."""
+    grid = _grid(figure, declared)
+    if grid is None:
+        return {"noise": "laplace", "grid": "1", "parts": 1}
+    parts = parts_of(figure, grid, _among(params), epsilons(params)[figure.name])
+    return {"noise": "laplace", "grid": str(grid.eta), "parts": parts}

@@ -6,7 +6,8 @@ from typing import Any
 
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.statistics._settings import Params, epsilons
+from penstock.mechanisms.statistics import _bootstrap_words as bootstrap_words
+from penstock.mechanisms.statistics._settings import Params, epsilons, formed_by
 from penstock.mechanisms.statistics._several import SEVERAL_ADD_UP, epsilons_in_words
 
 __all__ = ["promise_of"]
@@ -16,6 +17,7 @@ _STATEMENT = {
     "idp": "{epsilon}-individual differential privacy: whichever record of the actual data set is {change}, if both "
     "data sets get noise of the size that the actual one gets, {factor}. This holds conditionally on the noise scale; "
     "there is no bound on what the scale itself reveals. ",
+    "bdp": bootstrap_words.STATEMENT,
 }
 _OUTPUT = "The output is one table; every declared group has a row in it, whether it has records or not."
 _LIMITS = {
@@ -38,8 +40,13 @@ _LIMITS = {
         "hiding a refusal: figures that no single record moves are refused, which tells that there are such",
         "accuracy: every figure is noisy, and by how much is secret",
     ),
+    "bdp": bootstrap_words.LIMITS,
 }
-_SIZE_IS_SECRET = ("add_remove", "from_D_add_remove")
+_SIZES = {
+    "dp": (),
+    "idp": ("local sensitivity", "size of the noise"),
+    "bdp": ("bootstrap sensitivity", "size of the noise"),
+}
 _CHECKS = ("columns_as_declared", "rows_as_declared", "epsilon_spent", "within_bounds")
 
 
@@ -57,9 +64,11 @@ def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
         parameters=_parameters(params),
         adjacency=params.adjacency,
         unit="individual" if several else "row",
-        statement=statement + epsilons_in_words(params.group_epsilons) + _OUTPUT,
+        statement=statement
+        + epsilons_in_words(params.group_epsilons)
+        + (bootstrap_words.ONE_GROUP.format(_chosen_group(params)) if params.only else _OUTPUT),
         public=_public(params),
-        secret=phrases.noise_is_secret(*(() if params.model == "dp" else ("local sensitivity", "size of the noise"))),
+        secret=phrases.noise_is_secret(*_SIZES[params.model]),
         assumptions=_assumptions(params),
         not_promised=(*_not_promised(params), *clamping.not_promised(clamped, "figures")),
         postprocessing="any" if params.model == "dp" else "data_independent_only",
@@ -75,24 +84,30 @@ def _parameters(params: Params) -> dict[str, Any]:
     told: dict[str, Any] = {
         "epsilon": str(params.epsilon),
         "mechanism": "statistics",
-        "groups": list(params.groups),
+        "groups": list(formed_by(params)),
         "figures": [figure.model_dump(mode="json", exclude_none=True) for figure in params.figures],
         "epsilon_by_figure": {name: str(spent) for name, spent in epsilons(params).items()},
     }
     if params.rows_per_unit is not None:
         told["rows_per_unit"] = params.rows_per_unit
+    if params.only:
+        told["only"] = dict(params.only)
     if params.group_epsilons:
         told["group_epsilons"] = [str(each) for each in params.group_epsilons]
     return told
+
+
+def _chosen_group(params: Params) -> str:
+    return ", ".join(f"{name} = {category}" for name, category in params.only.items())
 
 
 def _public(params: Params) -> tuple[str, ...]:
     told = ["declared domains and categories", "grid", "groups and figures", "kind of the noise", "shares of epsilon"]
     if params.model == "dp":
         told.append("size of the noise")
-    if params.adjacency not in _SIZE_IS_SECRET:
+    if not params.adjacency.endswith("add_remove"):
         told.append("number of records")
-    if params.adjacency == "from_D_within_cell":
+    if params.adjacency.endswith("_within_cell"):
         told.append("group of every record")
     return tuple(told)
 
@@ -103,20 +118,20 @@ def _assumptions(params: Params) -> tuple[str, ...]:
         phrases.one_individual(params.rows_per_unit),
         *phrases.validated_and_decided(),
     ]
-    if params.adjacency == "from_D_within_cell":
+    if params.adjacency.endswith("_within_cell"):
         told.append("everybody knows the group of every record")
-    if params.model == "idp":
+    if params.model != "dp":
         told.append(phrases.ACTUAL_NOISE)
     return tuple(told)
 
 
 def _not_promised(params: Params) -> tuple[str, ...]:
     told = list(_LIMITS[params.model])
-    if params.adjacency not in _SIZE_IS_SECRET:
+    if not params.adjacency.endswith("add_remove"):
         told.append(phrases.NUMBER_OF_RECORDS)
     if params.adjacency == "from_D_add_remove":
         told.append("anything about a record that is replaced: it goes and another comes, which is two changes")
-    if params.adjacency == "from_D_within_cell":
+    if params.adjacency.endswith("_within_cell"):
         told.append("hiding who is in which group, or how many: that is taken as public")
     if params.model == "idp" and not params.group_epsilons:
         told.append(

@@ -18,6 +18,8 @@ from penstock.mechanisms.numbers.grid import Grid, grid_of
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.recode import in_bands
 from penstock.mechanisms.refusal import Fault, SettingRefused
+from penstock.mechanisms.statistics._bootstrap_settings import bootstrap_faults
+from penstock.mechanisms.statistics._count_settings import count_faults
 from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR
 from penstock.mechanisms.statistics._several import MOST_TOGETHER, list_faults
 
@@ -32,6 +34,7 @@ __all__ = [
     "epsilons",
     "faults",
     "figure_grid",
+    "formed_by",
     "layout",
     "prints_number",
     "touched",
@@ -65,6 +68,7 @@ class Statistic(BaseModel):
     )
     category: StrictStr | StrictInt | None = Field(
         default=None,
+        exclude_if=lambda given: given is None,  # as below
         description="count under idp only: the category of the column whose records are counted. One replaced record "
         "changes such a count by 1.",
     )
@@ -101,15 +105,33 @@ class Params(BaseModel):
     figures: tuple[Statistic, ...] = Field(
         min_length=1, max_length=MOST_FIGURES, description="What is published of every group."
     )
-    model: Literal["dp", "idp"] = Field(
-        description="dp: differential privacy. idp: individual differential privacy, a relaxation that must be "
-        "acknowledged; its noise follows the data."
+    only: dict[StrictStr, StrictStr | StrictInt] = Field(
+        default={},
+        max_length=MOST_FIGURES,
+        exclude_if=lambda given: not given,  # so that specs from before there was any keep their digests
+        description="bdp only: one group instead of all, by its category in each of these columns. Who is in it is not "
+        "public. Figures of one group alone need less noise than those of all groups together.",
+    )
+    model: Literal["dp", "idp", "bdp"] = Field(
+        description="dp: differential privacy. idp, bdp: individual and bootstrap differential privacy, two "
+        "relaxations that must be acknowledged; their noise follows the data."
     )
     epsilon: ExactNumber = Field(gt=0, description='Privacy loss of all figures together, exact: "1" or "1/2".')
-    adjacency: Literal["replace", "add_remove", "from_D", "from_D_within_cell", "from_D_add_remove"] = Field(
+    adjacency: Literal[
+        "replace",
+        "add_remove",
+        "from_D",
+        "from_D_within_cell",
+        "from_D_add_remove",
+        "bootstrap_replace",
+        "bootstrap_add_remove",
+        "bootstrap_within_cell",
+    ] = Field(
         description="In what neighbouring data sets differ. dp: replace (the number of records is public) or "
         "add_remove. idp: from_D where all records are one group; from_D_within_cell with groups, where everybody's "
-        "group is public; from_D_add_remove (a record more or less than the actual data; sizes are secret)."
+        "group is public; from_D_add_remove (a record more or less than the actual data; sizes are secret). bdp: "
+        "bootstrap_replace, bootstrap_add_remove, or bootstrap_within_cell with groups, where everybody's group is "
+        "public."
     )
     shares: dict[StrictStr, ExactNumber] = Field(
         default={},
@@ -119,6 +141,7 @@ class Params(BaseModel):
     )
     group_epsilons: tuple[ExactNumber, ...] = Field(
         default=(),
+        exclude_if=lambda given: not given,
         max_length=MOST_TOGETHER,
         description="idp only, group differential privacy: the loss if 1, 2, 3, ... records of the actual data are "
         'replaced together, exact: ["1", "2", "3"]. Begins with epsilon and does not fall; with groups, i + j records '
@@ -129,7 +152,7 @@ class Params(BaseModel):
         description="dp only. Where a person or business has several records: the most that are used of each, chosen "
         "at random. Epsilon then protects all of them together.",
     )
-    acknowledges: tuple[Literal["idp"], ...] = Field(
+    acknowledges: tuple[Literal["idp", "bdp"], ...] = Field(
         default=(), description="The relaxation of differential privacy that is used, by name, if one is."
     )
 
@@ -148,12 +171,17 @@ def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
 def prints_number(params: Params) -> bool:
     """Return whether the noise takes the number of all records as public: by it standard errors of means tell it, and a
     record that left the source would take more along than the noise hides."""
-    return params.adjacency == "replace" and not params.groups
+    return params.adjacency in ("replace", "bootstrap_replace") and not formed_by(params)
+
+
+def formed_by(params: Params) -> tuple[str, ...]:
+    """Return the columns whose categories form the groups, or the one group that was chosen."""
+    return params.groups or tuple(params.only)
 
 
 def touched(params: Params) -> int:
     """Return how many groups one change can touch: a replaced record may leave one and enter another."""
-    return 2 if params.adjacency == "replace" and params.groups else 1
+    return 2 if params.adjacency in ("replace", "bootstrap_replace") and params.groups else 1
 
 
 def epsilons(params: Params) -> dict[str, Fraction]:
@@ -168,8 +196,11 @@ def layout(params: Params, declared: Declared) -> Layout:
     """Return the rows and columns of the table; settings must be without fault."""
     return Layout(
         name=params.table,
-        dimensions={name: tuple(map(str, declared[name].categories or ())) for name in params.groups},
-        levels=(params.groups,),
+        dimensions={
+            name: (str(params.only[name]),) if name in params.only else tuple(map(str, declared[name].categories or ()))
+            for name in formed_by(params)
+        },
+        levels=(formed_by(params),),
         figures=tuple(
             Figure(figure.name, figure.statistic, column_of(figure), _is_whole(figure, declared))
             for figure in params.figures
@@ -195,7 +226,7 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     """Return every reason why these settings do not fit each other or these columns, found before any row is read."""
     found = [
         *_group_faults(params, declared),
-        *_model_faults(params),
+        *(bootstrap_faults(params, declared) if params.model == "bdp" else _model_faults(params)),
         *list_faults(
             params.group_epsilons,
             params.epsilon,
@@ -231,12 +262,15 @@ def _group_faults(params: Params, declared: Declared) -> Iterator[Fault]:
         elif column.missing != "refuse":
             rule = "must be refuse: a record without a category belongs to no group"
             yield Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing)
-        elif params.adjacency == "from_D_within_cell" and column.role == "confidential":
-            rule = "must not be confidential under from_D_within_cell, which takes everybody's group as public"
+        elif params.adjacency.endswith("_within_cell") and column.role == "confidential":
+            rule = f"must not be confidential under {params.adjacency}, which takes everybody's group as public"
             yield Fault("groups", rule, "Use model: dp, or declare what outsiders know.", repr(name))
 
 
 def _model_faults(params: Params) -> Iterator[Fault]:
+    if params.only:
+        rule = f"must not be given under {params.model}, where figures of one group alone have no smaller noise"
+        yield Fault("only", rule, "Name the columns in groups.", ", ".join(params.only))
     allowed = _ADJACENCIES[params.model]
     if params.adjacency not in allowed:
         rule = f"must be one of {', '.join(allowed)} under {params.model}"
@@ -270,7 +304,7 @@ def _figure_faults(figure: Statistic, params: Params, declared: Declared, field:
     elif figure.share is not None:
         yield Fault(f"{field}.share", f"must not be given for {figure.statistic}", "Remove it.", str(figure.share))
     if figure.statistic == "count":
-        yield from _count_faults(figure, params, declared, field)
+        yield from count_faults(figure, params, declared, field)
         return
     if figure.category is not None:
         rule = f"must not be given for {figure.statistic}"
@@ -284,42 +318,6 @@ def _figure_faults(figure: Statistic, params: Params, declared: Declared, field:
         yield Fault(f"columns.{figure.of}.missing", rule, "Complete the data first.", column.missing)
     else:
         yield from _grid_faults(figure, declared)
-
-
-def _count_faults(figure: Statistic, params: Params, declared: Declared, field: str) -> Iterator[Fault]:
-    if figure.category is not None:
-        yield from _category_faults(figure, figure.category, params, declared, field)
-        return
-    if figure.of is not None:
-        yield Fault(
-            f"{field}.of", "must not be given for a count, which is about records", "Remove it.", repr(figure.of)
-        )
-    if params.model == "idp" and params.adjacency != "from_D_add_remove":
-        rule = f"must not be count under {params.adjacency}, where the size of every group is public"
-        yield Fault(f"{field}.statistic", rule, "Publish it as it is, or count the records of a category.", "count")
-    elif params.adjacency == "replace" and not params.groups:
-        rule = "must not be count of all records under replace, where it is public"
-        yield Fault(f"{field}.statistic", rule, "Publish it as it is, or count groups.", "count")
-
-
-def _category_faults(
-    figure: Statistic, category: str | int, params: Params, declared: Declared, field: str
-) -> Iterator[Fault]:
-    column = declared.get(figure.of or "")
-    if params.model != "idp":
-        rule = "must be given under idp only: under dp, counts are those of groups"
-        yield Fault(f"{field}.category", rule, "Name the column in groups.", repr(category))
-    elif column is None or column.role not in ("quasi_identifier", "confidential") or column.categories is None:
-        rule = "must be a declared column with categories that is not an identifier, to count those of one category"
-        yield Fault(f"{field}.of", rule, "Name one.", "" if figure.of is None else repr(figure.of))
-    elif category not in column.categories:
-        yield Fault(f"{field}.category", "must be a declared category of the column", "Name one.", repr(category))
-    elif figure.of in params.groups:
-        rule = "must not be a column of groups, in each of which all records or none have the category"
-        yield Fault(f"{field}.of", rule, "Count another column.", repr(figure.of))
-    elif column.missing != "refuse":
-        rule = "must be refuse: a record without a category can neither be counted nor left out"
-        yield Fault(f"columns.{figure.of}.missing", rule, "Complete the data first.", column.missing)
 
 
 def _grid_faults(figure: Statistic, declared: Declared) -> Iterator[Fault]:

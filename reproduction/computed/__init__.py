@@ -26,7 +26,15 @@ from penstock.reproduction.computed.bootstrap_tables import (
     ratios_of_accuracy,
     shares_of_totals,
 )
-from penstock.reproduction.computed.census_tables import corner_means, masked_runs, mdav_means, relative_changes
+from penstock.reproduction.computed.census_tables import (
+    changes_by_run,
+    corner_means,
+    counted_corners,
+    groups_around,
+    masked_runs,
+    mdav_means,
+    relative_changes,
+)
 from penstock.reproduction.computed.individual_tables import clamped_count_error, errors_of_counts, intervals_of_medians
 from penstock.reproduction.computed.linkage_examples import (
     chances_of_linking,
@@ -73,10 +81,12 @@ __all__ = [
     "chances_of_noise",
     "chances_of_staying",
     "chances_told_by_groups",
+    "changes_by_run",
     "clamped_count_error",
     "corner_groups",
     "corner_means",
     "correlations",
+    "counted_corners",
     "deltas_of_shares",
     "errors_of_counts",
     "exchanged_in_blocks",
@@ -84,6 +94,7 @@ __all__ = [
     "exchanged_together",
     "expected_squared_error",
     "group_means",
+    "groups_around",
     "intervals_of_medians",
     "least_variances",
     "least_widths",

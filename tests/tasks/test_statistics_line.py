@@ -19,6 +19,8 @@ from tests.support.workplace import ROWS, Workplace, budget_of, make_table
 
 DP = {"model": "dp", "adjacency": "add_remove", "groups": ["education"]}
 IDP = {"model": "idp", "adjacency": "from_D_within_cell", "groups": ["education"], "acknowledges": ["idp"]}
+BDP = {"model": "bdp", "adjacency": "bootstrap_replace", "groups": ["education"], "acknowledges": ["bdp"]}
+ONE = {"model": "bdp", "adjacency": "bootstrap_add_remove", "only": {"education": "master"}, "acknowledges": ["bdp"]}
 ALL = {"model": "idp", "adjacency": "from_D", "groups": [], "acknowledges": ["idp"]}
 SEVERAL = {**ALL, "group_epsilons": ["1", "2", "2"]}
 MORE_OR_LESS = {**IDP, "adjacency": "from_D_add_remove"}
@@ -33,7 +35,7 @@ def make_statistics(workplace: Workplace, **settings: Any) -> None:
     ]
     if settings["adjacency"] == "from_D_add_remove":
         del figures[1]  # the highest incomes of a group are tied at the bound, and one more or less moves nothing there
-    if settings["adjacency"] in ("add_remove", "from_D_add_remove"):
+    if settings["model"] in ("dp", "bdp") or settings["adjacency"] == "from_D_add_remove":
         figures.append({"statistic": "count"})
     elif settings["model"] == "idp":
         figures.append({"statistic": "count", "of": "region", "category": "North"})
@@ -44,8 +46,16 @@ def make_statistics(workplace: Workplace, **settings: Any) -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [DP, IDP, ALL, SEVERAL, MORE_OR_LESS],
-    ids=["dp", "idp by group", "idp of all", "of several records", "one more or less"],
+    [DP, IDP, ALL, SEVERAL, MORE_OR_LESS, BDP, ONE],
+    ids=[
+        "dp",
+        "idp by group",
+        "idp of all",
+        "of several records",
+        "one more or less",
+        "bdp by group",
+        "bdp of one group",
+    ],
 )
 def test_statistics_are_released_and_verify(workplace: Workplace, settings: dict[str, Any]) -> None:
     make_statistics(workplace, **settings)
@@ -53,10 +63,11 @@ def test_statistics_are_released_and_verify(workplace: Workplace, settings: dict
         receipt = line.publish()
     bundle = Path(receipt.path)
     found = {finding.name: finding.text for finding in verify_bundle(bundle, Home.open().public_key_path)}
-    cells = "all 4 cells that were" if settings["groups"] else "the one cell that was"
+    grouped = settings.get("groups")
+    cells = "all 4 cells that were" if grouped else "the one cell that was"
     assert found["records"] == f"Every file has {cells} declared, and the stated promise."
     table = pq.read_table(bundle / "tables/incomes.parquet").to_pydict()
-    assert len(table["income_median"]) == receipt.records == (4 if settings["groups"] else 1)
+    assert len(table["income_median"]) == receipt.records == (4 if grouped else 1)
     assert all(0 <= value <= 100_000 for value in table["income_median"])
     assert ("count_standard_error" in table) == (settings["model"] == "dp")
     assert budget_of()[0] == "1"
@@ -73,8 +84,11 @@ def test_the_same_statistics_come_back_and_are_charged_once(workplace: Workplace
     assert one.to_pydict() == two.to_pydict()
 
 
-def test_what_the_size_of_noise_shows_stays_on_the_confidential_side(workplace: Workplace) -> None:
-    make_statistics(workplace, **IDP)
+@pytest.mark.parametrize("settings", [IDP, BDP, ONE], ids=["idp", "bdp", "bdp of one group"])
+def test_what_the_size_of_noise_shows_stays_on_the_confidential_side(
+    workplace: Workplace, settings: dict[str, Any]
+) -> None:
+    make_statistics(workplace, **settings)
     with begun(workplace) as line:
         content = line.stage()
     told = json.dumps(content["release"])

@@ -237,7 +237,10 @@ def test_a_category_that_may_be_missing_is_refused():
 def test_counts_have_the_name_of_their_category(of, category, name):
     params = settings_of([{"statistic": "count", "of": of, "category": category}])
     assert [figure.name for figure in layout(params, DECLARED).figures] == [name]
-    assert MECHANISM.treatments(params, DECLARED)[name] == f"number of records with {of} {category}, with noise"
+    assert (
+        MECHANISM.treatments(params, DECLARED)[name]
+        == f"number of records with {of} {category}, with noise of a public size"
+    )
 
 
 def test_the_plan_says_how_far_counts_and_sums_may_stray():
