@@ -126,8 +126,10 @@ def variance_moves(values: Steps, low: int, high: int) -> Fraction:
     n, m, v = len(values), mean(values), variance(values)
     after = int(np.searchsorted(values, ceil(m)))
     near = {0, n - 1, max(after - 1, 0), min(after, n - 1)}
-    comes = [(n * v + Fraction(n, n + 1) * (y - m) ** 2) / (n + 1) for y in (low, high, m)]
-    goes = [(n * v - Fraction(n, n - 1) * (x - m) ** 2) / (n - 1) for x in values[sorted(near)].tolist()]
+    comes: list[Fraction] = [(n * v + Fraction(n, n + 1) * (y - m) ** 2) / (n + 1) for y in (low, high, m)]
+    goes: list[Fraction] = [
+        (n * v - Fraction(n, n - 1) * (x - m) ** 2) / (n - 1) for x in values[sorted(near)].tolist()
+    ]
     return max(abs(changed - v) for changed in (*comes, *goes))
 
 

@@ -75,9 +75,11 @@ def _moment(squared: bool, grid: Grid, groups: SortedGroups) -> Exact:
 
     def in_units(found: Steps) -> NDArray[np.float64]:
         if squared:
-            return np.clip(np.ldexp(found, exponent + 2 * grid.exponent), 0, (grid.high - grid.low) ** 2 / 4)
-        points = np.ldexp(np.ldexp(found, exponent) + grid.first, grid.exponent)
-        return np.clip(points, grid.low, grid.high)
+            points, low, high = np.ldexp(found, exponent + 2 * grid.exponent), 0.0, (grid.high - grid.low) ** 2 / 4
+        else:
+            points, low, high = np.ldexp(np.ldexp(found, exponent) + grid.first, grid.exponent), grid.low, grid.high
+        clipped: NDArray[np.float64] = np.clip(points, low, high)
+        return clipped
 
     lattice = np.full(len(groups), exponent, np.int64)
     return Exact(values, steps, np.zeros_like(values), np.full(len(groups), most), in_units, lattice)
