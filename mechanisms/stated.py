@@ -47,6 +47,9 @@ class SwapParameters(TypedDict):
     k_by_column: dict[str, Whole]
     scaling: str | dict[str, str]
     ties: str
+    groups: NotRequired[Literal["v_mdav"]]
+    gain: NotRequired[Exact]
+    diversity: NotRequired[Whole]
 
 
 @_CLOSED
