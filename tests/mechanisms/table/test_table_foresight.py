@@ -146,7 +146,7 @@ def test_secret_noise_is_told_at_most(adjacency: str, count: int | None, x: int)
 
 
 def count_of_four_cells(scale: int) -> str:
-    """P(|N| > w) = 2 a^(w+1) / (1 + a) with a = e^(-1/scale): the least w for 1/20 and, for four cells at once, 1/80."""
+    """P(|N| > w) = 2 a^(w+1) / (1 + a) with a = e^(-1/scale): the least w for 1/20 and, for four at once, 1/80."""
     a = exp(-1 / scale)
 
     def least(share: float) -> int:
