@@ -8,6 +8,9 @@ The printed numbers are in printed/.
     computed/      what the sources computed, kept to recompute their printed tables
     errata/        what we corrected in the sources, each error with a case that shows it
     tables         `penstock reproduce`: the list of all tables, and how they compare
+    pictures       figures drawn again, as SVG that stands inside a page
+    page           `penstock reproduce --html`: tables, figures and errata in one file
+    reference      docs/reproduction.md
 
 A module for each source or chapter has its tables, each row a recomputed number beside a printed one:
 

@@ -1,6 +1,7 @@
 """What the sources computed, kept to recompute their printed tables. Reproduction, no guarantee.
 
 optimal_noise         variances, intervals and regions of the noise that the thesis calls optimal
+noise_shapes          their densities, and which noise is smaller than which
 record_wise_laplace   the thesis' noise, U / (k epsilon) on every record and attribute, on the thesis' groups,
                       and the exact error of that noise
 census_tables         that noise, MDAV and the corners in turn on one file, as the thesis compares them
@@ -54,6 +55,13 @@ from penstock.reproduction.computed.linkage_examples import (
     chances_told_by_groups,
     shares_told,
 )
+from penstock.reproduction.computed.noise_shapes import (
+    box_marginals,
+    laplace_within,
+    rearranged_core,
+    staircase_density,
+    staircase_within,
+)
 from penstock.reproduction.computed.optimal_noise import (
     least_variances,
     least_widths,
@@ -99,6 +107,7 @@ __all__ = [
     "add_noise",
     "answers_about_one",
     "answers_about_two",
+    "box_marginals",
     "central",
     "chances_of_linkage",
     "chances_of_linking",
@@ -127,6 +136,7 @@ __all__ = [
     "groups_around_boundaries",
     "groups_by_distance",
     "intervals_of_medians",
+    "laplace_within",
     "least_variances",
     "least_widths",
     "linked_by_choices",
@@ -143,6 +153,7 @@ __all__ = [
     "printed_scales",
     "printed_sensitivities",
     "ratios_of_accuracy",
+    "rearranged_core",
     "regions_of_box_noise",
     "regions_of_laplace_noise",
     "relative_changes",
@@ -151,5 +162,7 @@ __all__ = [
     "shares_told",
     "spread_of_answers",
     "squared_distances",
+    "staircase_density",
+    "staircase_within",
     "taken_in_turn",
 ]
