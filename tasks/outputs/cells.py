@@ -168,7 +168,7 @@ class Cells(Output):
             from penstock.tasks.parts.cells import counted_again  # a plan is made without Prefect
 
             output = counted_again(source.parts, output, plan.address)
-        return Judgement(recheck(output), lambda name: judge(name, output), clamped_totals(output))
+        return Judgement(recheck(output), lambda name, asked: judge(name, output, asked), clamped_totals(output))
 
     def write(self, job: Job, staged: Staged) -> None:
         plan, folder = job.plan, job.bundle / "tables"
