@@ -3,9 +3,10 @@
     {relationship: Husband, marital-status: [Divorced, Widowed]}                                                  (1)
 
 is every combination of one named category of each named column, whatever the others hold. They come from public rules,
-never from the data. Two mechanisms take them, to different ends: refinement never answers by one of them, also where it
-is the truth (refinement/_joint); a table has exact zeros there, and records of that kind are refused (table/_zeros).
-Such a refusal names no combination: which of them occurs would be told by the data.
+never from the data. Three mechanisms take them, to different ends: refinement never answers by one of them, and blocks
+of records never come back as one, also where it is the truth (refinement/_joint, dp_microaggregation/_joint); a table
+has exact zeros there, and records of that kind are refused (table/_zeros). Such a refusal names no combination: which
+of them occurs would be told by the data.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = [
     "Impossible",
     "category_faults",
     "found_impossible",
+    "linked",
     "require_possible",
     "where_impossible",
 ]
@@ -72,6 +74,17 @@ def category_faults(field: str, categories: Sequence[str], column: Column) -> It
     unknown = [category for category in categories if category not in known]
     if unknown:
         yield Fault(field, "must name declared categories", "Correct them.", repr(unknown[0]))
+
+
+def linked(impossible: Impossible, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the columns that combinations link, also through others; all in the order of these names."""
+    groups: list[set[str]] = []
+    for combination in impossible:
+        met = [group for group in groups if group & set(combination)]
+        groups = [group for group in groups if group not in met]
+        groups.append(set(combination).union(*met))
+    ordered = (tuple(name for name in names if name in group) for group in groups)
+    return tuple(sorted(ordered, key=lambda group: names.index(group[0])))
 
 
 def where_impossible(group: Sequence[str], impossible: Impossible, declared: Declared) -> NDArray[np.bool_]:

@@ -78,7 +78,14 @@ def compose(guarantees: Sequence[Guarantee]) -> Guarantee:
         )
     total = sum((Fraction(g.parameters["epsilon"]) for g in guarantees), Fraction(0))
     deltas = sum((Fraction(g.parameters.get("delta", 0)) for g in guarantees), Fraction(0))
-    return _joined(first, guarantees, total, deltas, [g.parameters for g in guarantees], "Together")
+    # Place by place: what i records spend in each. An output that says nothing of i records leaves it open for all.
+    several = [sum(each, Fraction(0)) for each in zip(*map(_of_several, guarantees), strict=False)]
+    return _joined(first, guarantees, total, deltas, several, [g.parameters for g in guarantees], "Together")
+
+
+def _of_several(guarantee: Guarantee) -> list[Fraction]:
+    """Return what 1, 2, ... replaced records of the actual data spend together, as far as it is promised."""
+    return [Fraction(each) for each in guarantee.parameters.get("group_epsilons", ())]
 
 
 def _joined(
@@ -86,11 +93,18 @@ def _joined(
     guarantees: Sequence[Guarantee],
     epsilon: Fraction,
     delta: Fraction,
+    several: Sequence[Fraction],
     parts: Sequence[Mapping[str, Any]],
     together: str,
 ) -> Guarantee:
     """Return a sum under the model and adjacency of one of them."""
-    spent, words = ({"delta": str(delta)}, f", delta = {delta}") if delta else ({}, "")
+    spent: dict[str, Any] = {"delta": str(delta)} if delta else {}
+    words = f", delta = {delta}" if delta else ""
+    if several:
+        spent["group_epsilons"] = [str(each) for each in several]
+        words += "".join(f"; of {i} records {each}" for i, each in enumerate(several[1:], start=2))
+    elif any(map(_of_several, guarantees)):
+        words += "; of several records nothing is said, because not every output says it"
     return like.model_copy(
         update={
             "parameters": {"epsilon": str(epsilon), **spent, "parts": list(parts)},
@@ -132,11 +146,16 @@ def _sum_of(model: Model, guarantees: Sequence[Guarantee]) -> Guarantee:
     ]
     epsilon = composed(charges, model=model, adjacency=own.adjacency, unit=own.unit)
     delta = composed_delta(charges, model=model, adjacency=own.adjacency, unit=own.unit)
+    # What is under dp spends i times as much where i records are replaced.
+    beside = epsilon - Fraction(own.parameters["epsilon"])
+    several = [each + i * beside for i, each in enumerate(_of_several(own), start=1)]
     parts = [
         {"model": each.model, "adjacency": each.adjacency, "counts": str(_times(each, own)), **each.parameters}
         for each in counted
     ]
-    return _joined(own, counted, epsilon, delta, parts, f"Together, under {model} with adjacency {own.adjacency}")
+    return _joined(
+        own, counted, epsilon, delta, several, parts, f"Together, under {model} with adjacency {own.adjacency}"
+    )
 
 
 def _times(guarantee: Guarantee, total: Guarantee) -> Fraction:

@@ -34,6 +34,7 @@ __all__ = [
 
 Exact = Annotated[str, Field(pattern=r"^-?[0-9]{1,400}(/[1-9][0-9]{0,399})?$")]
 Whole = Annotated[int, Field(ge=0)]
+Combinations = list[dict[str, list[str | int]]]
 _CLOSED = with_config(ConfigDict(extra="forbid", strict=True))
 
 
@@ -64,6 +65,7 @@ class BlocksParameters(TypedDict):
     k: Whole | Literal["auto"]
     shares: dict[str, Exact]
     rows_per_unit: NotRequired[Whole]
+    impossible: NotRequired[Combinations]
 
 
 @_CLOSED
@@ -80,6 +82,22 @@ class ColumnChosen(TypedDict):
 
 
 @_CLOSED
+class DrawnTogether(TypedDict):
+    """Columns that get one draw for a block. combinations: how many there are to choose from, concepts included.
+
+    Scores times weights, divided by scale, decide; so a column's own scale is scale / its weight. declared: how many
+    of the released categories, the first ones, are declared ones; the others are concepts above them.
+    """
+
+    columns: list[str]
+    weights: dict[str, Whole]
+    scale: Exact
+    combinations: Whole
+    declared: dict[str, Whole]
+    impossible: Combinations
+
+
+@_CLOSED
 class PartChosen(TypedDict):
     """Columns that are cut into blocks together."""
 
@@ -89,6 +107,7 @@ class PartChosen(TypedDict):
     k: Whole
     blocks: Whole
     intervals: NotRequired[list[Whole]]
+    joint: NotRequired[list[DrawnTogether]]
 
 
 @_CLOSED
@@ -134,9 +153,6 @@ class ClosenessChosen(TypedDict):
 
     t: Exact
     buckets: Whole
-
-
-Combinations = list[dict[str, list[str | int]]]
 
 
 @_CLOSED
@@ -223,7 +239,7 @@ class TableChosen(TypedDict):
 
 @_CLOSED
 class StatisticsParameters(TypedDict):
-    """Statistics of groups of records."""
+    """Statistics of groups of records. group_epsilons: what 1, 2, ... records spend together, if that is promised."""
 
     mechanism: Literal["statistics"]
     epsilon: Exact
@@ -231,11 +247,13 @@ class StatisticsParameters(TypedDict):
     figures: list[dict[str, Any]]
     epsilon_by_figure: dict[str, Exact]
     rows_per_unit: NotRequired[Whole]
+    only: NotRequired[dict[str, str | int]]
+    group_epsilons: NotRequired[list[Exact]]
 
 
 @_CLOSED
 class FigureChosen(TypedDict):
-    """The noise of one figure: on its grid, or by scores."""
+    """The noise of one figure: on its grid, or by scores. parts: into how many parts it divides a step of the grid."""
 
     figure: str
     epsilon: Exact
@@ -244,6 +262,7 @@ class FigureChosen(TypedDict):
     half_widths: NotRequired[list[Whole]]
     core: NotRequired[list[Whole]]
     score_sensitivity: NotRequired[Whole]
+    parts: NotRequired[Whole]
 
 
 @_CLOSED

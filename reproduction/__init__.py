@@ -2,9 +2,19 @@
 
 The printed numbers are in printed/.
 
+    entry          What a table of a source is: its place, its data set, what recomputes and draws it
     beside_print   A recomputed number beside a printed one: what counts as agreement, and what is known to be
                    misprinted
     computed/      what the sources computed, kept to recompute their printed tables
-    rows           the rows of every table that can be reproduced: a recomputed number beside each printed one
-    tables         `penstock reproduce`: which printed tables can be recomputed, and how they compare
+    errata/        what we corrected in the sources, each error with a case that shows it
+    tables         `penstock reproduce`: the list of all tables, and how they compare
+
+A module for each source or chapter has its tables, each row a recomputed number beside a printed one:
+
+    thesis_3       who can be linked, and correlations after groups and exchanges
+    thesis_4       noise that the thesis calls optimal
+    refinement     knowledge refinement, the paper and chapter 5 of the thesis
+    thesis_6       microaggregation and noise on records
+    individual     individual differential privacy
+    bootstrap      bootstrap differential privacy
 """

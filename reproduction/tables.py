@@ -1,111 +1,136 @@
 """`penstock reproduce`: which printed tables can be recomputed, and how they compare. Reproduction, no guarantee.
 
-What was printed is in reproduction/printed, what is recomputed in penstock.reproduction.rows, and what counts as
-agreement in penstock.reproduction.beside_print. Nothing here is a release: no file is written, and the data sets
-are public ones.
+What was printed is in reproduction/printed, what recomputes it in a module for each source or chapter, and what counts
+as agreement in penstock.reproduction.beside_print. Nothing here is a release: the data sets are public ones.
+
+A document holds if every number that was asked for is the same, corrected or close, and there is one. A number that
+differs or is not reproducible, and a table whose data set is not there, keep it from that. A table that nobody could
+recompute, because what it was made from was never published, is listed with the reason and counts neither way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from penstock.mechanisms.refusal import SpecRefused
-from penstock.reproduction import rows
+from penstock.reproduction import bootstrap, individual, refinement, thesis_3, thesis_4, thesis_6
 from penstock.reproduction.beside_print import Row, printed_tables, verdict
+from penstock.reproduction.entry import DataSet, Given, Table
+from penstock.reproduction.errata import corrected
 
-__all__ = ["LABEL", "NAMES", "reproduce_all", "reproduce_one"]
+__all__ = ["LABEL", "NAMES", "TABLES", "reproduce", "reproduce_errata", "reproduce_one"]
 
 LABEL = "reproduction, no guarantee"
 
-_FARMS, _CENSUS = "ricefarms.parquet", "census_casc.parquet"
-_READERS: Mapping[str, Callable[[Path], Any]] = {_FARMS: rows.read_farms, _CENSUS: rows.read_census}
+# Every source and chapter, in the order in which its tables are listed.
+SOURCES: tuple[tuple[Table, ...], ...] = (
+    thesis_3.TABLES,
+    thesis_4.TABLES,
+    refinement.TABLES,
+    thesis_6.TABLES,
+    individual.TABLES,
+    bootstrap.TABLES,
+)
+TABLES: dict[str, Table] = {table.name: table for tables in SOURCES for table in tables}
+NAMES = tuple(TABLES)
+
+# Called with the name of a table and the share of the whole work that is done when it begins or goes on.
+Watch = Callable[[str, float], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The place of a table in reproduction/printed, what recomputes its rows, and the data set that they need."""
+def reproduce(names: Sequence[str], folder: Path | None, watch: Watch = lambda name, share: None) -> dict[str, Any]:
+    """Return every table that a name stands for, all without names; where the data set is not there, without rows.
 
-    file: str
-    key: str | None
-    rows: Callable[..., list[Row]]
-    needs: str | None = None
-    criterion: str = "to the printed digits"
-
-
-_TABLES: Mapping[str, _Table] = {
-    "thesis-4.1": _Table("tables_4_1_to_4_4", "table_4_1", rows.variances),
-    "thesis-4.2": _Table("tables_4_1_to_4_4", "table_4_2", rows.widths),
-    "thesis-4.3": _Table("tables_4_1_to_4_4", "table_4_3", rows.laplace_regions),
-    "thesis-4.4": _Table("tables_4_1_to_4_4", "table_4_4", rows.box_regions),
-    "thesis-5.3": _Table("refinement_tables", "table_5_3", rows.two_persons),
-    "thesis-5.4": _Table("refinement_tables", "table_5_4", rows.absent_persons),
-    "thesis-5.5": _Table("refinement_tables", "table_5_5", rows.spread_around_the_middle),
-    "thesis-6.1": _Table("table_6_1", None, rows.error_of_mdav, _CENSUS),
-    "thesis-6.2": _Table("table_6_2", None, rows.noise_on_groups, _CENSUS, "within the chance of ten runs"),
-    "thesis-6.5": _Table("table_6_5", None, rows.changes_of_statistics, _CENSUS),
-    "refinement-2": _Table("refinement_tables", "example_2", rows.answers_of_a_rare_value),
-    "refinement-delta": _Table("refinement_tables", "shares_of_delta", rows.shares_of_delta),
-    "individual-1": _Table("individual_tables", "table_1", rows.median_intervals),
-    "individual-2": _Table("individual_tables", "table_2", rows.count_errors),
-    "bootstrap-1": _Table("bootstrap_tables", "table_1", rows.cells_of_farms, _FARMS),
-    "bootstrap-2": _Table("bootstrap_tables", "table_2", rows.ranges_of_farms, _FARMS),
-    "bootstrap-3": _Table("bootstrap_tables", "table_3", rows.shares_of_farms, _FARMS),
-    "bootstrap-4": _Table("bootstrap_tables", "table_4", rows.accuracies_of_farms, _FARMS),
-    "bootstrap-scales": _Table("bootstrap_tables", "whole_table", rows.scales_of_farms, _FARMS),
-}
-NAMES = tuple(_TABLES)
-
-
-def reproduce_all(folder: Path | None) -> dict[str, Any]:
-    """Return every table in one line; those whose data set is not in the folder are listed and not recomputed."""
+    A name is that of a table, or the beginning of several: `thesis` and `thesis-6`.
+    """
+    chosen = _chosen(names)
     _require_folder(folder)
-    data = {name: reader(folder / name) for name, reader in _READERS.items() if folder and (folder / name).is_file()}
-    tables = [_compared(name, data) for name in NAMES]
-    for table in tables:
-        del table["rows"]
-    return {"label": LABEL, "holds": all(table["holds"] is not False for table in tables), "tables": tables}
+    for name in names:
+        if name in TABLES:
+            _require_data(TABLES[name], folder)
+    read: dict[DataSet, Any] = {}
+    tables = []
+    for place, table in enumerate(chosen):
+
+        def progress(share: float, name: str = table.name, place: int = place) -> None:
+            watch(name, (place + share) / len(chosen))
+
+        progress(0.0)
+        tables.append(_compared(table, folder, read, progress))
+    holding = [table["holds"] for table in tables if not table["unavailable"]]
+    return {"label": LABEL, "holds": bool(holding) and all(holds is True for holds in holding), "tables": tables}
 
 
-def reproduce_one(name: str, folder: Path | None) -> dict[str, Any]:
-    """Return one table, with every number."""
-    if name not in _TABLES:
-        raise SpecRefused.at("NAME", rule=f"must be one of {', '.join(NAMES)}", got=name, remedy="Choose one of them.")
-    _require_folder(folder)
-    needs = _TABLES[name].needs
-    if needs is not None and not (folder and (folder / needs).is_file()):
-        raise SpecRefused.at(
-            "--data",
-            rule=f"must hold the data set {needs} for {name}",
-            remedy=f"Pass the folder that holds {needs}, or another NAME.",
-        )
-    table = _compared(name, {needs: _READERS[needs](folder / needs)} if needs and folder else {})
-    return {"label": LABEL, "holds": table["holds"], "table": table}
+def reproduce_one(name: str, folder: Path | None, watch: Watch = lambda name, share: None) -> dict[str, Any]:
+    """Return one table."""
+    if name not in TABLES:
+        raise _unknown(name)
+    document = reproduce([name], folder, watch)
+    return {"label": LABEL, "holds": document["holds"], "table": document["tables"][0]}
 
 
-def _compared(name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+def reproduce_errata() -> dict[str, Any]:
+    """Return what we corrected; it holds if every counter-example stands."""
+    errata = corrected()
+    return {"label": LABEL, "holds": all(erratum["stands"] for erratum in errata), "errata": errata}
+
+
+def _chosen(names: Sequence[str]) -> list[Table]:
+    """Return the tables that names stand for, each once and in the order of the list."""
+    for name in names:
+        if not any(_stands_for(name, table) for table in NAMES):
+            raise _unknown(name)
+    return [TABLES[table] for table in NAMES if not names or any(_stands_for(name, table) for name in names)]
+
+
+def _stands_for(name: str, table: str) -> bool:
+    return table == name or table.startswith((f"{name}-", f"{name}."))
+
+
+def _compared(
+    table: Table, folder: Path | None, read: dict[DataSet, Any], progress: Callable[[float], None]
+) -> dict[str, Any]:
     """Compare a table with its print; holds: every number is as it should be, None where the data set is not there."""
-    table = _TABLES[name]
     tables = printed_tables(table.file)
     printed = tables if table.key is None else tables[table.key]
-    document = {"name": name} | {text: printed.get(text, "") for text in ("title", "what", "remark")}
-    document |= {"source": tables["source"], "place": tables["place"], "needs": table.needs}
-    if table.needs is not None and table.needs not in data:
-        return document | {"verdict": f"{_missing(table.needs)}, pass --data", "holds": None, "rows": []}
-    found = table.rows(printed) if table.needs is None else table.rows(printed, data[table.needs])
+    document = {"name": table.name} | {text: printed.get(text, "") for text in ("title", "what", "remark")}
+    document |= {"source": tables["source"], "place": tables["place"], "needs": table.needs and table.needs.name}
+    document |= {"runs": table.runs, "unavailable": table.unavailable}
+    if table.rows is None:
+        text = f"not reproducible because {table.unavailable}"
+        return document | {"verdict": text, "holds": None, "rows": []}
+    if table.needs is not None and not table.needs.is_in(folder):
+        return document | {"verdict": f"needs the data set {table.needs.name}, pass --data", "holds": None, "rows": []}
+    if table.needs is not None and folder is not None and table.needs not in read:
+        read[table.needs] = table.needs.read(folder)
+    rows: list[Row] = table.rows(printed, Given(table.needs and read[table.needs], progress))
     return document | {
-        "verdict": verdict(found, table.criterion),
-        "holds": all(row.holds for row in found),
-        "rows": [asdict(row) for row in found],
+        "verdict": verdict(rows, table.criterion),
+        "holds": all(row.holds for row in rows),
+        "rows": [row.as_dict() for row in rows],
     }
 
 
-def _missing(data_set: str) -> str:
-    return f"needs the data set {data_set}"
+def _unknown(name: str) -> SpecRefused:
+    return SpecRefused.at(
+        "NAME",
+        rule=f"must be errata alone, or one of {', '.join(NAMES)}",
+        got=name,
+        remedy="Choose one of them, or what several begin with.",
+    )
 
 
 def _require_folder(folder: Path | None) -> None:
     if folder is not None and not folder.is_dir():
         raise SpecRefused.at("--data", rule="must be a folder", got=str(folder), remedy="Correct the path.")
+
+
+def _require_data(table: Table, folder: Path | None) -> None:
+    if table.needs is not None and not table.needs.is_in(folder):
+        raise SpecRefused.at(
+            "--data",
+            rule=f"must hold the data set {table.needs.name} for {table.name}",
+            remedy=f"Pass the folder that holds {table.needs.name}, or another NAME.",
+        )

@@ -3,6 +3,7 @@
 Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
 
     checks             the checks of a released table, all counted again from its records
+    chosen_group       the records of the one group of which a table shows figures, where it shows those of one only
     contributors       who stands behind a cell: its records, or where units are counted its different units
     counted            the records of a table counted again part by part, and the parts put together
     errors             how far the published figures of a table are from the true ones
@@ -19,6 +20,8 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
                        mechanism's own code is used
     totals             the cells of a table counted and added up again from the records, by code that no mechanism
                        uses
+    _bootstrap_scales  how far one record can move a statistic among data sets made of the actual records, computed
+                       again from the records
     _coarser_levels    the check of coarser levels: their groups are those of the declared taxonomy
     _linked            the check of figures that several linked tables show
     _figures           the checks of what a table shows: its columns, its rows, its margins, and where its figures
@@ -33,6 +36,7 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
                        each level
     _promise           the promise of a table and the public facts about its noise, read as what they must be, or
                        refused
+    _several_moves     how far several records of a group move a statistic, for the check of its noise
     _statistic_facts   the promise of released statistics and the public facts about their noise, read as what they
                        must be, or refused
 """

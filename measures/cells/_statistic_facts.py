@@ -30,13 +30,18 @@ from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters, i
 
 __all__ = ["Promised", "Stated", "read_promised"]
 
-_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell")}
+_ADJACENCIES = {
+    "dp": ("replace", "add_remove"),
+    "idp": ("from_D", "from_D_within_cell"),
+    "bdp": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
+}
 _NOISES = {"count": "laplace", "sum": "laplace", "mean": "box", "variance": "box"}
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One figure: what it spends in a group, its grid, and how far one record is stated to move it (dp only)."""
+    """One figure: what it spends in a group, its grid, and how far one record is stated to move it (dp only); parts:
+    into how many it divides a step of the grid (bdp only)."""
 
     figure: Figure
     share: Fraction
@@ -44,29 +49,31 @@ class Stated:
     eta: Fraction
     moves: tuple[int, ...]
     needed: tuple[int, ...]
+    parts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """The promise of the statistics; touched: how many groups one change touches."""
+    """The promise of the statistics; touched: how many groups one change touches.
+
+    several: what 1, 2, ... replaced records spend together; the first is epsilon.
+    """
 
     model: str
     epsilon: Fraction
     rows_per_unit: int
     touched: int
+    several: tuple[Fraction, ...]
     figures: tuple[Stated, ...]
 
 
 def read_promised(output: TableOutput) -> Promised:
     """Return the promise; refuse one that cannot be understood, so that nothing is checked against a guess."""
     guarantee, layout = output.guarantee, output.layout
-    several = bool(layout.dimensions)
     try:
         parameters = guarantee.parameters
-        # Under idp the group of every record is public, or there is only one group.
-        fits = guarantee.adjacency in _ADJACENCIES[guarantee.model] and (
-            guarantee.model == "dp" or several == (guarantee.adjacency == "from_D_within_cell")
-        )
+        several = bool(layout.dimensions) and "only" not in parameters
+        fits = guarantee.adjacency in _ADJACENCIES[guarantee.model] and _groups_fit(output)
         asked, measured = parameters["figures"], output.chosen["measured"]
         figures = tuple(
             _stated(figure, question, facts, output)
@@ -76,11 +83,13 @@ def read_promised(output: TableOutput) -> Promised:
             model=guarantee.model,
             epsilon=_exact(parameters["epsilon"]),
             rows_per_unit=1 if guarantee.unit == "row" else _whole(parameters["rows_per_unit"]),
-            touched=2 if guarantee.adjacency == "replace" and several else 1,
+            touched=2 if guarantee.adjacency in ("replace", "bootstrap_replace") and several else 1,
+            several=tuple(map(_exact, parameters.get("group_epsilons", [parameters["epsilon"]]))),
             figures=figures,
         )
         understood = (
             fits
+            and (guarantee.model == "idp" or "group_epsilons" not in parameters)
             and is_stated(StatisticsParameters, parameters)
             and is_stated(StatisticsChosen, output.chosen)
             and list(parameters["groups"]) == list(layout.dimensions)
@@ -100,11 +109,25 @@ def read_promised(output: TableOutput) -> Promised:
     return promised
 
 
+def _groups_fit(output: TableOutput) -> bool:
+    """Return whether the model is proven for such groups, and a group that was chosen is the only one."""
+    guarantee, dimensions = output.guarantee, output.layout.dimensions
+    only = guarantee.parameters.get("only", {})
+    if only and guarantee.model != "bdp":
+        return False
+    if only and dimensions != {name: (str(category),) for name, category in only.items()}:
+        return False
+    # Under idp, and within cells, the group of every record is public, or there is only one group.
+    if guarantee.adjacency == "bootstrap_within_cell":
+        return bool(dimensions) and not only
+    return guarantee.model != "idp" or bool(dimensions) == (guarantee.adjacency == "from_D_within_cell")
+
+
 def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any], output: TableOutput) -> Stated:
     of, kind = question.get("of"), question["statistic"]
     share = _exact(question["share"]) if kind == "quantile" else Fraction(1, 2)
     eta = _exact(facts["grid"])
-    wanted = "laplace" if output.guarantee.model == "idp" else _NOISES.get(kind, "exponential")
+    wanted = "laplace" if output.guarantee.model != "dp" else _NOISES.get(kind, "exponential")
     if (
         (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, of)
         or facts["noise"] != wanted
@@ -119,7 +142,15 @@ def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any
         needed = _needed(figure, share, eta, output)
         if len(moves) != len(needed) or any(type(move) is not int or move < 1 for move in moves):
             raise ValueError("as many whole numbers as are drawn together")
-    return Stated(figure, share, _exact(facts["epsilon"]), eta, moves, needed)
+    parts = _parts(kind, facts) if output.guarantee.model == "bdp" else 1
+    return Stated(figure, share, _exact(facts["epsilon"]), eta, moves, needed, parts)
+
+
+def _parts(kind: str, facts: Mapping[str, Any]) -> int:
+    parts = _whole(facts["parts"])
+    if kind not in ("mean", "variance") and parts != (2 if kind == "median" else 1):
+        raise ValueError("only means and variances have parts that follow from epsilon")
+    return parts
 
 
 def _needed(figure: Figure, share: Fraction, eta: Fraction, output: TableOutput) -> tuple[int, ...]:

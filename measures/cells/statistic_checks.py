@@ -6,7 +6,10 @@
                           dp noise for as much as one record can move a figure (_statistic_facts.py)
     within_bounds         means, medians, quantiles and extremes lie in the declared domain, variances between 0 and
                           (b - a)^2 / 4; standard errors are not negative
-    scale_covers_data     idp: noise for as much as one record of the actual data moves the figure, recomputed
+    scale_covers_data     idp: noise for as much as one record of the actual data moves the figure, recomputed; where i
+                          records are protected together, for as much as i of them move it times epsilon / epsilon_i
+                          (_several_moves.py); bdp: for as much as one record of any data set made of them does
+                          (_bootstrap_scales.py)
 
 All of this holds for every output, whatever the data and whatever was drawn: only a defect can break it, so whether a
 release appears still tells nothing about the data. The noise itself is not looked at for that very reason.
@@ -33,6 +36,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.cells._bootstrap_scales import uncovered_figures
+from penstock.measures.cells._several_moves import moves_of_several
 from penstock.measures.cells._statistic_facts import Promised, Stated, read_promised
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.checks import Check, RecheckImpossible, verdict
@@ -47,7 +52,7 @@ def statistic_checks(output: TableOutput) -> tuple[Check, ...]:
     checks = (
         _columns_as_declared(output),
         _rows_as_declared(output),
-        _epsilon_spent(promised),
+        _epsilon_spent(promised, output),
         _within_bounds(output),
     )
     return checks if promised.model == "dp" else (*checks, _scale_covers_data(output, promised))
@@ -93,14 +98,27 @@ def _rows_as_declared(output: TableOutput) -> Check:
     )
 
 
-def _epsilon_spent(promised: Promised) -> Check:
+def _adds_up(several: tuple[Fraction, ...], epsilon: Fraction, groups: bool) -> bool:
+    """Return whether 1, 2, ... records keep what is stated of them, also if they lie in several groups."""
+    kept = [Fraction(0)]
+    for stated in several:
+        # The records change together in one group, or fewer of them in some and the rest in others.
+        apart = [kept[i] + kept[-i] for i in range(1, len(kept))] if groups else [kept[-1]]
+        if any(more > stated for more in apart):
+            return False
+        kept.append(stated)
+    return several[0] == epsilon
+
+
+def _epsilon_spent(promised: Promised, output: TableOutput) -> Check:
     over = [
         stated.figure.name
         for stated in promised.figures
         if stated.epsilon <= 0 or any(move < least for move, least in zip(stated.moves, stated.needed, strict=True))
     ]
     each = promised.touched * promised.rows_per_unit
-    if each * sum((stated.epsilon for stated in promised.figures), Fraction(0)) > promised.epsilon:
+    spent = each * sum((stated.epsilon for stated in promised.figures), Fraction(0))
+    if spent > promised.epsilon or not _adds_up(promised.several, promised.epsilon, bool(output.layout.dimensions)):
         over = [stated.figure.name for stated in promised.figures]
     return verdict(
         "epsilon_spent",
@@ -136,14 +154,18 @@ def _within_bounds(output: TableOutput) -> Check:
 
 
 def _scale_covers_data(output: TableOutput, promised: Promised) -> Check:
-    labels = _labels(output)
     return verdict(
         "scale_covers_data",
         "noise in every group for as much as one record of the actual data moves the figure",
         "there is",
         "the noise of a figure is too small",
-        (stated.figure.name for stated in promised.figures if not _covered(stated, labels, output)),
+        (uncovered_figures if promised.model == "bdp" else _uncovered)(output, promised),
     )
+
+
+def _uncovered(output: TableOutput, promised: Promised) -> Iterator[str]:
+    labels = _labels(output)
+    return (stated.figure.name for stated in promised.figures if not _covered(stated, promised.several, labels, output))
 
 
 def _labels(output: TableOutput) -> NDArray[np.int64]:
@@ -155,10 +177,10 @@ def _labels(output: TableOutput) -> NDArray[np.int64]:
     return number
 
 
-def _covered(stated: Stated, labels: NDArray[np.int64], output: TableOutput) -> bool:
-    steps = _hidden(output, f"steps {stated.figure.name}")
+def _covered(stated: Stated, several: tuple[Fraction, ...], labels: NDArray[np.int64], output: TableOutput) -> bool:
+    scales = _hidden(output, f"steps {stated.figure.name}")
     units = (
-        _hidden(output, f"lattice {stated.figure.name}") if stated.figure.statistic == "variance" else [0] * len(steps)
+        _hidden(output, f"lattice {stated.figure.name}") if stated.figure.statistic == "variance" else [0] * len(scales)
     )
     name = str(stated.figure.column)
     domain = output.declared[name].domain or (0, 0)
@@ -166,9 +188,13 @@ def _covered(stated: Stated, labels: NDArray[np.int64], output: TableOutput) -> 
     first, last = floor(Fraction(domain[0]) / stated.eta), ceil(Fraction(domain[1]) / stated.eta)
     order = np.lexsort((values, labels))
     ends = np.searchsorted(labels[order], np.arange(output.layout.rows + 1))
-    for group, (step, unit) in enumerate(zip(steps, units, strict=True)):
-        inside = values[order[ends[group] : ends[group + 1]]] - first
-        if step < 1 or step * Fraction(2) ** unit < _moves(stated, inside.tolist(), last - first):
+    for group, (step, unit) in enumerate(zip(scales, units, strict=True)):
+        inside, steps = (values[order[ends[group] : ends[group + 1]]] - first).tolist(), last - first
+        needed = [_moves(stated, inside, steps)]
+        for i, spent in enumerate(several[1:], start=2):
+            moved = moves_of_several(stated.figure.statistic, stated.share, inside, steps, i)
+            needed.append(moved * several[0] / spent)
+        if step < 1 or step * Fraction(2) ** unit < max(needed):
             return False
     return True
 

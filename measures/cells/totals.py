@@ -115,7 +115,8 @@ def find_cells(output: TableOutput) -> Cells:
             raise _impossible("original", "must be here or counted in parts, with at least one record")
         return Cells(layout, output.counted.records, np.zeros(0, np.int64), output.counted.counts)
     records = {len(values) for values in original.values()}
-    if len(records) != 1 or (records == {0} and output.guarantee.adjacency != "add_remove"):
+    may_be_none = output.guarantee.adjacency == "add_remove" or "only" in output.guarantee.parameters
+    if len(records) != 1 or (records == {0} and not may_be_none):
         raise _impossible("original", "must have at least one record, and as many values in every column")
     number = records.pop()
     places = np.zeros(number, np.int64)

@@ -10,6 +10,7 @@ Begin with `comparison`, what every measure takes, and `output`, what the checks
     comparison         original and released columns side by side: what every measure starts from
     disclosure         what a class of records tells about the confidential values of its members
     distances          records as points between which an attacker, or a loss, is measured
+    drawn_together     the check of columns that were drawn together for blocks, without impossible combinations
     group_checks       the checks of probabilistic k-anonymity and of k-anonymity
     informed           linkage by an intruder who knows some confidential values of a person
     information_loss   what the data lost: values, means, variances and correlations, original against released

@@ -5,6 +5,8 @@
     one_value_per_block   every row of a block carries the block's value; where rows mean nothing, a column holds
                           one value for each block, as often as the block has records
     published_values      numbers lie on the public grid inside the declared domain, categories in the released list
+    possible_combinations where columns are drawn together: no combination that is declared impossible is released
+                          (drawn_together.py)
     epsilon_spent         c (sum over numbers of D_i / scale_i + sum over categories of 2 D_i / scale_i) <= epsilon,
                           c records of each unit, in exact fractions
     identifiers_absent    no identifier, and no undeclared column, is released
@@ -28,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.measures.checks import Check, RecheckImpossible, identifiers_absent, verdict
+from penstock.measures.records.drawn_together import possible_combinations
 from penstock.measures.records.output import RecordOutput
 from penstock.mechanisms.columns import Column, named
 
@@ -66,6 +69,7 @@ def block_checks(output: RecordOutput) -> tuple[Check, ...]:
         _block_sizes(blocks),
         _one_value_per_block(blocks),
         _published_values(blocks),
+        *possible_combinations(output),
         _epsilon_spent(blocks),
         identifiers_absent(output.declared, output.released),
     )

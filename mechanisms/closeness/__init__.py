@@ -23,7 +23,6 @@ from penstock.mechanisms.closeness._mechanism import (
     Params,
     chosen_facts,
     faults,
-    from_both_ends,
     promise,
     protect,
     released_columns,
@@ -32,7 +31,7 @@ from penstock.mechanisms.closeness._possible import possible
 from penstock.mechanisms.mechanism import Mechanism, never
 from penstock.mechanisms.stated import ClosenessChosen, ClosenessParameters, NothingChosen, RankedParameters
 
-__all__ = ["MECHANISM", "Params", "chosen_facts", "faults", "from_both_ends", "promise", "protect", "released_columns"]
+__all__ = ["MECHANISM", "Params", "chosen_facts", "faults", "promise", "protect", "released_columns"]
 
 # Its epsilon is a bound that does not add up with others, so nothing is spent.
 MECHANISM = Mechanism(

@@ -52,7 +52,7 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import SettingRefused
 from penstock.mechanisms.sound import require_sound
 
-__all__ = ["Params", "chosen_facts", "faults", "from_both_ends", "promise", "protect", "released_columns"]
+__all__ = ["Params", "chosen_facts", "faults", "promise", "protect", "released_columns"]
 
 
 def promise(params: Params, declared: Declared) -> Guarantee:
@@ -165,8 +165,7 @@ def _ranked(
     records = len(values[confidential[0]])
     labels = np.empty(records, np.int64)
     if _sortable(declared):
-        order, _ = ranked_blocks(values[confidential[0]], records, randomness)
-        starts = from_both_ends(records, params.k)
+        order, starts = ranked_blocks(values[confidential[0]], params.k, randomness)
         labels[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     else:
         shuffled = permutation(records, randomness)
@@ -181,22 +180,6 @@ def _ranked(
         made={KEY: group_column(int(labels.max()) + 1)},
         linked={"values": value_table(KEY, labels, values, declared)},
     )
-
-
-def from_both_ends(records: int, k: int) -> NDArray[np.int64]:
-    """Return where groups begin along the sorted values (and the last one ends): k from below and k from above in turn.
-
-    While 3k records or more remain, both; with 2k left, one from below; the rest, k to 2k - 1 records, lies between.
-    """
-    low, high = 0, records
-    below, above = [0], [records]
-    while high - low >= 3 * k:
-        low, high = low + k, high - k
-        below.append(low)
-        above.append(high)
-    if high - low >= 2 * k:
-        below.append(low + k)
-    return np.array(sorted({*below, *above}), np.int64)
 
 
 def _sortable(declared: Declared) -> bool:

@@ -3,6 +3,7 @@
     _mechanism    settings, promise and `protect`: records in blocks along a public order, one noisy value each
     orders        blocks along a public order, and how far one replaced record can move them
     _attributes   how a column becomes levels, what is drawn for a block, what error to expect
+    _joint        columns that are drawn together, because some combinations of them cannot be
     _choice       which order and how many blocks: the smallest expected error, from public facts alone
     _expect       what to expect before any row is read;  _explain: what data users need to know
 

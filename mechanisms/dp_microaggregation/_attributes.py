@@ -139,11 +139,11 @@ class Category:
         self, levels: NDArray[np.int64], blocks: Blocks, sensitivity: int, epsilon: Fraction, randomness: Randomness
     ) -> NDArray[Any]:
         """(2), as codes of candidates."""
-        return choose(self._counts(levels, blocks) @ self.scores, self.scale(sensitivity, epsilon), randomness)
+        return choose(self.counts(levels, blocks) @ self.scores, self.scale(sensitivity, epsilon), randomness)
 
     def expected_error(self, levels: NDArray[np.int64], blocks: Blocks, scale: Fraction, weight: float) -> float:
         """(4)."""
-        counts = weight * self._counts(levels, blocks)
+        counts = weight * self.counts(levels, blocks)
         totals = counts @ self.scores
         chances = np.exp(-(totals - totals.min(axis=1, keepdims=True)) / float(scale))
         chances /= chances.sum(axis=1, keepdims=True)
@@ -158,7 +158,7 @@ class Category:
         steps = int(self.scores.max())
         return {"scale": str(scale), "grid": str(Fraction(1, GRID)), "steps": steps, "noise_error": None}
 
-    def _counts(self, levels: NDArray[np.int64], blocks: Blocks) -> NDArray[np.int64]:
+    def counts(self, levels: NDArray[np.int64], blocks: Blocks) -> NDArray[np.int64]:
         """Return how many records of each category each block has."""
         number, categories = len(blocks.starts) - 1, self.axis.levels
         block = np.repeat(np.arange(number), np.diff(blocks.starts))

@@ -4,7 +4,9 @@ The error that is expected if records were spread evenly over the declared domai
 sorted by the very order that is judged, and each attribute states its error (_attributes.py). So
 nothing is known here about how an order works, and no data are read: n, the declared columns and each column's
 epsilon decide. Columns are weighed by the error of one block for all records. Real data are not spread evenly,
-and skewed columns do better or worse.
+and skewed columns do better or worse. Columns that are drawn together, because some combinations of them cannot be
+(_joint.py), are judged as if they were drawn one by one; only for the choice that is made their errors are those of
+the joint draw, for records spread evenly over what is possible.
 
     k* = (24 m^2 (2 m - 1))^(1/4) sqrt(n / epsilon)                                                       (1)
 
@@ -25,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.dp_microaggregation._attributes import Attribute
+from penstock.mechanisms.dp_microaggregation._joint import Joint, Linked
 from penstock.mechanisms.dp_microaggregation.orders import (
     Axis,
     Corner,
@@ -53,13 +56,17 @@ _WITHOUT_SETTINGS: dict[OrderName, Order] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An order with its block size, its proven sensitivities D_i, and the error to expect of each attribute."""
+    """An order with its block size, its proven sensitivities D_i, and the error to expect of each attribute.
+
+    joints: how attributes are drawn that are drawn together.
+    """
 
     order: Order
     k: int
     blocks: int
     sensitivities: tuple[int, ...]
     errors: tuple[float, ...]
+    joints: tuple[Joint, ...] = ()
 
     @property
     def error(self) -> float:
@@ -73,9 +80,20 @@ def choose_order(
     records: int,
     order: OrderName | Literal["auto"],
     k: int | Literal["auto"],
+    linked: Sequence[Linked] = (),
 ) -> Choice:
     """Return the best choice among those that the settings leave open."""
+    found = _best(attributes, epsilons, records, order, k)
+    return judged(found.order, attributes, epsilons, records, found.k, linked) if linked else found
 
+
+def _best(
+    attributes: Sequence[Attribute],
+    epsilons: Sequence[Fraction],
+    records: int,
+    order: OrderName | Literal["auto"],
+    k: int | Literal["auto"],
+) -> Choice:
     axes = [attribute.axis for attribute in attributes]
     # Errors are weighed by those of a single block, so that far categories do not outweigh near numbers.
     alone = judged(_SINGLE, attributes, epsilons, records, records).errors
@@ -102,19 +120,39 @@ def choose_order(
     return best(fine, [coarse.order.name])
 
 
-def judged(order: Order, attributes: Sequence[Attribute], epsilons: Sequence[Fraction], records: int, k: int) -> Choice:
+def judged(
+    order: Order,
+    attributes: Sequence[Attribute],
+    epsilons: Sequence[Fraction],
+    records: int,
+    k: int,
+    linked: Sequence[Linked] = (),
+) -> Choice:
     """Return what to expect of one order and block size."""
     blocks = records // k
     axes = [attribute.axis for attribute in attributes]
     sensitivities = order.sensitivities(axes, blocks)
     size = min(records, max(_POINTS, _POINTS_IN_BLOCK * 2 ** (blocks - 1).bit_length()))
-    levels = _evenly_spread(tuple(axis.levels for axis in axes), size)
+    levels = _possible(_evenly_spread(tuple(axis.levels for axis in axes), size), linked)
+    size = len(levels[0])
     cut = order.cut(levels, axes, max(1, size * k // records))
-    errors = tuple(
+    errors = [
         attribute.expected_error(values, cut, attribute.scale(sensitivity, epsilon), records / size)
         for attribute, values, sensitivity, epsilon in zip(attributes, levels, sensitivities, epsilons, strict=True)
-    )
-    return Choice(order, k, blocks, sensitivities, errors)
+    ]
+    joints = tuple(each.together(attributes, sensitivities, epsilons, records) for each in linked)
+    for joint in joints:
+        for place, error in zip(joint.linked.places, joint.expected_errors(levels, cut, records / size), strict=True):
+            errors[place] = error
+    return Choice(order, k, blocks, sensitivities, tuple(errors), joints)
+
+
+def _possible(levels: list[NDArray[np.int64]], linked: Sequence[Linked]) -> list[NDArray[np.int64]]:
+    """Return the points whose combinations are possible; all of them, where these few have none."""
+    found = np.ones(len(levels[0]), np.bool_)
+    for each in linked:
+        found &= each.are_possible(levels)
+    return [values[found] for values in levels] if linked and bool(found.any()) else levels
 
 
 def _least_errors(

@@ -47,7 +47,14 @@ def _part(part: ChosenPart, declared: Declared, records: int) -> list[str]:
     longer = f" (the last one {last:,})" if last > choice.k else ""
     names = ", ".join(part.attributes)
     sentences = [f"{names}: {choice.blocks:,} blocks of {choice.k:,} records{longer}, order {choice.order.name}."]
-    single = judged(choice.order, list(part.attributes.values()), part.epsilons, records, records)
+    for joint in choice.joints:
+        left, number = joint.linked.possible.shape[1], joint.linked.candidates
+        sentences.append(
+            f"{', '.join(joint.linked.names)} are drawn together, from {left:,} of {number:,} combinations; a record "
+            "that has another is not refused, and counts as it is."
+        )
+    linked = [joint.linked for joint in choice.joints]
+    single = judged(choice.order, list(part.attributes.values()), part.epsilons, records, records, linked)
     for place, (name, attribute) in enumerate(part.attributes.items()):
         error, alone = choice.errors[place], single.errors[place]
         verdict = ", which does as well" if error > _WORTH_IT * alone else ""

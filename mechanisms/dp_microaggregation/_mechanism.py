@@ -5,15 +5,16 @@
     3  number:    add to each block's sum one discrete Laplace draw, alpha = exp(-w_i epsilon / D_i);
                   divide by the size of the block, round to the grid, clamp
        category:  draw each block's category from the whole public list or taxonomy,
-                  P(a) ~ exp(-w_i epsilon m(S, a) / (2 D_i)),  m(S, a) = sum over the block of delta(x, a)
+                  P(a) ~ exp(-w_i epsilon m(S, a) / (2 D_i)),  m(S, a) = sum over the block of delta(x, a);
+                  columns with combinations that cannot be are drawn together, without these (_joint.py)
     4  write each block's values as often as it has records, and put all rows in random order
 
 Theorem. With sum w_i = 1 the output is epsilon-differentially private under `replace`, n public.
 Proof. The order is fixed before any data are seen, so replacing one record changes the list of block sums of
 attribute i by at most D_i in L1 (orders, (1)), and costs the draws of that attribute w_i epsilon together: for
 numbers by the triangle inequality |s + x| - |s' + x| <= |s - s'| summed over blocks, for categories by
-mechanisms.taxonomy.reach. Attributes add up to epsilon. Block sizes depend on n and k only; rounding, clamping,
-repetition and a uniform permutation do not look at the data again.
+mechanisms.taxonomy.reach, also where several are drawn together (_joint.py). Attributes add up to epsilon. Block sizes
+depend on n and k only; rounding, clamping, repetition and a uniform permutation do not look at the data again.
 
 Marginals mode does the same for each attribute by itself, where D = R (the order is natural), and puts
 every column in a random order of its own: rows mean nothing then. Kept together, such columns would show exactly
@@ -38,9 +39,11 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Column, Columns, Declared, Role, named
+from penstock.mechanisms.combinations import MOST_COMBINATIONS, Combination
 from penstock.mechanisms.dp_microaggregation._attributes import Attribute, attribute_of
 from penstock.mechanisms.dp_microaggregation._choice import MOST_CORNER_ATTRIBUTES, Choice, choose_order
-from penstock.mechanisms.dp_microaggregation.orders import Snake
+from penstock.mechanisms.dp_microaggregation._joint import combination_faults, linked_columns
+from penstock.mechanisms.dp_microaggregation.orders import Blocks, Snake
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.numbers.exact import ExactNumber
 from penstock.mechanisms.numbers.shares import share_faults
@@ -93,6 +96,14 @@ class Params(BaseModel):
     shares: dict[str, ExactNumber] = Field(
         default={}, description="How epsilon is divided among the columns; must add up to 1. Equal where not given."
     )
+    impossible: list[Combination] = Field(
+        default=[],
+        max_length=MOST_COMBINATIONS,
+        exclude_if=lambda given: not given,  # so that specs from before there were any keep their digests
+        description="Combinations that cannot occur, each as two or more columns with a category, or a list of them: "
+        "{relationship: Husband, marital-status: [Divorced, Widowed]}. From public rules, never from the data. Columns "
+        "that they link get one draw for a block together, and never one of these; they spend their shares as before.",
+    )
     rows_per_unit: Annotated[StrictInt, Field(ge=1)] | None = Field(
         default=None,
         description="Where a person or business has several records: the most that are used of each, chosen at random. "
@@ -130,7 +141,10 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
         elif len(column.categories or (1, 2)) < 2:
             rule = "must be more than one: a single category has nothing to protect, and would take a share of epsilon"
             found.append(Fault(f"columns.{name}.categories", rule, "Leave it out."))
-    return found
+    if params.impossible and params.mode == "marginals":
+        rule = "must not be given for marginals, whose rows are no combinations of anything"
+        found.append(Fault("impossible", rule, "Remove it, or use mode: records."))
+    return [*found, *combination_faults(params.impossible, declared, names)]
 
 
 def _order_faults(params: Params, attributes: int) -> Iterator[Fault]:
@@ -167,13 +181,14 @@ class ChosenPart:
         """
         choice = self.choice
         columns = {}
+        together = {name: scale for joint in choice.joints for name, scale in joint.scales.items()}
         for place, (name, attribute) in enumerate(self.attributes.items()):
             sensitivity, epsilon = choice.sensitivities[place], self.epsilons[place]
             columns[name] = {
                 "epsilon": str(epsilon),
                 "sensitivity": sensitivity,
                 "expected_error": choice.errors[place],
-                **attribute.facts(attribute.scale(sensitivity, epsilon), choice.k),
+                **attribute.facts(together.get(name) or attribute.scale(sensitivity, epsilon), choice.k),
             }
         return {
             "order": choice.order.name,
@@ -182,7 +197,21 @@ class ChosenPart:
             "k": choice.k,
             "blocks": choice.blocks,
             "columns": columns,
+            **({"joint": [joint.facts() for joint in choice.joints]} if choice.joints else {}),
         }
+
+    def draw(
+        self, levels: Sequence[NDArray[np.int64]], blocks: Blocks, randomness: Randomness
+    ) -> dict[str, NDArray[Any]]:
+        """Draw the protected values of every block: numbers, or codes of candidates."""
+        drawn: dict[str, NDArray[Any]] = {}
+        for joint in self.choice.joints:
+            drawn |= joint.draw(levels, blocks, randomness)
+        for place, (name, attribute) in enumerate(self.attributes.items()):
+            if name not in drawn:
+                sensitivity, epsilon = self.choice.sensitivities[place], self.epsilons[place]
+                drawn[name] = attribute.draw(levels[place], blocks, sensitivity, epsilon, randomness)
+        return {name: drawn[name] for name in self.attributes}
 
 
 def settle(params: Params, declared: Declared, records: int) -> tuple[ChosenPart, ...]:
@@ -215,11 +244,16 @@ def _facts(params: Params, chosen: Sequence[ChosenPart], records: int) -> dict[s
 def _settle(epsilons: Mapping[str, Fraction], params: Params, declared: Declared, records: int) -> ChosenPart:
     attributes = {name: attribute_of(declared[name], name) for name in epsilons}
     each = tuple(epsilons.values())
-    choice = choose_order(list(attributes.values()), each, records, params.order, params.k)
+    linked = linked_columns(params.impossible, declared, tuple(epsilons))
+    choice = choose_order(list(attributes.values()), each, records, params.order, params.k, linked)
     return ChosenPart(attributes, each, choice)
 
 
 _STATEMENT = "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. "
+_TOGETHER = (
+    " {}: one draw for a block for all of them together, never a combination that is declared impossible, "
+    "whatever combinations the records have."
+)
 _OUTPUT = {
     "records": "The output is a file of records; each carries the protected mean or category of a block of records.",
     "marginals": "The output is one list of protected values for each column, each in a random order of its own; "
@@ -242,6 +276,9 @@ def promise(params: Params, declared: Declared) -> Guarantee:
     }
     if params.rows_per_unit is not None:
         parameters["rows_per_unit"] = params.rows_per_unit
+    linked = linked_columns(params.impossible, declared, names)
+    if linked:
+        parameters["impossible"] = [combination for each in linked for combination in each.stated]
     limits = [
         phrases.NUMBER_OF_RECORDS,
         phrases.COMMON,
@@ -263,10 +300,12 @@ def promise(params: Params, declared: Declared) -> Guarantee:
             change=phrases.what_changes("replace"),
             factor=phrases.factor(params.epsilon),
         )
-        + _OUTPUT[params.mode],
+        + _OUTPUT[params.mode]
+        + "".join(_TOGETHER.format(", ".join(each.names)) for each in linked),
         public=(
             "number of records",
             "declared domains, categories and taxonomies",
+            *(("impossible combinations",) if linked else ()),
             "grid",
             "order",
             "block sizes",
@@ -275,14 +314,23 @@ def promise(params: Params, declared: Declared) -> Guarantee:
         ),
         secret=("random words", "noise", "block sums", "block of each record", "original row order"),
         assumptions=(
-            phrases.BY_DECLARATION.format("domains, categories and taxonomies"),
+            phrases.BY_DECLARATION.format(
+                ("impossible combinations, " if linked else "") + "domains, categories and taxonomies"
+            ),
             phrases.one_individual(params.rows_per_unit),
             *phrases.validated_and_decided(),
         ),
         not_promised=tuple(limits),
         postprocessing="any",
         composes_with="dp: epsilons add up",
-        audit=("block_sizes", "one_value_per_block", "published_values", "epsilon_spent", "identifiers_absent"),
+        audit=(
+            "block_sizes",
+            "one_value_per_block",
+            "published_values",
+            *(("possible_combinations",) if linked else ()),
+            "epsilon_spent",
+            "identifiers_absent",
+        ),
     )
 
 
@@ -301,10 +349,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
         labels[blocks.rows] = np.repeat(np.arange(part.choice.blocks), np.diff(blocks.starts))
         # In marginals mode every column has a row order of its own: together they would show who shares blocks.
         places = labels[origin] if params.mode == "records" else labels[permutation(records, randomness)]
-        for place, (name, attribute) in enumerate(part.attributes.items()):
-            values = attribute.draw(
-                levels[place], blocks, part.choice.sensitivities[place], part.epsilons[place], randomness
-            )
+        for name, values in part.draw(levels, blocks, randomness).items():
             released[name] = _as_given(values, columns[name], declared[name])[places]
             groups[name] = labels
     facts = _facts(params, chosen, records)

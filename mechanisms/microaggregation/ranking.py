@@ -1,8 +1,12 @@
 """Individual ranking: groups of k records along one sorted column.
 
-    sort the values; block j takes the ranks jk .. jk+k-1; the last block takes the rest, k to 2k-1 records
+    sort the values; J = floor(n / k) blocks: J // 2 of k ranks from below, (J - 1) // 2 of k ranks from above,
+    and the rest between them, k to 2k-1 ranks
 
-Source: Defays & Nanopoulos 1993; as a step of swapping, Soria-Comas 2013, section 3.3.3.
+In a skewed column, the values at an end are far apart, so the larger block lies in the middle, where values are near
+each other.
+
+Source: Defays & Nanopoulos 1993; as a step of swapping, Soria-Comas 2013, section 3.3.3; from both ends, Algorithm 7.1.
 Departure: equal values are ranked in random order. Ranked by row, the values (1, 1, 1, 2) with k = 2
 always put the third and the fourth record together, so a 2 published for the third record names
 the fourth as its holder.
@@ -21,13 +25,13 @@ from penstock.mechanisms.permutation import permute_within
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import ColumnTypeWrong, ValueMissing
 
-__all__ = ["block_starts", "individual_ranking", "ranked_blocks", "stable_order"]
+__all__ = ["block_starts", "from_both_ends", "individual_ranking", "ranked_blocks", "stable_order"]
 
 _CODES = 2**32
 
 
 def individual_ranking(values: NDArray[Any], k: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Return the block of every record: labels 0..J-1 along rising values."""
+    """Return the block of every record: labels 0..J-1 along rising values, cut from both ends."""
     order, starts = ranked_blocks(values, k, randomness)
     labels = np.empty(len(values), dtype=np.int64)
     labels[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -44,12 +48,24 @@ def ranked_blocks(values: NDArray[Any], k: int, randomness: Randomness) -> tuple
     if values.dtype.kind == "f" and not bool(np.isfinite(values).all()):
         raise ValueMissing.at("values", rule="must hold only finite numbers", remedy="Rank the complete ones only.")
     order, along = _sorted(values)
-    return _ties_at_random(order, along, randomness), block_starts(len(values), k)
+    return _ties_at_random(order, along, randomness), from_both_ends(len(values), k)
 
 
 def block_starts(n: int, k: int) -> NDArray[np.int64]:
     """Return 0, k, 2k, ..., n: blocks of k, the last one k to 2k-1."""
     return np.append(np.arange(n // k, dtype=np.int64) * k, n)
+
+
+def from_both_ends(records: int, k: int) -> NDArray[np.int64]:
+    """Return where groups begin along the sorted values (and the last one ends): k from below and k from above in turn.
+
+    While 3k records or more remain, both; with 2k left, one from below; the rest, k to 2k - 1 records, lies between.
+    So J = floor(n / k) groups are J // 2 from below, (J - 1) // 2 from above, and the one between.
+    """
+    groups = records // k
+    below = np.arange(groups // 2 + 1, dtype=np.int64) * k
+    above = records - np.arange((groups - 1) // 2 + 1, dtype=np.int64)[::-1] * k
+    return np.concatenate((below, above))
 
 
 def stable_order(values: NDArray[Any]) -> NDArray[np.int64]:

@@ -39,7 +39,7 @@ def _ranked(params: Params, declared: Declared, records: int | None) -> list[str
         k = params.k_by_column.get(name, params.k)
         shift = (k * k - 1) / (3 * k)
         share = f", {100 * shift / records:.2g} % of the records" if records else ""
-        group = f"its group of {k} (the last one up to {2 * k - 1})"
+        group = f"its group of {k} (the middle one up to {2 * k - 1})"
         sentences.append(f"{name}: a value moves {shift:.3g} ranks on average{share}, and stays in {group}.")
     return [*sentences, "Work grows like a sort: n log n."]
 

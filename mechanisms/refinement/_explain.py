@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.mechanisms import clamping
 from penstock.mechanisms.columns import Declared, named
-from penstock.mechanisms.refinement._joint import linked
+from penstock.mechanisms.combinations import linked
 from penstock.mechanisms.refinement._mechanism import OUTPUT_ROLES, Params
 
 __all__ = ["advice", "treatments"]

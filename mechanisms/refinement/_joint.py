@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Columns, Declared
-from penstock.mechanisms.combinations import MOST_COMBINATIONS, Impossible, category_faults, where_impossible
+from penstock.mechanisms.combinations import MOST_COMBINATIONS, Impossible, category_faults, linked, where_impossible
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refinement.axes import Axis, Ints, Matrix
 from penstock.mechanisms.refinement.priors import digest_of
@@ -45,21 +45,10 @@ from penstock.mechanisms.refusal import Fault
 if TYPE_CHECKING:
     from penstock.mechanisms.refinement._mechanism import Question
 
-__all__ = ["Joint", "combination_faults", "joint_questions", "linked", "loss_facts"]
+__all__ = ["Joint", "combination_faults", "joint_questions", "loss_facts"]
 
 _MOST_SHOWN = 10**12
 Refine = Callable[[Axis, Fraction, Fraction], Refined]
-
-
-def linked(impossible: Impossible, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the columns that combinations link, also through others; all in the order of these names."""
-    groups: list[set[str]] = []
-    for combination in impossible:
-        met = [group for group in groups if group & set(combination)]
-        groups = [group for group in groups if group not in met]
-        groups.append(set(combination).union(*met))
-    ordered = (tuple(name for name in names if name in group) for group in groups)
-    return tuple(sorted(ordered, key=lambda group: names.index(group[0])))
 
 
 def combination_faults(

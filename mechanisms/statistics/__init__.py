@@ -5,20 +5,25 @@
     _promise      what it promises then
     _private      figures under differential privacy: what each measures and how it is drawn
     _individual   figures under individual differential privacy
+    _bootstrap    figures under bootstrap differential privacy, and how far one record moves them;
+                  _bootstrap_settings, _bootstrap_expect, _bootstrap_words: what may be asked, expected and said there
     _possible     the measures that have no value for some figures
     _expect       what to expect before any row is read;  _explain: what data users need to know
 
     _groups       values on the grid, sorted within their groups: what all of the others take
-    _local        how far one record of the actual data moves a statistic: the scale of individual differential privacy
+    _local        how far one record of the actual data, or several, move a statistic: the scale of individual
+                  differential privacy;  _variance: the same of a variance
+    _several      several records protected together: group differential privacy
     _worst_case   how far one record of any data moves it: the scale of differential privacy
     _moments      means and variances from counts and sums with noise
     _blocks       the exponential mechanism over all points of a grid, exactly
     _quantiles    quantiles and medians with differential privacy, by it
     _extremes     largest and smallest values with differential privacy, by it
+    smooth        smooth sensitivities of medians and of the maximum: to compare with, never a release
     _decay        e^-x between whole numbers, from which points are drawn exactly
 
-`_local` and `_individual` look at the data: what they return before noise is as secret as they are. Questions use what
-is exported here of `_blocks`, `_quantiles` and `_moments`.
+`_local`, `_individual`, `_bootstrap` and `smooth` look at the data: what they return before noise is as secret as they
+are. Questions use what is exported here of `_blocks`, `_quantiles` and `_moments`.
 """
 
 from __future__ import annotations

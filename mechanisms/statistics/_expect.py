@@ -10,7 +10,8 @@
 group, and for extremes; max(p, q - p) / q for the quantile p/q where records come and go, 1/2 for the median. It is the
 utility bound of the exponential mechanism (McSherry & Talwar 2007, Theorem 8) for our score, which is 0 somewhere.
 
-Under idp the size of the noise is secret; it is at most that of the worst case (_worst_case.py).
+Under idp the size of the noise is secret; it is at most that of the worst case (_worst_case.py): for i replaced records
+the whole domain for medians, quantiles and extremes, i times that of one record for sums, means and variances.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from math import log, sqrt
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.statistics import _worst_case as worst_case
+from penstock.mechanisms.statistics._bootstrap_expect import bootstrap_expected
 from penstock.mechanisms.statistics._mechanism import Params
 from penstock.mechanisms.statistics._private import Extreme, Quantile, Question, Spread, Total, questions
 from penstock.mechanisms.statistics._settings import Statistic, clamped, epsilons, figure_grid, layout
+from penstock.mechanisms.statistics._several import fractions_of_epsilon
 
 __all__ = ["expect"]
 
@@ -37,12 +40,16 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     sentences = [
         "All records are one group." if groups == 1 else f"{groups:,} groups; each is published, empty or not."
     ]
+    if params.only:
+        sentences = ["One group of the records is published, whether it has records or not."]
     average = None if records is None else records / groups
     if params.model == "dp":
         spent = epsilons(params)
         for name, question in questions(params, declared).items():
             sentences.append(f"{name}: {_expected(question, average, groups)} (epsilon {spent[name]} in a group).")
             sentences += _warnings(name, question, average)
+    elif params.model == "bdp":
+        sentences += bootstrap_expected(params, declared, records)
     else:
         sentences.append("The size of the noise follows the data: it is secret, and not known before they are read.")
         sentences += [_at_most(figure, params, declared, records, groups) for figure in params.figures]
@@ -94,6 +101,8 @@ def _at_most(figure: Statistic, params: Params, declared: Declared, records: int
         reach, per_group = worst_case.sum_of_values(*bounds) * eta, " / n in a group of n records"
     else:
         reach = worst_case.order_statistic(*bounds) * eta
+    if figure.statistic in ("sum", "mean", "variance"):
+        reach *= max(i * part for i, part in enumerate(fractions_of_epsilon(params.group_epsilons), start=1))
     worst = sqrt(2) * float(reach / spent)
     if per_group and groups == 1 and records is not None:
         worst, per_group = worst / records, ""

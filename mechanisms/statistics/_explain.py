@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Declared
+from penstock.mechanisms.statistics import _bootstrap_words as bootstrap_words
 from penstock.mechanisms.statistics._mechanism import Params
 from penstock.mechanisms.statistics._settings import clamped, layout
 
@@ -21,6 +22,7 @@ _DRAWN = {
     "second_maximum": "second largest value of {of}, drawn: values near it in rank more often than others",
 }
 _SECRET = {
+    "count": "number of records{counted}, with noise of a public size",
     "sum": "total of {of}, with noise of a secret size",
     "mean": "mean of {of}, with noise of a secret size, cut off at the bounds of the domain",
     "variance": "variance of {of} (divided by n), with noise of a secret size, cut off where no variance can be",
@@ -44,6 +46,7 @@ _ADVICE = {
         "Do not infer that a difference between two figures is real because it is large.",
         "Figures were drawn one by one, so a minimum need not lie below a median.",
     ),
+    "bdp": bootstrap_words.ADVICE,
 }
 
 

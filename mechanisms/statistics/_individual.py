@@ -3,7 +3,8 @@
     released = f(D) + N,   N discrete Laplace of scale LS_f(D) / epsilon                             (1)
 
 LS_f(D) is how far f moves when one record of the group is replaced by any other (_local.py); the group keeps its size,
-which is public. f is a whole number of public units:
+which is public. For several records protected together the scale is the largest LS_i / epsilon_i (_several.py).
+f is a whole number of public units:
 
     sum                        steps of the grid
     mean                       the sum in steps, divided by n after the noise
@@ -24,7 +25,7 @@ prints its inverse; (2) and the variance are ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
@@ -42,6 +43,8 @@ from penstock.mechanisms.statistics._groups import SortedGroups
 from penstock.mechanisms.statistics._moments import totals_in_units
 from penstock.mechanisms.statistics._quantiles import MEDIAN
 from penstock.mechanisms.statistics._settings import Statistic
+from penstock.mechanisms.statistics._several import ONE_RECORD, largest_moves
+from penstock.mechanisms.statistics._variance import variance_moves
 from penstock.mechanisms.table.noise import cell_noise
 from penstock.mechanisms.table.scales import Scales
 
@@ -57,6 +60,7 @@ _DIGITS = 20
 class Exact:
     """f of every group, how far one record moves it, the public interval it lies in, and what a unit of it is worth.
 
+    steps: the scale of the noise, times epsilon; for one record the move itself.
     lattice: d of a variance is 2^lattice squared steps; None for other figures.
     """
 
@@ -68,24 +72,32 @@ class Exact:
     lattice: Steps | None = None
 
 
-def exact_figure(figure: Statistic, grid: Grid, groups: SortedGroups) -> Exact:
-    """Return the figure of groups that hold its column on its grid; refuse a group that is too small."""
+def exact_figure(
+    figure: Statistic, grid: Grid, groups: SortedGroups, fractions: Sequence[Fraction] = ONE_RECORD
+) -> Exact:
+    """Return the figure of groups that hold its column on its grid; refuse a group that is too small.
+
+    fractions: epsilon_1 / epsilon_i for every number i of records that are protected together.
+    """
     if figure.statistic == "variance":
-        return _variance(grid, groups)
-    bounds = {"low": 0, "high": grid.steps}
+        return _variance(grid, groups, fractions)
+
+    def moves(found: Callable[..., Steps], *ranks: Steps) -> Steps:
+        return largest_moves(lambda i: found(groups, *ranks, low=0, high=grid.steps, replaced=i), fractions)
+
     if figure.statistic in ("sum", "mean"):
-        steps = local.sum_of_values(groups, **bounds)
+        steps = moves(local.sum_of_values)
         if figure.statistic == "sum":
             largest = np.full(len(groups), LARGEST_TOTAL)
             exact = groups.totals(groups.values + grid.first)
             return Exact(exact, steps, -largest, largest, lambda found: totals_in_units(found, grid))
         return _between(groups.totals(groups.values), steps, groups.sizes, grid)
     if figure.statistic == "median":
-        steps = local.median_in_half_steps(groups, **bounds)
+        steps = moves(local.median_in_half_steps)
         lower, upper = (groups.at_ranks(ranks) for ranks in ((groups.sizes + 1) // 2, groups.sizes // 2 + 1))
         return _between(lower + upper, steps, np.full(len(groups), 2), grid)
     ranks = _ranks(figure, groups.sizes)
-    steps = local.order_statistics(groups, ranks, **bounds)
+    steps = moves(local.order_statistics, ranks)
     return _between(groups.at_ranks(ranks), steps, np.ones(len(groups), np.int64), grid)
 
 
@@ -123,8 +135,11 @@ def _between(values: Steps, steps: Steps, parts: Steps, grid: Grid) -> Exact:
     return Exact(values, steps, np.zeros_like(values), grid.steps * parts, in_units)
 
 
-def _variance(grid: Grid, groups: SortedGroups) -> Exact:
+def _variance(grid: Grid, groups: SortedGroups, fractions: Sequence[Fraction]) -> Exact:
     moves = local.population_variance(groups, low=0, high=grid.steps)
+    for i, fraction in enumerate(fractions[1:], start=2):
+        of_several = (variance_moves(groups[group], 0, grid.steps, i) * fraction for group in range(len(groups)))
+        moves = [max(move, several) for move, several in zip(moves, of_several, strict=True)]
     u = groups.values - grid.steps // 2
     sizes, sums, squares = (each.tolist() for each in (groups.sizes, groups.totals(u), groups.totals(u * u)))
     values, steps, highest, exponents = [], [], [], []

@@ -1,17 +1,25 @@
-"""Local sensitivities: how far a statistic of the actual data moves when one record is replaced by any other.
+"""Local sensitivities: how far a statistic of the actual data moves when i records are replaced by any others.
 
-With x_(1) <= ... <= x_(n), public bounds [a, b], x_(0) = a, x_(n+1) = b, in steps of the grid:
+With x_(1) <= ... <= x_(n), public bounds [a, b], x_(j) = a for j < 1, x_(j) = b for j > n, in steps of the grid:
 
-    k-th smallest      max(x_(k+1) - x_(k), x_(k) - x_(k-1))                                                    (1)
+    k-th smallest      max(x_(k+i) - x_(k), x_(k) - x_(k-i))                                                    (1)
     median, n odd      (1) with k = (n + 1) / 2                                                                 (2)
-    median, n even     max(x_(m+2) - x_(m), x_(m+1) - x_(m-1)) / 2,   m = n / 2                                 (3)
+    median, n even     max(x_(m+i) + x_(m+1+i) - x_(m) - x_(m+1), x_(m) + x_(m+1) - x_(m-i) - x_(m+1-i)) / 2,   (3)
+                       m = n / 2; for i = 1 it is max(x_(m+2) - x_(m), x_(m+1) - x_(m-1)) / 2
     maximum            (1) with k = n;   second maximum: k = n - 1;   minimum: k = 1                            (4)
-    count              1                                                                                        (5)
-    sum                max(b - x_(1), x_(n) - a);   mean: the same, divided by n                                (6)
+    count of a property  min(i, max(c, n - c)), c of the records have it                                        (5)
+    sum                max(sum over j <= i of b - x_(j), sum over the i largest of x - a);  mean: divided by n  (6)
+                       for i = 1 it is max(b - x_(1), x_(n) - a)
     variance           f max_i max(F_i - (x_i - m_i)^2, (x_i - m_i)^2),   F_i = max((a - m_i)^2, (b - m_i)^2)   (7)
                        m_i the mean of the others; f = (n-1) / n^2 for the population's, 1 / n for the sample's
 
-A bound is needed only where x_(0) or x_(n+1) is met: (1) at k = 1 and k = n, (3) at n = 2, and in (6) and (7).
+(7) is for one record; _variance.py has it for several. i = 1 unless another number is given.
+
+Proof of (1), (3) and (6): f does not fall when a value grows, so it grows most when i values become b. Which i: whoever
+replaces the lowest leaves the others, and so every rank, highest. Then rank k has x_(k+i). Downwards it is the mirror.
+
+A bound is needed only where x_(j) with j < 1 or j > n is met: for one record in (1) at k = 1 and k = n and in (3) at
+n = 2, and always in (6) and (7); the second maximum needs b from two records on.
 On a `Grid` the bounds are 0 and its number of steps.
 
 (7) takes the maximum over six records at most. (x - m_i)^2 is largest at x_(1) or x_(n). With S the sum of all,
@@ -20,7 +28,8 @@ it is largest at a neighbour of that place; the same with b. The replacement tha
 which need not be on the grid: there (7) may be a little more than is needed, never less.
 
 Source: individual differential privacy (Soria-Comas, Domingo-Ferrer, Sánchez & Megías 2017), sections 6.1.3 and 6.2.3,
-for n odd, the maximum and the second maximum; the others are ours.
+for one record, n odd, the maximum and the second maximum; the others are ours. Several records are in its second
+version, Definition 6, without formulas.
 
 Adjacency: `replace`, n public. Limits: all of these depend on the data and are secret: the median's is a gap between
 records, the sum's is b - x_(1) or x_(n) - a. A sensitivity of 0 would release the exact answer, and even a secret one
@@ -65,23 +74,32 @@ def order_statistic(groups: SortedGroups, k: int, *, low: int | None = None, hig
     return _largest_gap(groups, np.full(len(groups), k), low, high)
 
 
-def order_statistics(groups: SortedGroups, ranks: Steps, *, low: int | None = None, high: int | None = None) -> Steps:
+def order_statistics(
+    groups: SortedGroups, ranks: Steps, *, low: int | None = None, high: int | None = None, replaced: int = 1
+) -> Steps:
     """(1), each group at a rank of its own, from 1 to its size."""
     _require_records(groups, 2)
     if not bool(((ranks >= 1) & (ranks <= groups.sizes)).all()):
         raise ValueError("ranks go from 1 to the size of the group")
-    return _largest_gap(groups, ranks, low, high)
+    return _largest_gap(groups, ranks, low, high, replaced)
 
 
-def median_in_half_steps(groups: SortedGroups, *, low: int | None = None, high: int | None = None) -> Steps:
-    """Return twice (2) or (3), a whole number, for the median counted in half steps of the grid."""
+def median_in_half_steps(
+    groups: SortedGroups, *, low: int | None = None, high: int | None = None, replaced: int = 1
+) -> Steps:
+    """Return twice (2) or (3), a whole number, for the median counted in half steps of the grid.
+
+    The values at the middle ranks, which are one where n is odd, are added up before and after.
+    """
     _require_records(groups, 2)
     sizes = groups.sizes
-    lower, upper = (sizes + 1) // 2, sizes // 2 + 1  # the same rank where n is odd
-    below, above = (_at_rank(groups, ranks, low, high) for ranks in (lower - 1, upper + 1))
-    at_lower, at_upper = (_at_rank(groups, ranks, low, high) for ranks in (lower, upper))
-    gap: Steps = np.maximum(above - at_lower, at_upper - below)
-    return gap * (1 + sizes % 2)
+    middle = ((sizes + 1) // 2, sizes // 2 + 1)
+    below, now, above = (
+        sum((_at_rank(groups, ranks + shift, low, high) for ranks in middle), np.zeros_like(sizes))
+        for shift in (-replaced, 0, replaced)
+    )
+    gap: Steps = np.maximum(above - now, now - below)
+    return gap
 
 
 def maximum(groups: SortedGroups, *, high: int | None) -> Steps:
@@ -102,16 +120,25 @@ def minimum(groups: SortedGroups, *, low: int | None) -> Steps:
     return _largest_gap(groups, np.ones_like(groups.sizes), low, None)
 
 
-def count(groups: SortedGroups) -> Steps:
-    """(5), for a count of those records of a group that satisfy a condition."""
-    return np.ones_like(groups.sizes)
+def count(groups: SortedGroups, *, replaced: int = 1) -> Steps:
+    """(5), for values that are 1 where a record has the property and 0 where not."""
+    _require_records(groups, 1)
+    counted = groups.totals(groups.values)
+    moved: Steps = np.minimum(replaced, np.maximum(counted, groups.sizes - counted))
+    return moved
 
 
-def sum_of_values(groups: SortedGroups, *, low: int | None, high: int | None) -> Steps:
+def sum_of_values(groups: SortedGroups, *, low: int | None, high: int | None, replaced: int = 1) -> Steps:
     """(6)."""
     a, b = _require_bounds(groups, low, high)
     _require_records(groups, 1)
-    reach: Steps = np.maximum(b - groups.values[groups.starts[:-1]], groups.values[groups.starts[1:] - 1] - a)
+    first, end = groups.starts[:-1], groups.starts[1:]
+    # A sum beyond 64 bits wraps around, and so do differences of it: those of a few values come out right.
+    up = np.append(0, np.cumsum(b - groups.values))
+    down = np.append(0, np.cumsum(groups.values - a))
+    reach: Steps = np.maximum(
+        up[np.minimum(first + replaced, end)] - up[first], down[end] - down[np.maximum(end - replaced, first)]
+    )
     return reach
 
 
@@ -144,15 +171,15 @@ def without_noise(sensitivities: Steps | list[Fraction]) -> NDArray[np.bool_]:
     return np.array([sensitivity == 0 for sensitivity in sensitivities], dtype=np.bool_)
 
 
-def _largest_gap(groups: SortedGroups, ranks: Steps, low: int | None, high: int | None) -> Steps:
+def _largest_gap(groups: SortedGroups, ranks: Steps, low: int | None, high: int | None, replaced: int = 1) -> Steps:
     """(1) at one rank for each group."""
-    below, at, above = (_at_rank(groups, ranks + shift, low, high) for shift in (-1, 0, 1))
+    below, at, above = (_at_rank(groups, ranks + shift, low, high) for shift in (-replaced, 0, replaced))
     gap: Steps = np.maximum(above - at, at - below)
     return gap
 
 
 def _at_rank(groups: SortedGroups, ranks: Steps, low: int | None, high: int | None) -> Steps:
-    """Return x_(rank) of each group; x_(0) = low and x_(n+1) = high."""
+    """Return x_(rank) of each group; low below the first rank and high beyond the last."""
     under, over = ranks < 1, ranks > groups.sizes
     padding = np.zeros_like(ranks)
     for outside, bound, side in ((under, low, "low"), (over, high, "high")):

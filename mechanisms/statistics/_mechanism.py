@@ -24,16 +24,20 @@ moves shows in two.
 Individual differential privacy (model: idp). Noise of scale LS_f / (w_f epsilon), LS_f from the actual data
 (_individual.py), which is secret. It is proven where a record is replaced by another of the same group
 (`from_D_within_cell`; `from_D` where there is one group): the formulas take the size of the group as fixed. A change
-touches one group, so there t = 1. It is no promise about what the scale itself reveals; _promise.py says so.
+touches one group, so there t = 1. Several records together: _several.py. It is no promise about what the scale itself
+reveals; _promise.py says so.
+
+Bootstrap differential privacy (model: bdp). The same with a scale that covers all data sets made of records of the
+actual one (_bootstrap.py); t = 2 where a replaced record may change its group, else 1.
 
 Sources: McSherry & Talwar 2007; Soria-Comas 2013 (thesis), section 4.5; Soria-Comas et al. 2017; proofs ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +51,8 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import SettingRefused
 from penstock.mechanisms.sound import require_sound
 from penstock.mechanisms.statistics import _settings as settings
+from penstock.mechanisms.statistics._bootstrap import Among, bootstrap_figure, drawn, parts_of
+from penstock.mechanisms.statistics._bootstrap_settings import membership
 from penstock.mechanisms.statistics._groups import SortedGroups, sorted_groups
 from penstock.mechanisms.statistics._individual import exact_figure, released
 from penstock.mechanisms.statistics._private import Total, questions
@@ -59,7 +65,10 @@ from penstock.mechanisms.statistics._settings import (
     epsilons,
     faults,
     figure_grid,
+    formed_by,
 )
+from penstock.mechanisms.statistics._several import fractions_of_epsilon
+from penstock.mechanisms.table.sensitivity import BootstrapAdjacency
 
 __all__ = [
     "Params",
@@ -104,6 +113,8 @@ def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, 
         noise = {name: question.facts() for name, question in asked.items()}
         totals = {name: question for name, question in asked.items() if isinstance(question, Total)}
         facts["figures"] = {name: total.stated_errors() for name, total in totals.items()}
+    elif params.model == "bdp":
+        noise = {figure.name: _bootstrap_facts(figure, declared, params) for figure in params.figures}
     else:
         noise = {
             figure.name: {"noise": "laplace", "grid": str(figure_grid(figure, declared).eta)}
@@ -122,7 +133,8 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
         raise SettingRefused.at("source", rule="must have fewer than 2^32 records", remedy="Release them in parts.")
     table = settings.layout(params, declared)
     groups = _groups(columns, records, declared, params, table)
-    figures, hidden = (_private if params.model == "dp" else _individual)(groups, declared, params, randomness)
+    draw = {"dp": _private, "idp": _individual, "bdp": _bootstrap}[params.model]
+    figures, hidden = draw(groups, declared, params, randomness)
     return Protected(
         {**table.codes(), **figures}, guarantee, chosen=chosen_facts(params, declared, records), hidden=hidden
     )
@@ -132,19 +144,35 @@ def _groups(
     columns: Columns, records: int, declared: Declared, params: Params, table: Layout
 ) -> dict[str, SortedGroups]:
     """Return for each figure its column on its grid, by group; figures of one column and grid share them."""
-    codes = [declared[name].codes(columns[name], name) for name in params.groups]
-    labels = np.ravel_multi_index(tuple(codes), table.shape(params.groups)) if codes else np.zeros(records, np.int64)
+    codes = [declared[name].codes(columns[name], name) for name in formed_by(params)]
+    inside = _chosen_records(codes, declared, params, records)
+    labels = np.zeros(records, np.int64)
+    if params.groups:
+        labels = np.ravel_multi_index(tuple(codes), table.shape(params.groups))
 
     @cache
     def sorted_on(name: str | None, grid: Grid | None) -> SortedGroups:
         # A count needs only the sizes.
         values = np.zeros(records, np.int64) if name is None or grid is None else grid.index(columns[name])
-        return sorted_groups(values, labels, table.rows)
+        return sorted_groups(values[inside], labels[inside], table.rows)
 
-    return {
-        figure.name: sorted_on(figure.of, None if figure.of is None else figure_grid(figure, declared))
-        for figure in params.figures
-    }
+    return {figure.name: sorted_on(figure.of, _grid(figure, declared)) for figure in params.figures}
+
+
+def _grid(figure: Statistic, declared: Declared) -> Grid | None:
+    return None if figure.of is None else figure_grid(figure, declared)
+
+
+def _chosen_records(
+    codes: Sequence[NDArray[np.int64]], declared: Declared, params: Params, records: int
+) -> NDArray[np.bool_] | slice:
+    """Return the records of the one group that was chosen; all records where none was."""
+    if not params.only:
+        return slice(None)
+    inside = np.ones(records, np.bool_)
+    for of_column, (name, category) in zip(codes, params.only.items(), strict=True):
+        inside &= of_column == tuple(declared[name].categories or ()).index(category)
+    return inside
 
 
 def _private(
@@ -162,11 +190,39 @@ def _individual(
     groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
     """Draw every figure; also return, secret, by how many units one record moves it, and the unit of a variance."""
-    spent = epsilons(params)
+    spent, fractions = epsilons(params), fractions_of_epsilon(params.group_epsilons)
     exact = {
-        figure.name: exact_figure(figure, figure_grid(figure, declared), groups[figure.name])
+        figure.name: exact_figure(figure, figure_grid(figure, declared), groups[figure.name], fractions)
         for figure in params.figures
     }
     hidden = {f"steps {name}": figure.steps for name, figure in exact.items()}
     hidden |= {f"lattice {name}": figure.lattice for name, figure in exact.items() if figure.lattice is not None}
     return {name: released(figure, name, spent[name], randomness) for name, figure in exact.items()}, hidden
+
+
+def _bootstrap(
+    groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
+    """Draw every figure; also return, secret, the steps of each total that was drawn for it."""
+    spent, among = epsilons(params), _among(params)
+    figures: dict[str, NDArray[Any]] = {}
+    hidden: dict[str, NDArray[np.int64]] = {}
+    for figure in params.figures:
+        name = figure.name
+        found = bootstrap_figure(figure, _grid(figure, declared), groups[name], among, spent[name])
+        figures[name], steps = drawn(found, name, spent[name], among.adjacency, randomness)
+        hidden |= {f"steps {place} {name}": each for place, each in enumerate(steps)}
+    return figures, hidden
+
+
+def _among(params: Params) -> Among:
+    return Among(membership(params), cast(BootstrapAdjacency, params.adjacency))
+
+
+def _bootstrap_facts(figure: Statistic, declared: Declared, params: Params) -> dict[str, Any]:
+    """Return what is public about the noise: its kind, the grid, and into how many parts a step of it is divided."""
+    grid = _grid(figure, declared)
+    if grid is None:
+        return {"noise": "laplace", "grid": "1", "parts": 1}
+    parts = parts_of(figure, grid, _among(params), epsilons(params)[figure.name])
+    return {"noise": "laplace", "grid": str(grid.eta), "parts": parts}

@@ -6,7 +6,9 @@ from typing import Any
 
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.statistics._settings import Params, epsilons
+from penstock.mechanisms.statistics import _bootstrap_words as bootstrap_words
+from penstock.mechanisms.statistics._settings import Params, epsilons, formed_by
+from penstock.mechanisms.statistics._several import SEVERAL_ADD_UP, epsilons_in_words
 
 __all__ = ["promise_of"]
 
@@ -15,6 +17,7 @@ _STATEMENT = {
     "idp": "{epsilon}-individual differential privacy: whichever record of the actual data set is {change}, if both "
     "data sets get noise of the size that the actual one gets, {factor}. This holds conditionally on the noise scale; "
     "there is no bound on what the scale itself reveals. ",
+    "bdp": bootstrap_words.STATEMENT,
 }
 _OUTPUT = "The output is one table; every declared group has a row in it, whether it has records or not."
 _LIMITS = {
@@ -37,6 +40,12 @@ _LIMITS = {
         "hiding a refusal: figures that no single record moves are refused, which tells that there are such",
         "accuracy: every figure is noisy, and by how much is secret",
     ),
+    "bdp": bootstrap_words.LIMITS,
+}
+_SIZES = {
+    "dp": (),
+    "idp": ("local sensitivity", "size of the noise"),
+    "bdp": ("bootstrap sensitivity", "size of the noise"),
 }
 _CHECKS = ("columns_as_declared", "rows_as_declared", "epsilon_spent", "within_bounds")
 
@@ -55,14 +64,17 @@ def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
         parameters=_parameters(params),
         adjacency=params.adjacency,
         unit="individual" if several else "row",
-        statement=statement + _OUTPUT,
+        statement=statement
+        + epsilons_in_words(params.group_epsilons)
+        + (bootstrap_words.ONE_GROUP.format(_chosen_group(params)) if params.only else _OUTPUT),
         public=_public(params),
-        secret=phrases.noise_is_secret(*(() if params.model == "dp" else ("local sensitivity", "size of the noise"))),
+        secret=phrases.noise_is_secret(*_SIZES[params.model]),
         assumptions=_assumptions(params),
         not_promised=(*_not_promised(params), *clamping.not_promised(clamped, "figures")),
         postprocessing="any" if params.model == "dp" else "data_independent_only",
         composes_with=f"{params.model}: epsilons add up"
-        + ("" if params.model == "dp" else ", for the same data set; what the sizes of the noise reveal adds up too"),
+        + ("" if params.model == "dp" else ", for the same data set; what the sizes of the noise reveal adds up too")
+        + (f"; {SEVERAL_ADD_UP}" if params.group_epsilons else ""),
         audit=_CHECKS if params.model == "dp" else (*_CHECKS, "scale_covers_data"),
     )
 
@@ -72,22 +84,30 @@ def _parameters(params: Params) -> dict[str, Any]:
     told: dict[str, Any] = {
         "epsilon": str(params.epsilon),
         "mechanism": "statistics",
-        "groups": list(params.groups),
+        "groups": list(formed_by(params)),
         "figures": [figure.model_dump(mode="json", exclude_none=True) for figure in params.figures],
         "epsilon_by_figure": {name: str(spent) for name, spent in epsilons(params).items()},
     }
     if params.rows_per_unit is not None:
         told["rows_per_unit"] = params.rows_per_unit
+    if params.only:
+        told["only"] = dict(params.only)
+    if params.group_epsilons:
+        told["group_epsilons"] = [str(each) for each in params.group_epsilons]
     return told
+
+
+def _chosen_group(params: Params) -> str:
+    return ", ".join(f"{name} = {category}" for name, category in params.only.items())
 
 
 def _public(params: Params) -> tuple[str, ...]:
     told = ["declared domains and categories", "grid", "groups and figures", "kind of the noise", "shares of epsilon"]
     if params.model == "dp":
         told.append("size of the noise")
-    if params.adjacency != "add_remove":
+    if not params.adjacency.endswith("add_remove"):
         told.append("number of records")
-    if params.adjacency == "from_D_within_cell":
+    if params.adjacency.endswith("_within_cell"):
         told.append("group of every record")
     return tuple(told)
 
@@ -98,19 +118,23 @@ def _assumptions(params: Params) -> tuple[str, ...]:
         phrases.one_individual(params.rows_per_unit),
         *phrases.validated_and_decided(),
     ]
-    if params.adjacency == "from_D_within_cell":
+    if params.adjacency.endswith("_within_cell"):
         told.append("everybody knows the group of every record")
-    if params.model == "idp":
+    if params.model != "dp":
         told.append(phrases.ACTUAL_NOISE)
     return tuple(told)
 
 
 def _not_promised(params: Params) -> tuple[str, ...]:
     told = list(_LIMITS[params.model])
-    if params.adjacency != "add_remove":
+    if not params.adjacency.endswith("add_remove"):
         told.append(phrases.NUMBER_OF_RECORDS)
-    if params.adjacency == "from_D_within_cell":
+    if params.adjacency.endswith("_within_cell"):
         told.append("hiding who is in which group, or how many: that is taken as public")
+    if params.model == "idp" and not params.group_epsilons:
+        told.append(
+            "protection of several records together, such as those of a family: it is about one record at a time"
+        )
     if params.rows_per_unit is not None and params.adjacency == "replace":
         told.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
     if params.rows_per_unit is not None:

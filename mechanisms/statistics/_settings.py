@@ -17,7 +17,9 @@ from penstock.mechanisms.numbers.grid import Grid, grid_of
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.recode import in_bands
 from penstock.mechanisms.refusal import Fault, SettingRefused
+from penstock.mechanisms.statistics._bootstrap_settings import bootstrap_count_faults, bootstrap_faults
 from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR
+from penstock.mechanisms.statistics._several import MOST_TOGETHER, list_faults
 
 __all__ = [
     "MOST_FIGURES",
@@ -29,6 +31,7 @@ __all__ = [
     "epsilons",
     "faults",
     "figure_grid",
+    "formed_by",
     "layout",
     "prints_number",
     "touched",
@@ -89,15 +92,31 @@ class Params(BaseModel):
     figures: tuple[Statistic, ...] = Field(
         min_length=1, max_length=MOST_FIGURES, description="What is published of every group."
     )
-    model: Literal["dp", "idp"] = Field(
-        description="dp: differential privacy. idp: individual differential privacy, a relaxation that must be "
-        "acknowledged; its noise follows the data."
+    only: dict[StrictStr, StrictStr | StrictInt] = Field(
+        default={},
+        max_length=MOST_FIGURES,
+        exclude_if=lambda given: not given,  # so that specs from before there was any keep their digests
+        description="bdp only: one group instead of all, by its category in each of these columns. Who is in it is not "
+        "public. Figures of one group alone need less noise than those of all groups together.",
+    )
+    model: Literal["dp", "idp", "bdp"] = Field(
+        description="dp: differential privacy. idp, bdp: individual and bootstrap differential privacy, two "
+        "relaxations that must be acknowledged; their noise follows the data."
     )
     epsilon: ExactNumber = Field(gt=0, description='Privacy loss of all figures together, exact: "1" or "1/2".')
-    adjacency: Literal["replace", "add_remove", "from_D", "from_D_within_cell"] = Field(
+    adjacency: Literal[
+        "replace",
+        "add_remove",
+        "from_D",
+        "from_D_within_cell",
+        "bootstrap_replace",
+        "bootstrap_add_remove",
+        "bootstrap_within_cell",
+    ] = Field(
         description="In what neighbouring data sets differ. dp: replace (the number of records is public) or "
         "add_remove. idp: from_D where all records are one group; from_D_within_cell with groups, where everybody's "
-        "group is public."
+        "group is public. bdp: bootstrap_replace, bootstrap_add_remove, or bootstrap_within_cell with groups, where "
+        "everybody's group is public."
     )
     shares: dict[StrictStr, ExactNumber] = Field(
         default={},
@@ -105,12 +124,19 @@ class Params(BaseModel):
         description="How epsilon is divided among the figures, by their names (income_median, income_quantile_9_10, "
         "count); must add up to 1. Equal where not given.",
     )
+    group_epsilons: tuple[ExactNumber, ...] = Field(
+        default=(),
+        max_length=MOST_TOGETHER,
+        description="idp only, group differential privacy: the loss if 1, 2, 3, ... records of the actual data are "
+        'replaced together, exact: ["1", "2", "3"]. Begins with epsilon and does not fall; with groups, i + j records '
+        "have at least what i and j have together. Noise grows as far as that takes.",
+    )
     rows_per_unit: Annotated[StrictInt, Field(ge=1)] | None = Field(
         default=None,
         description="dp only. Where a person or business has several records: the most that are used of each, chosen "
         "at random. Epsilon then protects all of them together.",
     )
-    acknowledges: tuple[Literal["idp"], ...] = Field(
+    acknowledges: tuple[Literal["idp", "bdp"], ...] = Field(
         default=(), description="The relaxation of differential privacy that is used, by name, if one is."
     )
 
@@ -129,12 +155,17 @@ def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
 def prints_number(params: Params) -> bool:
     """Return whether the noise takes the number of all records as public: by it standard errors of means tell it, and a
     record that left the source would take more along than the noise hides."""
-    return params.adjacency == "replace" and not params.groups
+    return params.adjacency in ("replace", "bootstrap_replace") and not formed_by(params)
+
+
+def formed_by(params: Params) -> tuple[str, ...]:
+    """Return the columns whose categories form the groups, or the one group that was chosen."""
+    return params.groups or tuple(params.only)
 
 
 def touched(params: Params) -> int:
     """Return how many groups one change can touch: a replaced record may leave one and enter another."""
-    return 2 if params.adjacency == "replace" and params.groups else 1
+    return 2 if params.adjacency in ("replace", "bootstrap_replace") and params.groups else 1
 
 
 def epsilons(params: Params) -> dict[str, Fraction]:
@@ -149,8 +180,11 @@ def layout(params: Params, declared: Declared) -> Layout:
     """Return the rows and columns of the table; settings must be without fault."""
     return Layout(
         name=params.table,
-        dimensions={name: tuple(map(str, declared[name].categories or ())) for name in params.groups},
-        levels=(params.groups,),
+        dimensions={
+            name: (str(params.only[name]),) if name in params.only else tuple(map(str, declared[name].categories or ()))
+            for name in formed_by(params)
+        },
+        levels=(formed_by(params),),
         figures=tuple(
             Figure(figure.name, figure.statistic, figure.of, _is_whole(figure, declared)) for figure in params.figures
         ),
@@ -169,7 +203,8 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     """Return every reason why these settings do not fit each other or these columns, found before any row is read."""
     found = [
         *_group_faults(params, declared),
-        *_model_faults(params),
+        *(bootstrap_faults(params, declared) if params.model == "bdp" else _model_faults(params)),
+        *list_faults(params.group_epsilons, params.epsilon, model=params.model, groups=bool(params.groups)),
         *share_faults(params.shares, [figure.name for figure in params.figures], "figure"),
     ]
     for place, figure in enumerate(params.figures):
@@ -198,12 +233,15 @@ def _group_faults(params: Params, declared: Declared) -> Iterator[Fault]:
         elif column.missing != "refuse":
             rule = "must be refuse: a record without a category belongs to no group"
             yield Fault(f"columns.{name}.missing", rule, "Complete the data first.", column.missing)
-        elif params.adjacency == "from_D_within_cell" and column.role == "confidential":
-            rule = "must not be confidential under from_D_within_cell, which takes everybody's group as public"
+        elif params.adjacency.endswith("_within_cell") and column.role == "confidential":
+            rule = f"must not be confidential under {params.adjacency}, which takes everybody's group as public"
             yield Fault("groups", rule, "Use model: dp, or declare what outsiders know.", repr(name))
 
 
 def _model_faults(params: Params) -> Iterator[Fault]:
+    if params.only:
+        rule = f"must not be given under {params.model}, where figures of one group alone have no smaller noise"
+        yield Fault("only", rule, "Name the columns in groups.", ", ".join(params.only))
     allowed = _ADJACENCIES[params.model]
     if params.adjacency not in allowed:
         rule = f"must be one of {', '.join(allowed)} under {params.model}"
@@ -255,7 +293,9 @@ def _count_faults(figure: Statistic, params: Params, field: str) -> Iterator[Fau
         yield Fault(
             f"{field}.of", "must not be given for a count, which is about records", "Remove it.", repr(figure.of)
         )
-    if params.model == "idp":
+    if params.model == "bdp":
+        yield from bootstrap_count_faults(params, field)
+    elif params.model == "idp":
         rule = f"must not be count under {params.adjacency}, where the size of every group is public"
         yield Fault(f"{field}.statistic", rule, "Publish it as it is, or use model: dp.", "count")
     elif params.adjacency == "replace" and not params.groups:

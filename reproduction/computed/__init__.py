@@ -4,6 +4,8 @@ optimal_noise         variances, intervals and regions of the noise that the the
 record_wise_laplace   the thesis' noise, U / (k epsilon) on every record and attribute, on the thesis' groups,
                       and the exact error of that noise
 census_tables         that noise, MDAV and the corners in turn on one file, as the thesis compares them
+swap_tables           correlations after groups, exchanges in sequence and exchanges in blocks
+linkage_examples      who can be linked to whom, by all ways to link
 individual_tables     intervals and errors that individual differential privacy compares itself by
 refinement_tables     examples of knowledge refinement, by the mechanism's own code; shares of delta that lose more
 bootstrap_tables      the ranges inside cells that a paper takes for sensitivities, and its tables of them
@@ -13,7 +15,7 @@ published: every function returns a bare array and never a `Protected`, a releas
 can name what is here, and no other module of the product imports it but the command that prints these tables beside the
 sources' own, penstock.reproduction.tables, which nothing on the way of a release imports.
 
-    _smooth   smooth sensitivity of the median, and the noise that goes with it
+    _smooth   the noise that goes with a smooth sensitivity
 """
 
 from __future__ import annotations
@@ -24,8 +26,22 @@ from penstock.reproduction.computed.bootstrap_tables import (
     ratios_of_accuracy,
     shares_of_totals,
 )
-from penstock.reproduction.computed.census_tables import corner_means, masked_runs, mdav_means, relative_changes
+from penstock.reproduction.computed.census_tables import (
+    changes_by_run,
+    corner_means,
+    counted_corners,
+    groups_around,
+    masked_runs,
+    mdav_means,
+    relative_changes,
+)
 from penstock.reproduction.computed.individual_tables import clamped_count_error, errors_of_counts, intervals_of_medians
+from penstock.reproduction.computed.linkage_examples import (
+    chances_of_linking,
+    chances_of_staying,
+    chances_told_by_groups,
+    shares_told,
+)
 from penstock.reproduction.computed.optimal_noise import (
     least_variances,
     least_widths,
@@ -47,26 +63,48 @@ from penstock.reproduction.computed.refinement_tables import (
     mass_left_in_tail,
     spread_of_answers,
 )
+from penstock.reproduction.computed.swap_tables import (
+    correlations,
+    exchanged_in_blocks,
+    exchanged_in_sequence,
+    exchanged_together,
+    means_of_all,
+    moments_of_changes,
+    over_runs,
+)
 
 __all__ = [
     "add_noise",
     "answers_about_one",
     "answers_about_two",
+    "chances_of_linking",
     "chances_of_noise",
+    "chances_of_staying",
+    "chances_told_by_groups",
+    "changes_by_run",
     "clamped_count_error",
     "corner_groups",
     "corner_means",
+    "correlations",
+    "counted_corners",
     "deltas_of_shares",
     "errors_of_counts",
+    "exchanged_in_blocks",
+    "exchanged_in_sequence",
+    "exchanged_together",
     "expected_squared_error",
     "group_means",
+    "groups_around",
     "intervals_of_medians",
     "least_variances",
     "least_widths",
     "masked_runs",
     "mass_left_in_tail",
     "mdav_means",
+    "means_of_all",
+    "moments_of_changes",
     "observed_bounds",
+    "over_runs",
     "printed_scales",
     "printed_sensitivities",
     "ratios_of_accuracy",
@@ -74,5 +112,6 @@ __all__ = [
     "regions_of_laplace_noise",
     "relative_changes",
     "shares_of_totals",
+    "shares_told",
     "spread_of_answers",
 ]

@@ -1,9 +1,7 @@
-"""Smooth sensitivity of the median, and the noise that goes with it. Numbers to compare with, no guarantee.
+"""The noise that goes with a smooth sensitivity S. Numbers to compare with, no guarantee.
 
-With n = 2m - 1 records, x_(i) = a for i < 1 and x_(i) = b for i > n:
-
-    S = max_k e^(-k beta) max_(0 <= t <= k+1) (x_(m+t) - x_(m+t-k-1)),   k = 0..n                       (1)
-    released would be   median + (S / alpha) Z,   Z with a density proportional to 1 / (1 + |z|^gamma)   (2)
+    S = max_k e^(-k beta) A_k,   A_k the largest local sensitivity within k replacements                 (1)
+    released would be   f(D) + (S / alpha) Z,   Z with a density proportional to 1 / (1 + |z|^gamma)     (2)
     alpha = epsilon / (2 (gamma-1)^((gamma-1)/gamma)),   beta = epsilon / (2 max(1, gamma-1))            (3)
     alpha = epsilon / (4 gamma),   beta = epsilon / gamma                                                (4)
     P(|Z| <= z) = I_v(1/gamma, 1 - 1/gamma),   v = z^gamma / (1 + z^gamma)                               (5)
@@ -12,7 +10,8 @@ With n = 2m - 1 records, x_(i) = a for i < 1 and x_(i) = b for i > n:
 (gamma-1)^((gamma-1)/gamma), so a shift by alpha costs epsilon/2; and |d ln(e^l h(e^l z)) / dl| is at most
 max(1, gamma-1), so a stretch by e^beta costs epsilon/2. (4) is what the sources print. It is far from tight for small
 gamma, and not enough for all: with gamma = 10 the loss is about 1.05 epsilon. (1) must use the beta of the noise.
-With beta = epsilon, as printed, S varies from neighbour to neighbour by more than the noise covers.
+With beta = epsilon, as printed, S varies from neighbour to neighbour by more than the noise covers. S of medians and of
+the maximum: `penstock.mechanisms.statistics.smooth`.
 
 Source: Nissim, Raskhodnikova & Smith 2007, "Smooth sensitivity and sampling in private data analysis", for (1), (2)
 and (4); individual differential privacy (Soria-Comas et al. 2017), sections 6.1.2 and 6.1.4; (3) and (5) are ours.
@@ -23,17 +22,13 @@ Limits: floats throughout, so nothing here may be released. A median is released
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 __all__ = [
     "Admissibility",
     "half_width",
     "printed_admissibility",
-    "smooth_sensitivity_of_median",
     "tight_admissibility",
 ]
 
@@ -64,26 +59,6 @@ def half_width(gamma: float, level: float) -> float:
     # From the far end: v is close to 1, and 1 - v has more digits.
     w = float(betaincinv(1 - 1 / gamma, 1 / gamma, 1 - level))
     return float(((1 - w) / w) ** (1 / gamma))
-
-
-def smooth_sensitivity_of_median(values: NDArray[np.int64], low: int, high: int, beta: float) -> float:
-    """(1) for an odd number of sorted values between the bounds.
-
-    A k cannot win if e^(-k beta) (b - a) is no more than what was found before, so few are looked at.
-    """
-    n = len(values)
-    if n % 2 == 0 or bool((np.diff(values) < 0).any()) or values[0] < low or values[-1] > high or not beta > 0:
-        raise ValueError("an odd number of sorted values between the bounds, and beta above 0")
-    m = (n + 1) // 2
-    largest = 0.0
-    for k in range(n + 1):
-        weight = exp(-k * beta)
-        if weight * (high - low) <= largest:
-            break
-        upper = np.append(values[m - 1 : m + k + 1], [high] * max(0, m + k + 1 - n))
-        lower = np.append([low] * max(0, k + 2 - m), values[max(0, m - k - 2) : m])
-        largest = max(largest, weight * float((upper - lower).max()))
-    return largest
 
 
 def _require_heavy_tail(epsilon: float, gamma: float) -> None:

@@ -12,7 +12,8 @@ those of the corners in turn (penstock.mechanisms.dp_microaggregation.orders) on
 Source: Soria-Comas 2013 (thesis), Algorithm 6.2 for (1), section 6.4.1 for (2) and the clamping, Algorithm 6.1
 and section 6.3.3 for the groups; (3) to (5) are ours, by integrating the density. The source leaves open at which
 corner its sequence starts, and its rule does not decide every tie. With four attributes 384 sequences keep
-the rule (16 starts, 24 ways through the ties), and none gives the printed column "Insensit. MDAV" of Table 6.5.
+the rule (16 starts, 24 ways through the ties), and none gives the printed column "Insensit. MDAV" of Table 6.5;
+what does is in census_tables.
 
 Why (1) is not epsilon-differentially private, whatever the source says:
 

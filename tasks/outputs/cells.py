@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.cells.chosen_group import of_chosen_group
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.clamping import clamped_totals
 from penstock.measures.recheck import recheck
@@ -168,7 +169,8 @@ class Cells(Output):
             from penstock.tasks.parts.cells import counted_again  # a plan is made without Prefect
 
             output = counted_again(source.parts, output, plan.address)
-        return Judgement(recheck(output), lambda name, asked: judge(name, output, asked), clamped_totals(output))
+        shown = of_chosen_group(output)
+        return Judgement(recheck(output), lambda name, asked: judge(name, shown, asked), clamped_totals(shown))
 
     def write(self, job: Job, staged: Staged) -> None:
         plan, folder = job.plan, job.bundle / "tables"

@@ -34,6 +34,7 @@ RECORDS = {
     "adult-bands": 30_162,
     "adult-closeness": 30_162,
     "adult-dp": 30_162,
+    "adult-households": 30_162,
     "adult-levels": 30_162,
     "adult-linked": 30_162,
     "adult-refinement": 30_162,

@@ -89,11 +89,15 @@ FORMS: dict[str, Callable[[Workplace], None]] = {
     "groups swapped": lambda place: (place.use_mdav("mdav_swap", 40), place.raw.update(gates=place.raw["gates"][:1])),
     "groups averaged": lambda place: (place.use_mdav("mdav_id", 40), place.raw.update(gates=place.raw["gates"][:1])),
     "marginals": lambda place: make_private(place, mode="marginals"),
+    "blocks together": lambda place: make_private(place, impossible=COMBINATIONS),
     "refined": make_refined,
     "refined together": lambda place: make_refined(place, impossible=COMBINATIONS),
     "statistics": lambda place: _statistics(place, model="dp", adjacency="replace"),
     "individual statistics": lambda place: _statistics(
         place, model="idp", adjacency="from_D", groups=[], acknowledges=["idp"]
+    ),
+    "bootstrap statistics": lambda place: _statistics(
+        place, model="bdp", adjacency="bootstrap_replace", acknowledges=["bdp"]
     ),
     "table of units": _units,
     "reviewed": lambda place: place.raw.update(approve={"reviewers": 1, "allowed": ["rita"]}),

@@ -97,6 +97,12 @@ def probabilistic_k(draw, method):
     return Sample(probabilistic_k_anonymity, params, declared, columns, draw(st.integers(0, 2**32)))
 
 
+# What is answered, or drawn, together: nothing, a pair, three columns through the second of them.
+IMPOSSIBLE = [
+    [],
+    [{"injury": "burn", "cause": ["fire", "flood"]}],
+    [{"schooling": "basic", "cause": "fall"}, {"injury": "burn", "cause": "fire"}],
+]
 KINDS = {"burn": ["heat"], "scald": ["heat"], "cut": ["edge"], "heat": ["cause"], "edge": ["cause"], "cause": []}
 
 
@@ -123,16 +129,11 @@ def dp_microaggregated(draw, mode):
         k=draw(st.one_of(st.just("auto"), st.integers(1, n))),
         order=draw(st.sampled_from(several if mode == "records" else ["auto", "natural"])),
         mode=mode,
+        impossible=[each for each in draw(st.sampled_from(IMPOSSIBLE)) if set(each) <= set(declared)]
+        if mode == "records"
+        else [],
     )
     return Sample(dp_microaggregation, params, declared, columns, draw(st.integers(0, 2**32)))
-
-
-# What is answered together: nothing, a pair, three columns through the second of them.
-IMPOSSIBLE = [
-    [],
-    [{"injury": "burn", "cause": ["fire", "flood"]}],
-    [{"schooling": "basic", "cause": "fall"}, {"injury": "burn", "cause": "fire"}],
-]
 
 
 @st.composite
@@ -288,7 +289,11 @@ def summarised(draw, model):
     sexes = np.array([*SEX * 3, *rng.choice(SEX, draw(st.integers(0, 20)))], object)
     columns = {"sex": sexes, "income": rng.uniform(-1.5, 7.25, len(sexes))}
     grouped = draw(st.booleans())
-    within = "from_D_within_cell" if grouped else "from_D"
+    within = {
+        "dp": ["replace", "add_remove"],
+        "idp": ["from_D_within_cell" if grouped else "from_D"],
+        "bdp": ["bootstrap_replace", "bootstrap_add_remove", *(["bootstrap_within_cell"] if grouped else [])],
+    }
     figures = [{"statistic": name, "of": "income"} for name in ("median", "mean", "sum", "variance", "maximum")]
     params = statistics.Params.model_validate(
         {
@@ -296,9 +301,9 @@ def summarised(draw, model):
             "figures": [*figures, {"statistic": "quantile", "of": "income", "share": "3/4"}],
             "model": model,
             "epsilon": draw(st.sampled_from(["1/10", "1", "20"])),
-            "adjacency": within if model == "idp" else draw(st.sampled_from(["replace", "add_remove"])),
-            "rows_per_unit": None if model == "idp" else draw(st.sampled_from([None, 2])),
-            "acknowledges": [model] if model == "idp" else [],
+            "adjacency": draw(st.sampled_from(within[model])),
+            "rows_per_unit": draw(st.sampled_from([None, 2])) if model == "dp" else None,
+            "acknowledges": [] if model == "dp" else [model],
         }
     )
     return Sample(statistics, params, declared, columns, draw(st.integers(0, 2**32)))
@@ -314,7 +319,7 @@ TABLES |= {
     "sampling errors dp": tabulated("dp", weighted=True, sampling_error=True),
     "sampling errors k_anon": tabulated("k_anon", weighted=True, strata="sex"),
 }
-TABLES |= {f"statistics {model}": summarised(model) for model in ("dp", "idp")}
+TABLES |= {f"statistics {model}": summarised(model) for model in ("dp", "idp", "bdp")}
 GROUPED = {
     f"closeness {output} {several or 'one column'}": closely_grouped("buckets", output, several)
     for output in ("anatomy", "permuted")

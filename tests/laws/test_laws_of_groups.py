@@ -24,7 +24,8 @@ def codes_of(sample, columns, name):
 @pytest.mark.parametrize("method", GROUPING)
 @given(data=st.data())
 @law
-def test_groups_have_k_records_and_the_last_one_fewer_than_2k(method, data):
+def test_groups_have_k_records_and_one_of_them_fewer_than_2k(method, data):
+    """The larger one is the last under MDAV, and the one in the middle of a sorted column."""
     sample = data.draw(SAMPLES[method])
     for name, labels in sample.protect().groups.items():
         k = sample.params.k_by_column.get(name, sample.params.k)
@@ -34,8 +35,9 @@ def test_groups_have_k_records_and_the_last_one_fewer_than_2k(method, data):
             assert (labels[~present] == present.sum() // k).all()
         sizes = np.bincount(labels[present])
         assert len(sizes) == present.sum() // k
-        assert (sizes[:-1] == k).all()
-        assert k <= sizes[-1] < 2 * k
+        larger = len(sizes) // 2 if method == "ir_swap" else len(sizes) - 1
+        assert (np.delete(sizes, larger) == k).all()
+        assert k <= sizes[larger] < 2 * k
 
 
 def missing(sample, columns, name):

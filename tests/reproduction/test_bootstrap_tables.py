@@ -16,6 +16,7 @@ from penstock.mechanisms.table.cells import build_cells
 from penstock.mechanisms.table.scales import every_cell_its_own_scale, one_scale_for_all, public_membership_scales
 from penstock.mechanisms.table.sensitivity import cell_total_sensitivity, magnitude_table_sensitivity, total_sensitivity
 from penstock.reproduction.beside_print import printed_tables
+from penstock.reproduction.bootstrap import read_farms
 from penstock.reproduction.computed import bootstrap_tables
 from penstock.reproduction.computed.bootstrap_tables import (
     printed_scales,
@@ -23,7 +24,6 @@ from penstock.reproduction.computed.bootstrap_tables import (
     ratios_of_accuracy,
     shares_of_totals,
 )
-from penstock.reproduction.rows import read_farms
 
 TABLES = printed_tables("bootstrap_tables")
 STEPS = TABLES["whole_table"]["steps"]

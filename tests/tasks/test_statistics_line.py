@@ -19,6 +19,8 @@ from tests.support.workplace import ROWS, Workplace, budget_of, make_table
 
 DP = {"model": "dp", "adjacency": "add_remove", "groups": ["education"]}
 IDP = {"model": "idp", "adjacency": "from_D_within_cell", "groups": ["education"], "acknowledges": ["idp"]}
+BDP = {"model": "bdp", "adjacency": "bootstrap_replace", "groups": ["education"], "acknowledges": ["bdp"]}
+ONE = {"model": "bdp", "adjacency": "bootstrap_add_remove", "only": {"education": "master"}, "acknowledges": ["bdp"]}
 ALL = {"model": "idp", "adjacency": "from_D", "groups": [], "acknowledges": ["idp"]}
 
 
@@ -29,24 +31,27 @@ def make_statistics(workplace: Workplace, **settings: Any) -> None:
         {"statistic": "quantile", "of": "income", "share": "9/10"},
         {"statistic": "mean", "of": "income"},
     ]
-    if settings["model"] == "dp":
+    if settings["model"] in ("dp", "bdp"):
         figures.append({"statistic": "count"})
     workplace.raw["protect"] = [
         {"mechanism": "statistics", "table": "incomes", "figures": figures, "epsilon": "1", **settings}
     ]
 
 
-@pytest.mark.parametrize("settings", [DP, IDP, ALL], ids=["dp", "idp by group", "idp of all"])
+@pytest.mark.parametrize(
+    "settings", [DP, IDP, ALL, BDP, ONE], ids=["dp", "idp by group", "idp of all", "bdp by group", "bdp of one group"]
+)
 def test_statistics_are_released_and_verify(workplace: Workplace, settings: dict[str, Any]) -> None:
     make_statistics(workplace, **settings)
     with begun(workplace) as line:
         receipt = line.publish()
     bundle = Path(receipt.path)
     found = {finding.name: finding.text for finding in verify_bundle(bundle, Home.open().public_key_path)}
-    cells = "all 4 cells that were" if settings["groups"] else "the one cell that was"
+    grouped = settings.get("groups")
+    cells = "all 4 cells that were" if grouped else "the one cell that was"
     assert found["records"] == f"Every file has {cells} declared, and the stated promise."
     table = pq.read_table(bundle / "tables/incomes.parquet").to_pydict()
-    assert len(table["income_median"]) == receipt.records == (4 if settings["groups"] else 1)
+    assert len(table["income_median"]) == receipt.records == (4 if grouped else 1)
     assert all(0 <= value <= 100_000 for value in table["income_median"])
     assert ("count_standard_error" in table) == (settings["model"] == "dp")
     assert budget_of()[0] == "1"
@@ -63,8 +68,11 @@ def test_the_same_statistics_come_back_and_are_charged_once(workplace: Workplace
     assert one.to_pydict() == two.to_pydict()
 
 
-def test_what_the_size_of_noise_shows_stays_on_the_confidential_side(workplace: Workplace) -> None:
-    make_statistics(workplace, **IDP)
+@pytest.mark.parametrize("settings", [IDP, BDP, ONE], ids=["idp", "bdp", "bdp of one group"])
+def test_what_the_size_of_noise_shows_stays_on_the_confidential_side(
+    workplace: Workplace, settings: dict[str, Any]
+) -> None:
+    make_statistics(workplace, **settings)
     with begun(workplace) as line:
         content = line.stage()
     told = json.dumps(content["release"])

@@ -33,6 +33,19 @@ CASES = {
     "replace among groups": {"model": "dp", "adjacency": "replace", "groups": ["region", "sex"]},
     "add_remove": {"model": "dp", "adjacency": "add_remove", "rows_per_unit": 3},
     "from_D": {"model": "idp", "adjacency": "from_D", "acknowledges": ["idp"]},
+    "several records": {
+        "model": "idp",
+        "adjacency": "from_D",
+        "acknowledges": ["idp"],
+        "group_epsilons": ["2", "3", "3"],
+    },
+    "several records within cells": {
+        "model": "idp",
+        "adjacency": "from_D_within_cell",
+        "groups": ["region", "sex"],
+        "acknowledges": ["idp"],
+        "group_epsilons": ["2", "4", "7"],
+    },
     "within cells": {
         "model": "idp",
         "adjacency": "from_D_within_cell",
@@ -242,7 +255,7 @@ def test_the_half_widths_of_one_group_do_not_do_for_several():
 # Scales of individual differential privacy
 
 
-@pytest.mark.parametrize("case", ["from_D", "within cells"])
+@pytest.mark.parametrize("case", ["from_D", "within cells", "several records", "several records within cells"])
 @pytest.mark.parametrize("name", [f"income_{kind}" for kind in KINDS] + ["income_quantile_2_3"])
 def test_noise_for_less_than_the_actual_data_move_is_found(case, name):
     release = Release(case)
@@ -251,6 +264,26 @@ def test_noise_for_less_than_the_actual_data_move_is_found(case, name):
     assert release.failed() == {"scale_covers_data"}
     (check,) = (check for check in release.checks() if not check.passed)
     assert check.found == f"the noise of a figure is too small: {name}"
+
+
+@pytest.mark.parametrize("case", ["several records", "several records within cells"])
+@pytest.mark.parametrize("listed", [["2", "1", "7"], ["3", "6", "9"]])
+def test_epsilons_of_several_records_that_cannot_be_kept_are_found(case, listed):
+    release = Release(case)
+    release.guarantee.parameters["group_epsilons"] = listed
+    assert "epsilon_spent" in release.failed()
+
+
+def test_two_records_of_two_groups_that_spend_more_than_is_stated_are_found():
+    release = Release("several records within cells")
+    release.guarantee.parameters["group_epsilons"] = ["2", "7/2", "7"]
+    assert "epsilon_spent" in release.failed()
+
+
+def test_noise_for_one_record_only_is_found_where_several_are_protected():
+    release = Release("from_D")
+    release.guarantee.parameters["group_epsilons"] = ["2", "2"]
+    assert release.failed() == {"scale_covers_data"}
 
 
 def test_a_finer_unit_of_a_variance_with_the_same_steps_is_found():
@@ -313,6 +346,13 @@ def test_what_cannot_be_understood_is_not_checked_against_a_guess(case, reason):
 def test_a_promise_of_another_kind_is_not_understood(update):
     release = Release("replace")
     release.guarantee = release.guarantee.model_copy(update=update)
+    with pytest.raises(RecheckImpossible):
+        release.checks()
+
+
+def test_epsilons_of_several_records_belong_to_individual_promises_only():
+    release = Release("replace")
+    release.guarantee.parameters["group_epsilons"] = ["2", "4"]
     with pytest.raises(RecheckImpossible):
         release.checks()
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.mechanisms.closeness import Params, from_both_ends, promise, protect
+from penstock.mechanisms.closeness import Params, promise, protect
 from penstock.mechanisms.closeness._nearest import ClosenessInfeasible
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.points import points
@@ -211,23 +211,6 @@ def test_fewer_records_than_k_are_too_few() -> None:
     for chosen in (params(t="2", k=5), params(method="ranked", k=5)):
         with pytest.raises(TooFewRecords):
             protect(columns, declared, chosen, seeded(1))
-
-
-@given(st.integers(1, 400), st.integers(1, 30))
-def test_groups_from_both_ends_are_those_of_the_algorithm(n: int, k: int) -> None:
-    """Algorithm 7.1 of the thesis, step by step."""
-    assume(n >= k)
-    left, groups = list(range(n)), []
-    while len(left) >= 3 * k:
-        groups += [left[:k], left[-k:]]
-        left = left[k:-k]
-    if len(left) >= 2 * k:
-        groups.append(left[:k])
-        left = left[k:]
-    groups.append(left)
-    starts = from_both_ends(n, k)
-    assert sorted(groups) == [list(range(a, b)) for a, b in pairwise(starts)]
-    assert np.diff(starts).min() >= k
 
 
 @pytest.mark.parametrize("names", [["income"], ["degree"], ["cause"], ["income", "cause"]])

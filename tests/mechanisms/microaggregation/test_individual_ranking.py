@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from penstock.mechanisms.microaggregation import individual_ranking
-from penstock.mechanisms.microaggregation.ranking import block_starts, ranked_blocks, stable_order
+from penstock.mechanisms.microaggregation.ranking import block_starts, from_both_ends, ranked_blocks, stable_order
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import ColumnTypeWrong, SettingRefused, TooFewRecords, ValueMissing
 from tests.support.order import examples
@@ -41,8 +43,9 @@ def test_blocks_follow_the_sorted_values(values, data, seed):
     k = data.draw(st.integers(1, len(values)))
     labels = individual_ranking(values, k, seeded(seed))
     sizes = np.bincount(labels)
-    assert (sizes[:-1] == k).all()
-    assert k <= sizes[-1] < 2 * k
+    middle = len(sizes) // 2
+    assert (np.delete(sizes, middle) == k).all()
+    assert k <= sizes[middle] < 2 * k
     for block in range(len(sizes) - 1):
         assert values[labels == block].max() <= values[labels == block + 1].min()
 
@@ -66,8 +69,26 @@ def test_without_ties_nothing_is_drawn():
 @pytest.mark.parametrize(
     ("n", "k", "expected"), [(7, 3, [0, 3, 7]), (6, 3, [0, 3, 6]), (3, 3, [0, 3]), (2, 1, [0, 1, 2])]
 )
-def test_only_the_last_block_is_larger(n, k, expected):
+def test_only_the_last_block_of_a_public_order_is_larger(n, k, expected):
     assert block_starts(n, k).tolist() == expected
+
+
+@given(st.integers(1, 400), st.integers(1, 30))
+def test_groups_from_both_ends_are_those_of_the_algorithm(n, k):
+    """Algorithm 7.1 of the thesis, step by step."""
+    assume(n >= k)
+    left, groups = list(range(n)), []
+    while len(left) >= 3 * k:
+        groups += [left[:k], left[-k:]]
+        left = left[k:-k]
+    if len(left) >= 2 * k:
+        groups.append(left[:k])
+        left = left[k:]
+    groups.append(left)
+    starts = from_both_ends(n, k)
+    assert sorted(groups) == [list(range(a, b)) for a, b in pairwise(starts)]
+    assert np.diff(starts).min() >= k
+    assert len(starts) - 1 == n // k
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])

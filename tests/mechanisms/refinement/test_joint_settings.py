@@ -9,10 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.combinations import MOST_COMBINATIONS
+from penstock.mechanisms.combinations import MOST_COMBINATIONS, linked
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refinement import MECHANISM, Params, chosen_facts, faults, promise, protect
-from penstock.mechanisms.refinement._joint import linked
 from penstock.mechanisms.refinement._mechanism import asked
 from penstock.mechanisms.refinement.axes import Line
 from penstock.mechanisms.refinement.refine import MOST_WEIGHT
