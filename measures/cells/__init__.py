@@ -39,4 +39,5 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
     _several_moves     how far several records of a group move a statistic, for the check of its noise
     _statistic_facts   the promise of released statistics and the public facts about their noise, read as what they
                        must be, or refused
+    _together_facts    totals of a group that are drawn together, read in the same way
 """

@@ -12,7 +12,8 @@ one record moves, with h = ceil(R / 2),
     score of the quantile p/q      max(p, q - p)                  q
     score of an extreme            1                              1
 
-all of it at least, in steps of the grid and as values and squares less a public middle.
+all of it at least, in steps of the grid and as values and squares less a public middle. Figures that are drawn together
+have no such facts of their own: _together_facts.py.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
+from penstock.measures.cells._together_facts import Box, is_made_of, read_boxes
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.checks import RecheckImpossible
 from penstock.mechanisms.layout import Figure
-from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters, is_stated
+from penstock.mechanisms.stated import is_stated
+from penstock.mechanisms.stated_statistics import StatisticsChosen, StatisticsParameters
 
 __all__ = ["Promised", "Stated", "read_promised"]
 
@@ -35,17 +38,26 @@ _ADJACENCIES = {
     "idp": ("from_D", "from_D_within_cell"),
     "bdp": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
 }
-_NOISES = {"count": "laplace", "sum": "laplace", "mean": "box", "variance": "box"}
+_NOISES = {
+    "count": ("laplace", "staircase"),
+    "sum": ("laplace", "staircase"),
+    "mean": ("box",),
+    "variance": ("box",),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One figure: what it spends in a group, its grid, and how far one record is stated to move it (dp only); parts:
-    into how many it divides a step of the grid (bdp only)."""
+    """One figure: what it spends in a group by itself, its grid, and how far one record is stated to move it (dp only).
+
+    shared: it is drawn together with others, which spend for it. parts: into how many it divides a step of the grid
+    (bdp only).
+    """
 
     figure: Figure
     share: Fraction
     epsilon: Fraction
+    shared: bool
     eta: Fraction
     moves: tuple[int, ...]
     needed: tuple[int, ...]
@@ -65,6 +77,7 @@ class Promised:
     touched: int
     several: tuple[Fraction, ...]
     figures: tuple[Stated, ...]
+    boxes: tuple[Box, ...]
 
 
 def read_promised(output: TableOutput) -> Promised:
@@ -86,6 +99,7 @@ def read_promised(output: TableOutput) -> Promised:
             touched=2 if guarantee.adjacency in ("replace", "bootstrap_replace") and several else 1,
             several=tuple(map(_exact, parameters.get("group_epsilons", [parameters["epsilon"]]))),
             figures=figures,
+            boxes=read_boxes(output.chosen.get("together", []), output.declared, n_public=_n_is_public(output)),
         )
         understood = (
             fits
@@ -95,7 +109,12 @@ def read_promised(output: TableOutput) -> Promised:
             and list(parameters["groups"]) == list(layout.dimensions)
             and layout.levels == (tuple(layout.dimensions),)
             and output.chosen["groups"] == layout.rows
-            and (guarantee.model == "dp" or promised.rows_per_unit == 1)
+            and (guarantee.model == "dp" or (promised.rows_per_unit == 1 and not promised.boxes))
+            and all(
+                is_made_of(each.figure, each.eta, promised.boxes, n_public=_n_is_public(output))
+                for each in figures
+                if each.shared
+            )
         )
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         understood = False
@@ -127,23 +146,31 @@ def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any
     of, kind = question.get("of"), question["statistic"]
     share = _exact(question["share"]) if kind == "quantile" else Fraction(1, 2)
     eta = _exact(facts["grid"])
-    wanted = "laplace" if output.guarantee.model != "dp" else _NOISES.get(kind, "exponential")
+    wanted = ("laplace",) if output.guarantee.model != "dp" else _NOISES.get(kind, ("exponential",))
+    shared = facts["noise"] == "box" and kind in _NOISES and "half_widths" not in facts
     if (
         (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, of)
-        or facts["noise"] != wanted
+        or not (facts["noise"] in wanted or shared)
         or not _is_power_of_two(eta)
         or not 0 < share < 1
     ):
         raise ValueError("the facts are those of the figure")
     moves: tuple[int, ...] = ()
     needed: tuple[int, ...] = ()
-    if output.guarantee.model == "dp":
-        moves = (facts["score_sensitivity"],) if wanted == "exponential" else tuple(facts["half_widths"])
+    if output.guarantee.model == "dp" and not shared:
+        moves = (facts["score_sensitivity"],) if facts["noise"] == "exponential" else tuple(facts["half_widths"])
         needed = _needed(figure, share, eta, output)
         if len(moves) != len(needed) or any(type(move) is not int or move < 1 for move in moves):
             raise ValueError("as many whole numbers as are drawn together")
+        inner = [facts["step"] - 1] if facts["noise"] == "staircase" else facts.get("core", [])
+        if any(not 0 <= core < move for core, move in zip(inner, moves, strict=False)):
+            raise ValueError("a core that is smaller than the half-width")
     parts = _parts(kind, facts) if output.guarantee.model == "bdp" else 1
-    return Stated(figure, share, _exact(facts["epsilon"]), eta, moves, needed, parts)
+    return Stated(figure, share, _exact(facts["epsilon"]), shared, eta, moves, needed, parts)
+
+
+def _n_is_public(output: TableOutput) -> bool:
+    return output.guarantee.adjacency == "replace" and not output.layout.dimensions
 
 
 def _parts(kind: str, facts: Mapping[str, Any]) -> int:
@@ -157,7 +184,7 @@ def _needed(figure: Figure, share: Fraction, eta: Fraction, output: TableOutput)
     """(1)."""
     if figure.column is None:
         return (1,)
-    n_public = output.guarantee.adjacency == "replace" and not output.layout.dimensions
+    n_public = _n_is_public(output)
     low, high = (Fraction(bound) / eta for bound in output.declared[figure.column].domain or ())
     first, last = floor(low), ceil(high)
     steps, half = last - first, -(-(last - first) // 2)

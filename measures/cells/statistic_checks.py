@@ -2,8 +2,9 @@
 
     columns_as_declared   the columns of the layout and no other, whole numbers where they are such by nature
     rows_as_declared      one row for each declared group, the last column of groups fastest
-    epsilon_spent         t c sum of epsilon_f <= epsilon: t groups touched, c records of each unit, exact; and under
-                          dp noise for as much as one record can move a figure (_statistic_facts.py)
+    epsilon_spent         t c sum of epsilon_f <= epsilon: t groups touched, c records of each unit, exact, where totals
+                          that are drawn together count once; and under dp noise for as much as one record can move
+                          a figure or total (_statistic_facts.py, _together_facts.py)
     within_bounds         means, medians, quantiles and extremes lie in the declared domain, variances between 0 and
                           (b - a)^2 / 4; standard errors are not negative
     scale_covers_data     idp: noise for as much as one record of the actual data moves the figure, recomputed; where i
@@ -27,7 +28,7 @@ Verdicts name figures and columns, never groups, values or counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor, prod
@@ -39,6 +40,7 @@ from numpy.typing import NDArray
 from penstock.measures.cells._bootstrap_scales import uncovered_figures
 from penstock.measures.cells._several_moves import moves_of_several
 from penstock.measures.cells._statistic_facts import Promised, Stated, read_promised
+from penstock.measures.cells._together_facts import Box
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.checks import Check, RecheckImpossible, verdict
 from penstock.mechanisms.layout import error_of
@@ -116,8 +118,10 @@ def _epsilon_spent(promised: Promised, output: TableOutput) -> Check:
         for stated in promised.figures
         if stated.epsilon <= 0 or any(move < least for move, least in zip(stated.moves, stated.needed, strict=True))
     ]
+    over += [stated.figure.name for stated in promised.figures if stated.shared and _moves_too_far(promised.boxes)]
     each = promised.touched * promised.rows_per_unit
-    spent = each * sum((stated.epsilon for stated in promised.figures), Fraction(0))
+    alone = sum((stated.epsilon for stated in promised.figures if not stated.shared), Fraction(0))
+    spent = each * (alone + sum((box.epsilon for box in promised.boxes), Fraction(0)))
     if spent > promised.epsilon or not _adds_up(promised.several, promised.epsilon, bool(output.layout.dimensions)):
         over = [stated.figure.name for stated in promised.figures]
     return verdict(
@@ -127,6 +131,12 @@ def _epsilon_spent(promised: Promised, output: TableOutput) -> Check:
         "more is spent than is stated or promised",
         over,
     )
+
+
+def _moves_too_far(boxes: Sequence[Box]) -> bool:
+    """Return whether one record moves a total that is drawn with others by more than their noise is for."""
+    answers = [answer for box in boxes for answer in box.answers]
+    return any(box.epsilon <= 0 for box in boxes) or any(answer.half_width < answer.needed for answer in answers)
 
 
 def _within_bounds(output: TableOutput) -> Check:

@@ -3,7 +3,8 @@
     _settings     what may be asked, and every reason to refuse it
     _mechanism    `protect`: records put into groups, every figure of every group drawn
     _promise      what it promises then
-    _private      figures under differential privacy: what each measures and how it is drawn
+    _private      figures under differential privacy: what each measures and how it is drawn, alone or with others
+    _together     counts, sums, means and variances that are made of the same noisy totals
     _individual   figures under individual differential privacy
     _bootstrap    figures under bootstrap differential privacy, and how far one record moves them;
                   _bootstrap_settings, _bootstrap_expect, _bootstrap_words: what may be asked, expected and said there
@@ -29,7 +30,7 @@ are. Questions use what is exported here of `_blocks`, `_quantiles` and `_moment
 from __future__ import annotations
 
 from penstock.mechanisms.mechanism import Mechanism, always
-from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters
+from penstock.mechanisms.stated_statistics import StatisticsChosen, StatisticsParameters
 from penstock.mechanisms.statistics._blocks import Blocks, blocks_of_counts, draw_points, limit_of, score_reached
 from penstock.mechanisms.statistics._expect import expect
 from penstock.mechanisms.statistics._explain import advice, treatments

@@ -11,12 +11,15 @@ Differential privacy (model: dp). Figure f has the share w_f of epsilon, sum w_f
 such that one record that comes or goes changes the law of its group's figure by a factor of at most e^(epsilon_f);
 where all records are one group under `replace`, the same for one record that is replaced (_private.py).
 
+Figures that are drawn together (_together.py) have one law and spend the sum of their epsilon_f.
+
 Theorem. The output is epsilon-differentially private.
-Proof. Groups and figures are drawn independently, so losses add up. Under `add_remove` the record belongs to one group:
-sum of w_f epsilon. Under `replace` with one group it is replaced there: the same. With several groups it leaves one and
-enters another, or leaves and enters the same: in each case two changes of epsilon_f for every figure, 2 sum of
-w_f epsilon / 2. The size of a group is never used without noise, except n under `replace`, which is public and the same
-in both data sets. Rounding, clamping, division and standard errors do not look at the data again.
+Proof. Groups and figures, or those that are drawn together, are drawn independently, so losses add up. Under
+`add_remove` the record belongs to one group: sum of w_f epsilon. Under `replace` with one group it is replaced there:
+the same. With several groups it leaves one and enters another, or leaves and enters the same: in each case two changes
+of epsilon_f for every figure, 2 sum of w_f epsilon / 2. The size of a group is never used without noise, except n under
+`replace`, which is public and the same in both data sets. Rounding, clamping, division and standard errors do not look
+at the data again.
 
 The largest epsilon of any group would not do under `replace`, although each record is in one group only: a record that
 moves shows in two.
@@ -55,7 +58,7 @@ from penstock.mechanisms.statistics._bootstrap import Among, bootstrap_figure, d
 from penstock.mechanisms.statistics._bootstrap_settings import membership
 from penstock.mechanisms.statistics._groups import SortedGroups, sorted_groups
 from penstock.mechanisms.statistics._individual import exact_figure, released
-from penstock.mechanisms.statistics._private import Total, questions
+from penstock.mechanisms.statistics._private import Shared, Total, planned
 from penstock.mechanisms.statistics._promise import promise_of
 from penstock.mechanisms.statistics._settings import (
     MOST_RECORDS,
@@ -103,16 +106,22 @@ def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, 
     """Return what `protect` will state as settled. It does not depend on the number of records, which may be secret.
 
     measured: for each figure its kind of noise, and the epsilon that it spends in every group that a change touches.
+    together: boxes of totals that are drawn together; the figures that are made of them spend theirs together.
     figures: errors that are the same in every group, as far as they are public.
     """
     table = layout(params, declared)
     spent = epsilons(params)
     facts: dict[str, Any] = {"table": params.table, "groups": table.rows, "epsilon": str(params.epsilon)}
     if params.model == "dp":
-        asked = questions(params, declared)
-        noise = {name: question.facts() for name, question in asked.items()}
-        totals = {name: question for name, question in asked.items() if isinstance(question, Total)}
-        facts["figures"] = {name: total.stated_errors() for name, total in totals.items()}
+        plan = planned(params, declared)
+        noise = {name: question.facts() for name, question in plan.asked.items()}
+        facts["figures"] = {
+            figure.name: question.stated_errors()
+            for figure, question in zip(params.figures, plan.asked.values(), strict=True)
+            if isinstance(question, Total | Shared) and figure.statistic in ("count", "sum")
+        }
+        if plan.together is not None:
+            facts["together"] = plan.together.facts()
     elif params.model == "bdp":
         noise = {figure.name: _bootstrap_facts(figure, declared, params) for figure in params.figures}
     else:
@@ -179,10 +188,14 @@ def _private(
     groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
     """Draw every figure with its standard errors; nothing secret is needed to check them."""
+    plan = planned(params, declared)
+    found = {} if plan.together is None else plan.together.draw(groups, randomness)
+    for name, question in plan.alone.items():
+        alone = question.draw(groups[name], randomness)
+        found[name] = alone.values, alone.errors
     figures: dict[str, NDArray[Any]] = {}
-    for name, question in questions(params, declared).items():
-        drawn = question.draw(groups[name], randomness)
-        figures |= {name: drawn.values, error_of(name): drawn.errors}
+    for name in plan.asked:
+        figures[name], figures[error_of(name)] = found[name]
     return figures, {}
 
 

@@ -22,9 +22,11 @@ from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR
 from penstock.mechanisms.statistics._several import MOST_TOGETHER, list_faults
 
 __all__ = [
+    "ADDED_UP",
     "MOST_FIGURES",
     "MOST_RECORDS",
     "Kind",
+    "NoiseSetting",
     "Params",
     "Statistic",
     "clamped",
@@ -32,12 +34,14 @@ __all__ = [
     "faults",
     "figure_grid",
     "formed_by",
+    "is_added_up",
     "layout",
     "prints_number",
     "touched",
 ]
 
 Kind = Literal["count", "sum", "mean", "variance", "median", "quantile", "minimum", "maximum", "second_maximum"]
+NoiseSetting = Literal["auto", "laplace", "staircase", "box"]
 
 # Sums over this many records stay below 2^62: values of at most 2^30 steps, squares of at most 2^15.
 MOST_RECORDS = 2**32 - 1
@@ -48,6 +52,7 @@ MOST_FIGURES = 1000
 _MOST_GROUPS = 2**20
 # With a smaller epsilon, noise may not fit into 64 bits.
 _SMALLEST_EPSILON = Fraction(1, 2**30)
+ADDED_UP: tuple[Kind, ...] = ("count", "sum", "mean", "variance")
 _ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell")}
 
 
@@ -122,7 +127,15 @@ class Params(BaseModel):
         default={},
         max_length=MOST_FIGURES,
         description="How epsilon is divided among the figures, by their names (income_median, income_quantile_9_10, "
-        "count); must add up to 1. Equal where not given.",
+        "count); must add up to 1. Equal where not given. Figures that are drawn together spend theirs together.",
+    )
+    noise: NoiseSetting = Field(
+        default="auto",
+        exclude_if=lambda given: given == "auto",  # so that specs from before there was a choice keep their digests
+        description="dp only, of counts, sums, means and variances; the others are drawn by score. laplace, staircase: "
+        "each count and sum by itself with its share of epsilon. box: all of them are drawn together, and spend their "
+        "shares together. auto: the one with the smallest error, from public facts; each by itself where shares are "
+        "given.",
     )
     group_epsilons: tuple[ExactNumber, ...] = Field(
         default=(),
@@ -174,6 +187,11 @@ def epsilons(params: Params) -> dict[str, Fraction]:
     loss = params.epsilon / ((params.rows_per_unit or 1) * touched(params))
     equal = Fraction(1, len(params.figures))
     return {figure.name: loss * params.shares.get(figure.name, equal) for figure in params.figures}
+
+
+def is_added_up(figure: Statistic) -> bool:
+    """Return whether a figure is made of totals, to which noise is added."""
+    return figure.statistic in ADDED_UP
 
 
 def layout(params: Params, declared: Declared) -> Layout:
@@ -261,9 +279,19 @@ def _model_faults(params: Params) -> Iterator[Fault]:
     elif params.model == "dp" and params.acknowledges:
         rule = "must be empty under dp, which relaxes nothing"
         yield Fault("acknowledges", rule, "Remove it.", str(list(params.acknowledges)))
+    yield from _noise_faults(params)
     if params.model == "idp" and params.rows_per_unit is not None:
         rule = "must not be given under idp, where it is not proven"
         yield Fault("rows_per_unit", rule, "Prepare one row per unit.", str(params.rows_per_unit))
+
+
+def _noise_faults(params: Params) -> Iterator[Fault]:
+    if params.model != "dp" and params.noise not in ("auto", "laplace"):
+        rule = f"must not be given under {params.model}, where it is not proven"
+        yield Fault("noise", rule, "Remove it.", params.noise)
+    elif params.model == "dp" and params.noise != "auto" and not any(is_added_up(each) for each in params.figures):
+        rule = "must not be given where no figure is added up: medians, quantiles and extremes are drawn by score"
+        yield Fault("noise", rule, "Remove it.", params.noise)
 
 
 def _figure_faults(figure: Statistic, params: Params, declared: Declared, field: str) -> Iterator[Fault]:

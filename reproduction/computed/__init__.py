@@ -1,10 +1,12 @@
 """What the sources computed, kept to recompute their printed tables. Reproduction, no guarantee.
 
 optimal_noise         variances, intervals and regions of the noise that the thesis calls optimal
+noise_shapes          their densities, and which noise is smaller than which
 record_wise_laplace   the thesis' noise, U / (k epsilon) on every record and attribute, on the thesis' groups,
                       and the exact error of that noise
 census_tables         that noise, MDAV and the corners in turn on one file, as the thesis compares them
 swap_tables           correlations after groups, exchanges in sequence and exchanges in blocks
+closeness_examples    closeness of counts and densities, generalisations, and the recipe that misses its t
 linkage_examples      who can be linked to whom, by all ways to link
 individual_tables     intervals and errors that individual differential privacy compares itself by
 refinement_tables     examples of knowledge refinement, by the mechanism's own code; shares of delta that lose more
@@ -35,12 +37,28 @@ from penstock.reproduction.computed.census_tables import (
     mdav_means,
     relative_changes,
 )
+from penstock.reproduction.computed.closeness_examples import (
+    closeness_of,
+    counts_by_the_recipe,
+    counts_of_a_release,
+    masses_of_a_range,
+    masses_of_buckets,
+    minimal_generalisations,
+    rounded_sizes,
+)
 from penstock.reproduction.computed.individual_tables import clamped_count_error, errors_of_counts, intervals_of_medians
 from penstock.reproduction.computed.linkage_examples import (
     chances_of_linking,
     chances_of_staying,
     chances_told_by_groups,
     shares_told,
+)
+from penstock.reproduction.computed.noise_shapes import (
+    box_marginals,
+    laplace_within,
+    rearranged_core,
+    staircase_density,
+    staircase_within,
 )
 from penstock.reproduction.computed.optimal_noise import (
     least_variances,
@@ -77,16 +95,20 @@ __all__ = [
     "add_noise",
     "answers_about_one",
     "answers_about_two",
+    "box_marginals",
     "chances_of_linking",
     "chances_of_noise",
     "chances_of_staying",
     "chances_told_by_groups",
     "changes_by_run",
     "clamped_count_error",
+    "closeness_of",
     "corner_groups",
     "corner_means",
     "correlations",
     "counted_corners",
+    "counts_by_the_recipe",
+    "counts_of_a_release",
     "deltas_of_shares",
     "errors_of_counts",
     "exchanged_in_blocks",
@@ -96,22 +118,30 @@ __all__ = [
     "group_means",
     "groups_around",
     "intervals_of_medians",
+    "laplace_within",
     "least_variances",
     "least_widths",
     "masked_runs",
     "mass_left_in_tail",
+    "masses_of_a_range",
+    "masses_of_buckets",
     "mdav_means",
     "means_of_all",
+    "minimal_generalisations",
     "moments_of_changes",
     "observed_bounds",
     "over_runs",
     "printed_scales",
     "printed_sensitivities",
     "ratios_of_accuracy",
+    "rearranged_core",
     "regions_of_box_noise",
     "regions_of_laplace_noise",
     "relative_changes",
+    "rounded_sizes",
     "shares_of_totals",
     "shares_told",
     "spread_of_answers",
+    "staircase_density",
+    "staircase_within",
 ]

@@ -97,6 +97,33 @@ def probabilistic_k(draw, method):
     return Sample(probabilistic_k_anonymity, params, declared, columns, draw(st.integers(0, 2**32)))
 
 
+@st.composite
+def grouped_otherwise(draw, method):
+    """Groups by taxonomy, of variable size, or with different values, in any combination."""
+    declared = {
+        "person": Column(role="identifier"),
+        "injury": Column(role="quasi_identifier", type="nominal", taxonomy=KINDS, missing="category"),
+        "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),
+        "cause": Column(role="confidential", type="nominal", categories=CAUSES, missing="category"),
+        "income": Column(role="confidential", type="continuous", domain=(-1.5, 7.25)),
+    }
+    k, diversity, variable = draw(st.integers(2, 4)), draw(st.sampled_from([None, 2, 3])), draw(st.booleans())
+    n = draw(st.integers(max(k, 3), 24))
+    rng, grid = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.sampled_from([5, 1000]))
+    columns = {name: column_values(rng, column, n, grid) for name, column in declared.items() if name != "person"}
+    columns["person"] = np.array([f"p{row}" for row in range(n)], dtype=object)
+    columns["cause"][:3], columns["income"][:3] = CAUSES, (0.0, 1.0, 2.0)  # three different values
+    params = probabilistic_k_anonymity.Params(
+        method=method,
+        k=k,
+        scaling=draw(st.sampled_from(["taxonomy", "domain"])),
+        groups="v_mdav" if variable else "mdav",
+        gain=draw(st.sampled_from(["0", "1/5", "2"])) if variable else None,
+        diversity=diversity,
+    )
+    return Sample(probabilistic_k_anonymity, params, declared, columns, draw(st.integers(0, 2**32)))
+
+
 # What is answered, or drawn, together: nothing, a pair, three columns through the second of them.
 IMPOSSIBLE = [
     [],
@@ -311,6 +338,7 @@ def summarised(draw, model):
 
 GROUPING = ("mdav_id", "mdav_swap", "ir_swap")
 SAMPLES = {method: probabilistic_k(method) for method in GROUPING}
+SAMPLES |= {f"{method} in other groups": grouped_otherwise(method) for method in ("mdav_id", "mdav_swap")}
 SAMPLES |= {f"dp {mode}": dp_microaggregated(mode) for mode in ("records", "marginals")}
 SAMPLES |= {f"refinement {adjacency}": refined(adjacency) for adjacency in ("replace", "presence")}
 TABLES = {f"table {model}": tabulated(model) for model in TABLE_SETTINGS}

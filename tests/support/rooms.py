@@ -41,6 +41,7 @@ VOCABULARY = (
     "refusal",
     "registry",
     "stated",
+    "stated_statistics",
     "taxonomy",
 )
 SPEAKERS = ("measures", "records", "reports")
