@@ -257,3 +257,12 @@ def test_a_gate_of_the_release_that_an_output_has_no_answer_to_names_it() -> Non
     gate = {"measure": "informed_linkage", "knows": 1, "max": 0.5}
     [fault] = faults(lambda raw: raw["gates"].append(gate))
     assert "it holds for every output without gates of its own: keys" in fault.rule
+
+
+def test_a_part_of_a_file_publishes_all_of_its_records() -> None:
+    def sample(raw: Raw) -> None:
+        raw["protect"][1]["sample"] = "1/10"
+
+    assert [(each.field, each.got) for each in faults(sample) if "other parts hold all records" in each.rule] == [
+        ("protect.1.sample", "'1/10'")
+    ]
