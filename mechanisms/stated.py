@@ -51,6 +51,7 @@ class SwapParameters(TypedDict):
     groups: NotRequired[Literal["v_mdav"]]
     gain: NotRequired[Exact]
     diversity: NotRequired[Whole]
+    sample: NotRequired[Exact]
 
 
 @_CLOSED
@@ -152,11 +153,24 @@ class RankedParameters(TypedDict):
 
 
 @_CLOSED
+class AfterKnown(TypedDict):
+    """The largest factor of posterior over prior, or its inverse, for who knows 0, 1, .. other members' buckets.
+
+    unbounded_from: from how many known members on there is none, because a bucket may be excluded with certainty.
+    """
+
+    columns: list[str]
+    factors: list[Exact]
+    unbounded_from: Whole
+
+
+@_CLOSED
 class ClosenessChosen(TypedDict):
-    """The exact bound, and the number of buckets that it leads to."""
+    """The exact bound, and the number of buckets that it leads to. after_known: from the counts, for each partition."""
 
     t: Exact
     buckets: Whole
+    after_known: NotRequired[list[AfterKnown]]
 
 
 @_CLOSED
