@@ -35,7 +35,7 @@ __all__ = ["Promised", "Stated", "read_promised"]
 
 _ADJACENCIES = {
     "dp": ("replace", "add_remove"),
-    "idp": ("from_D", "from_D_within_cell"),
+    "idp": ("from_D", "from_D_within_cell", "from_D_add_remove"),
     "bdp": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
 }
 _NOISES = {
@@ -51,7 +51,7 @@ class Stated:
     """One figure: what it spends in a group by itself, its grid, and how far one record is stated to move it (dp only).
 
     shared: it is drawn together with others, which spend for it. parts: into how many it divides a step of the grid
-    (bdp only).
+    (bdp only). counted: the column and the category of which a count is; None for all records.
     """
 
     figure: Figure
@@ -62,13 +62,15 @@ class Stated:
     moves: tuple[int, ...]
     needed: tuple[int, ...]
     parts: int = 1
+    counted: tuple[str, str | int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Promised:
     """The promise of the statistics; touched: how many groups one change touches.
 
-    several: what 1, 2, ... replaced records spend together; the first is epsilon.
+    several: what 1, 2, ... replaced records spend together; the first is epsilon. size_secret: under idp, whether
+    records come and go.
     """
 
     model: str
@@ -76,6 +78,7 @@ class Promised:
     rows_per_unit: int
     touched: int
     several: tuple[Fraction, ...]
+    size_secret: bool
     figures: tuple[Stated, ...]
     boxes: tuple[Box, ...]
 
@@ -98,12 +101,13 @@ def read_promised(output: TableOutput) -> Promised:
             rows_per_unit=1 if guarantee.unit == "row" else _whole(parameters["rows_per_unit"]),
             touched=2 if guarantee.adjacency in ("replace", "bootstrap_replace") and several else 1,
             several=tuple(map(_exact, parameters.get("group_epsilons", [parameters["epsilon"]]))),
+            size_secret=guarantee.adjacency == "from_D_add_remove",
             figures=figures,
             boxes=read_boxes(output.chosen.get("together", []), output.declared, n_public=_n_is_public(output)),
         )
         understood = (
             fits
-            and (guarantee.model == "idp" or "group_epsilons" not in parameters)
+            and ("group_epsilons" not in parameters or guarantee.adjacency in ("from_D", "from_D_within_cell"))
             and is_stated(StatisticsParameters, parameters)
             and is_stated(StatisticsChosen, output.chosen)
             and list(parameters["groups"]) == list(layout.dimensions)
@@ -136,9 +140,12 @@ def _groups_fit(output: TableOutput) -> bool:
         return False
     if only and dimensions != {name: (str(category),) for name, category in only.items()}:
         return False
-    # Under idp, and within cells, the group of every record is public, or there is only one group.
+    # Under idp, and within cells, the group of every record is public, or there is only one; where records come and go,
+    # each lies in one.
     if guarantee.adjacency == "bootstrap_within_cell":
         return bool(dimensions) and not only
+    if guarantee.adjacency == "from_D_add_remove":
+        return True
     return guarantee.model != "idp" or bool(dimensions) == (guarantee.adjacency == "from_D_within_cell")
 
 
@@ -149,7 +156,9 @@ def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any
     wanted = ("laplace",) if output.guarantee.model != "dp" else _NOISES.get(kind, ("exponential",))
     shared = facts["noise"] == "box" and kind in _NOISES and "half_widths" not in facts
     if (
-        (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, of)
+        (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, None if kind == "count" else of)
+        or (kind == "count" and (of is None) != ("category" not in question))
+        or (of is not None and kind == "count" and question["category"] not in (output.declared[of].categories or ()))
         or not (facts["noise"] in wanted or shared)
         or not _is_power_of_two(eta)
         or not 0 < share < 1
@@ -166,7 +175,8 @@ def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any
         if any(not 0 <= core < move for core, move in zip(inner, moves, strict=False)):
             raise ValueError("a core that is smaller than the half-width")
     parts = _parts(kind, facts) if output.guarantee.model == "bdp" else 1
-    return Stated(figure, share, _exact(facts["epsilon"]), shared, eta, moves, needed, parts)
+    counted = None if "category" not in question else (str(of), question["category"])
+    return Stated(figure, share, _exact(facts["epsilon"]), shared, eta, moves, needed, parts, counted)
 
 
 def _n_is_public(output: TableOutput) -> bool:

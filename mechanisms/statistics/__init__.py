@@ -1,6 +1,7 @@
 """Statistics of groups of records: counts, sums, means, variances, medians, quantiles, extremes.
 
     _settings     what may be asked, and every reason to refuse it
+    _count_settings  which records may be counted
     _mechanism    `protect`: records put into groups, every figure of every group drawn
     _promise      what it promises then
     _private      figures under differential privacy: what each measures and how it is drawn, alone or with others
@@ -14,6 +15,8 @@
     _groups       values on the grid, sorted within their groups: what all of the others take
     _local        how far one record of the actual data, or several, move a statistic: the scale of individual
                   differential privacy;  _variance: the same of a variance
+    _come_and_go  how far one record that comes or goes moves them;  _individual_sizes: figures of groups of secret
+                  size, and counts of one category
     _several      several records protected together: group differential privacy
     _worst_case   how far one record of any data moves it: the scale of differential privacy
     _moments      means and variances from counts and sums with noise

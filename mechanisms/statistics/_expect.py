@@ -112,12 +112,19 @@ def _warnings(name: str, question: Asked, average: float | None) -> list[str]:
 
 
 def _at_most(figure: Statistic, params: Params, declared: Declared, records: int | None, groups: int) -> str:
-    grid, spent = figure_grid(figure, declared), epsilons(params)[figure.name]
+    spent = epsilons(params)[figure.name]
+    if figure.statistic == "count":
+        widest = max(i * part for i, part in enumerate(fractions_of_epsilon(params.group_epsilons), start=1))
+        error = _figure(sqrt(2) * float(widest / spent))
+        return f"{figure.name}: standard error at most {error} (laplace, epsilon {spent})."
+    grid = figure_grid(figure, declared)
     eta, bounds = grid.eta, (0, grid.steps)
     per_group = ""
     if figure.statistic == "variance":
         # The factor (n - 1) / n^2 of the worst case is less than 1 / n.
         reach, per_group = Fraction(grid.steps**2) * eta**2, " / n in a group of n records"
+    elif figure.statistic == "sum" and params.adjacency == "from_D_add_remove":
+        reach = max(abs(grid.first), abs(grid.first + grid.steps)) * eta
     elif figure.statistic == "mean":
         reach, per_group = worst_case.sum_of_values(*bounds) * eta, " / n in a group of n records"
     else:

@@ -67,9 +67,12 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     most = params.rows_per_unit
     counted = "" if most is None else f" used (at most {most:,} of each individual)"
     used = "" if most is None else f" (records{counted.replace(' (', ', ')}"
+    categories = {each.name: f" with {each.of} {each.category}" for each in params.figures if each.category is not None}
     for figure in drawn.figures:
         of = f"{figure.column} (values clamped to their bounds)" if figure.column in may_be else figure.column
-        told[figure.name] = kinds[figure.statistic].format(of=f"{of}{used}", counted=counted)
+        told[figure.name] = kinds[figure.statistic].format(
+            of=f"{of}{used}", counted=categories.get(figure.name, counted)
+        )
     return told
 
 

@@ -27,7 +27,8 @@ moves shows in two.
 Individual differential privacy (model: idp). Noise of scale LS_f / (w_f epsilon), LS_f from the actual data
 (_individual.py), which is secret. It is proven where a record is replaced by another of the same group
 (`from_D_within_cell`; `from_D` where there is one group): the formulas take the size of the group as fixed. A change
-touches one group, so there t = 1. Several records together: _several.py. It is no promise about what the scale itself
+touches one group, so there t = 1. A record that comes or goes (`from_D_add_remove`, _come_and_go.py) belongs to one
+group, which need not be public. Several records together: _several.py. It is no promise about what the scale itself
 reveals; _promise.py says so.
 
 Bootstrap differential privacy (model: bdp). The same with a scale that covers all data sets made of records of the
@@ -57,7 +58,8 @@ from penstock.mechanisms.statistics import _settings as settings
 from penstock.mechanisms.statistics._bootstrap import Among, bootstrap_figure, drawn, parts_of
 from penstock.mechanisms.statistics._bootstrap_settings import membership
 from penstock.mechanisms.statistics._groups import SortedGroups, sorted_groups
-from penstock.mechanisms.statistics._individual import exact_figure, released
+from penstock.mechanisms.statistics._individual import Exact, exact_figure, released
+from penstock.mechanisms.statistics._individual_sizes import exact_count, exact_figure_of_secret_size
 from penstock.mechanisms.statistics._private import Shared, Total, planned
 from penstock.mechanisms.statistics._promise import promise_of
 from penstock.mechanisms.statistics._settings import (
@@ -65,6 +67,7 @@ from penstock.mechanisms.statistics._settings import (
     Params,
     Statistic,
     clamped,
+    column_of,
     epsilons,
     faults,
     figure_grid,
@@ -126,7 +129,10 @@ def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, 
         noise = {figure.name: _bootstrap_facts(figure, declared, params) for figure in params.figures}
     else:
         noise = {
-            figure.name: {"noise": "laplace", "grid": str(figure_grid(figure, declared).eta)}
+            figure.name: {
+                "noise": "laplace",
+                "grid": "1" if column_of(figure) is None else str(figure_grid(figure, declared).eta),
+            }
             for figure in params.figures
         }
     facts["measured"] = [{"figure": name, "epsilon": str(spent[name]), **noise[name]} for name in noise]
@@ -160,16 +166,21 @@ def _groups(
         labels = np.ravel_multi_index(tuple(codes), table.shape(params.groups))
 
     @cache
-    def sorted_on(name: str | None, grid: Grid | None) -> SortedGroups:
-        # A count needs only the sizes.
-        values = np.zeros(records, np.int64) if name is None or grid is None else grid.index(columns[name])
+    def sorted_on(name: str | None, grid: Grid | None, category: str | int | None) -> SortedGroups:
+        if name is None:
+            values = np.zeros(records, np.int64)  # a count of all needs only the sizes
+        elif grid is None:
+            place = (declared[name].categories or ()).index(category)
+            values = (declared[name].codes(columns[name], name) == place).astype(np.int64)
+        else:
+            values = grid.index(columns[name])
         return sorted_groups(values[inside], labels[inside], table.rows)
 
-    return {figure.name: sorted_on(figure.of, _grid(figure, declared)) for figure in params.figures}
+    return {figure.name: sorted_on(figure.of, _grid(figure, declared), figure.category) for figure in params.figures}
 
 
 def _grid(figure: Statistic, declared: Declared) -> Grid | None:
-    return None if figure.of is None else figure_grid(figure, declared)
+    return None if column_of(figure) is None else figure_grid(figure, declared)
 
 
 def _chosen_records(
@@ -203,14 +214,21 @@ def _individual(
     groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
     """Draw every figure; also return, secret, by how many units one record moves it, and the unit of a variance."""
-    spent, fractions = epsilons(params), fractions_of_epsilon(params.group_epsilons)
-    exact = {
-        figure.name: exact_figure(figure, figure_grid(figure, declared), groups[figure.name], fractions)
-        for figure in params.figures
-    }
+    spent = epsilons(params)
+    exact = {figure.name: _exact(figure, declared, params, groups[figure.name]) for figure in params.figures}
     hidden = {f"steps {name}": figure.steps for name, figure in exact.items()}
     hidden |= {f"lattice {name}": figure.lattice for name, figure in exact.items() if figure.lattice is not None}
     return {name: released(figure, name, spent[name], randomness) for name, figure in exact.items()}, hidden
+
+
+def _exact(figure: Statistic, declared: Declared, params: Params, groups: SortedGroups) -> Exact:
+    size_public, fractions = params.adjacency != "from_D_add_remove", fractions_of_epsilon(params.group_epsilons)
+    if figure.statistic == "count":
+        return exact_count(figure, groups, fractions, size_public=size_public)
+    grid = figure_grid(figure, declared)
+    if size_public:
+        return exact_figure(figure, grid, groups, fractions)
+    return exact_figure_of_secret_size(figure, grid, groups)
 
 
 def _bootstrap(

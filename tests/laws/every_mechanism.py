@@ -318,17 +318,20 @@ def summarised(draw, model):
     grouped = draw(st.booleans())
     within = {
         "dp": ["replace", "add_remove"],
-        "idp": ["from_D_within_cell" if grouped else "from_D"],
+        "idp": ["from_D_within_cell" if grouped else "from_D", "from_D_add_remove"],
         "bdp": ["bootstrap_replace", "bootstrap_add_remove", *(["bootstrap_within_cell"] if grouped else [])],
     }
+    epsilon, adjacency = draw(st.sampled_from(["1/10", "1", "20"])), draw(st.sampled_from(within[model]))
+    several = [epsilon, "40"] if adjacency in within["idp"][:1] and draw(st.booleans()) else []
     figures = [{"statistic": name, "of": "income"} for name in ("median", "mean", "sum", "variance", "maximum")]
     params = statistics.Params.model_validate(
         {
             "groups": ["sex"] if grouped else [],
             "figures": [*figures, {"statistic": "quantile", "of": "income", "share": "3/4"}],
             "model": model,
-            "epsilon": draw(st.sampled_from(["1/10", "1", "20"])),
-            "adjacency": draw(st.sampled_from(within[model])),
+            "epsilon": epsilon,
+            "group_epsilons": several,
+            "adjacency": adjacency,
             "rows_per_unit": draw(st.sampled_from([None, 2])) if model == "dp" else None,
             "acknowledges": [] if model == "dp" else [model],
         }

@@ -35,6 +35,13 @@ CASES = {
     "replace among groups": {"model": "dp", "adjacency": "replace", "groups": ["region", "sex"]},
     "add_remove": {"model": "dp", "adjacency": "add_remove", "rows_per_unit": 3},
     "from_D": {"model": "idp", "adjacency": "from_D", "acknowledges": ["idp"]},
+    "one more or less": {"model": "idp", "adjacency": "from_D_add_remove", "acknowledges": ["idp"]},
+    "one more or less in a group": {
+        "model": "idp",
+        "adjacency": "from_D_add_remove",
+        "groups": ["region", "sex"],
+        "acknowledges": ["idp"],
+    },
     "several records": {
         "model": "idp",
         "adjacency": "from_D",
@@ -72,7 +79,7 @@ class Release:
     """A correct release that a test may break before it is checked."""
 
     def __init__(self, case, seed=1, columns=None, figures=None, noise="auto"):
-        counted = case in ("replace among groups", "add_remove")
+        counted = case in ("replace among groups", "add_remove", "one more or less in a group")
         asked = figures or [*([{"statistic": "count"}] if counted else []), *FIGURES]
         params = statistics.Params(epsilon="2", figures=asked, noise=noise, **CASES[case])
         self.original = columns or survey(seed=seed)
@@ -357,7 +364,11 @@ def test_the_half_widths_of_one_group_do_not_do_for_several():
 # Scales of individual differential privacy
 
 
-@pytest.mark.parametrize("case", ["from_D", "within cells", "several records", "several records within cells"])
+SECRET_SIZE = ["one more or less", "one more or less in a group"]
+SCALES = ["from_D", "within cells", "several records", "several records within cells", *SECRET_SIZE]
+
+
+@pytest.mark.parametrize("case", SCALES)
 @pytest.mark.parametrize("name", [f"income_{kind}" for kind in KINDS] + ["income_quantile_2_3"])
 def test_noise_for_less_than_the_actual_data_move_is_found(case, name):
     release = Release(case)
@@ -366,6 +377,35 @@ def test_noise_for_less_than_the_actual_data_move_is_found(case, name):
     assert release.failed() == {"scale_covers_data"}
     (check,) = (check for check in release.checks() if not check.passed)
     assert check.found == f"the noise of a figure is too small: {name}"
+
+
+OF_ONE_CATEGORY = [{"statistic": "count", "of": "sex", "category": "f"}]
+
+
+@pytest.mark.parametrize("case", ["from_D", "several records", "one more or less"])
+def test_the_noise_of_a_count_of_one_category_is_checked(case):
+    release = Release(case, figures=OF_ONE_CATEGORY)
+    assert release.failed() == set()
+    release.hidden["steps sex_count_f"][:] -= 1
+    assert release.failed() == {"scale_covers_data"}
+
+
+@pytest.mark.parametrize("category", ["x", None])
+def test_a_count_of_no_declared_category_is_not_understood(category):
+    release = Release("from_D", figures=OF_ONE_CATEGORY)
+    release.guarantee.parameters["figures"][0]["category"] = category
+    with pytest.raises(RecheckImpossible):
+        release.checks()
+
+
+@pytest.mark.parametrize(
+    "figures", [[{"statistic": "mean", "of": "age"}], [{"statistic": "second_maximum", "of": "age"}]]
+)
+def test_groups_too_small_for_one_record_less_are_not_checked_against_a_guess(figures):
+    release = Release("one more or less in a group", figures=figures)
+    release.original = {name: values[:2] for name, values in release.original.items()}
+    with pytest.raises(RecheckImpossible, match="enough records in every group"):
+        release.checks()
 
 
 @pytest.mark.parametrize("case", ["several records", "several records within cells"])
