@@ -41,6 +41,7 @@ then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a
     refusal                      how the house says no: field, rule, value of the setting, remedy; never a value of
                                  the data
     registry                     every mechanism by its name in a spec
+    sample                       a random sample of released records: what is published, and why a promise survives it
     shared_file                  several treatments of one file of records: what their promises are worth side by side,
                                  and what nothing bounds
     sound                        columns as they were declared, or a refusal: what every mechanism asks of its input

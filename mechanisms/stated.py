@@ -51,6 +51,7 @@ class SwapParameters(TypedDict):
     groups: NotRequired[Literal["v_mdav"]]
     gain: NotRequired[Exact]
     diversity: NotRequired[Whole]
+    sample: NotRequired[Exact]
 
 
 @_CLOSED

@@ -18,6 +18,7 @@ A module for each source or chapter has its tables, each row a recomputed number
     thesis_4       noise that the thesis calls optimal
     refinement     knowledge refinement, the paper and chapter 5 of the thesis
     thesis_6       microaggregation and noise on records
+    thesis_6_adult semantic groups and choices on categories
     thesis_7       generalisation, Anatomy, buckets and closeness
     individual     individual differential privacy
     bootstrap      bootstrap differential privacy

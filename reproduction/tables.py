@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from penstock.mechanisms.refusal import SpecRefused
-from penstock.reproduction import bootstrap, individual, refinement, thesis_3, thesis_4, thesis_6, thesis_7
+from penstock.reproduction import (
+    bootstrap,
+    individual,
+    refinement,
+    thesis_3,
+    thesis_4,
+    thesis_6,
+    thesis_6_adult,
+    thesis_7,
+)
 from penstock.reproduction.beside_print import printed_tables, verdict
 from penstock.reproduction.entry import DataSet, Figure, Given, Table
 from penstock.reproduction.errata import corrected
@@ -30,6 +39,7 @@ SOURCES: tuple[tuple[Table, ...], ...] = (
     thesis_4.TABLES,
     refinement.TABLES,
     thesis_6.TABLES,
+    thesis_6_adult.TABLES,
     thesis_7.TABLES,
     individual.TABLES,
     bootstrap.TABLES,

@@ -90,7 +90,7 @@ def _page(
         name=plan.output_name or plan.name,
         release=job.run.id,
         date=job.started.date().isoformat(),
-        records=staged.records,
+        records=plan.output.published_rows(staged),
         guarantee=plan.guarantee,
         # Those of a file that several outputs share are told with the file.
         columns=facts["columns"] if plan.file_of(plan.output_name) is None else (),

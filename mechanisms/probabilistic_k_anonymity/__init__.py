@@ -11,6 +11,8 @@ The groups are formed by penstock.mechanisms.microaggregation. Others use what i
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from penstock.mechanisms.mechanism import ByColumn, Mechanism, never
 from penstock.mechanisms.probabilistic_k_anonymity._expect import expect
 from penstock.mechanisms.probabilistic_k_anonymity._explain import advice, treatments
@@ -44,4 +46,5 @@ MECHANISM = Mechanism(
     released_columns=released_columns,
     in_parts=ByColumn(needs_all=needs_all_records, sizes=group_sizes, protect_column=swap_column),
     shares_file=True,
+    sample=attrgetter("sample"),
 )

@@ -13,8 +13,12 @@ remain, n/2 on average, in d coordinates; in few coordinates trees find them wit
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from penstock.mechanisms.columns import Declared, named
 from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, by_taxonomy
+from penstock.mechanisms.refusal import TooFewRecords
+from penstock.mechanisms.sample import in_words, sampled
 
 __all__ = ["expect"]
 
@@ -33,11 +37,26 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
             sentences.append(f"{records:,} records make at most {groups:,} groups.")
         else:
             sentences.append(f"{records:,} records make {groups:,} groups; the average risk is {groups / records:.3g}.")
+    if params.sample is not None:
+        sentences.append(_sampled(params.sample, records))
     if params.method == "ir_swap":
         sentences += _ranked(params, declared, records)
     else:
         sentences += _clustered(params, declared, records)
     return tuple(sentences)
+
+
+def _sampled(sample: Fraction, records: int | None) -> str:
+    """Return what the file will hold."""
+    told = f"The file holds a random sample of the swapped records, {in_words(sample)}"
+    if records is not None:
+        try:
+            told += f": {sampled(sample, records):,} of {records:,}"
+        except TooFewRecords:
+            return (
+                f"{told}: that is no record, or more than the {records:,} that there are, and the run will refuse it."
+            )
+    return f"{told}. Everything else here, and gates and measures, is about all records."
 
 
 def _ranked(params: Params, declared: Declared, records: int | None) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.mechanisms.columns import Declared, named
 from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, by_taxonomy
+from penstock.mechanisms.sample import in_words
 
 __all__ = ["advice", "treatments"]
 
@@ -35,6 +36,10 @@ _ADVICE = {
         "equal.",
     ),
 }
+_SAMPLED = (
+    "The file is a random sample without replacement of all swapped records, {sample}. What is called exact below is "
+    "so for all of them; estimates from the file have a sampling error."
+)
 _CONCEPTS = "{names}: a value may be a concept above several categories; counts of single categories are too low then."
 _EVERY = ("Rows are in random order.", "Sampling errors do not include the effect of the protection.")
 
@@ -68,6 +73,7 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     }
     concepts = ", ".join(by_taxonomy(params, declared)) if params.method == "mdav_id" else ""
     return (
+        *(() if params.sample is None else (_SAMPLED.format(sample=in_words(params.sample)),)),
         *(sentence.format(**words) for sentence in _ADVICE[params.method]),
         *((_CONCEPTS.format(names=concepts),) if concepts else ()),
         *_EVERY,

@@ -51,6 +51,7 @@ from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, by_t
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import SettingRefused
+from penstock.mechanisms.sample import in_words
 from penstock.mechanisms.sound import is_missing, require_sound
 from penstock.mechanisms.taxonomy import candidates
 
@@ -116,6 +117,10 @@ _ONLY_DIFFERENT = (
     "that the different values of a group are far apart or equally frequent: what most of its records hold is nearly "
     "disclosed"
 )
+_SAMPLED = (
+    " The file holds a random sample of the records, {sample}, drawn after that and without looking at them; so all "
+    "this holds of it too. Checks and measures are about all records."
+)
 _SWAP_AUDIT = ("group_sizes", "permutation_within_groups", "unchanged_columns")
 _ALIKE_AUDIT = ("group_sizes", "k_anonymity_of_keys", "unchanged_columns")
 # For mdav_swap with several confidential columns.
@@ -142,12 +147,15 @@ def promise(params: Params, declared: Declared) -> Guarantee:
         "ties": "broken at random" if swap else "broken by lowest source row",
         **({"groups": params.groups, "gain": str(params.gain)} if params.groups == "v_mdav" else {}),
         **({} if params.diversity is None else {"diversity": params.diversity}),
+        **({} if params.sample is None else {"sample": str(params.sample)}),
     }
     statement, limits = _STATEMENT[params.method], _LIMITS[params.method]
     if params.diversity is not None:
         names = ", ".join(named(declared, "confidential"))
         statement = _DIVERSE[params.method].format(statement=statement, least=params.diversity, names=names)
         limits = tuple(_ONLY_DIFFERENT if limit == phrases.VALUES_DIFFER else limit for limit in limits)
+    if params.sample is not None:
+        statement += _SAMPLED.format(sample=in_words(params.sample))
     return Guarantee(
         model="prob_k" if swap else "k_anon",
         parameters=parameters,

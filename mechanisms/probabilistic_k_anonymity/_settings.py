@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
@@ -63,6 +64,12 @@ class Params(BaseModel):
         exclude_if=lambda given: given is None,
         description="How many different values every group has at least, of each confidential column. Groups that have "
         "fewer join the nearest one. Not for ir_swap.",
+    )
+    sample: ExactNumber | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,
+        description='Swaps only: publish a random sample of the swapped records, as a share such as "1/10" or as a '
+        "number of records. All records are swapped and judged.",
     )
 
 
@@ -134,8 +141,22 @@ def _group_faults(params: Params, declared: Declared) -> Iterator[Fault]:
         yield Fault("gain", "must be given for v_mdav", 'Choose it, such as "1/5".')
     elif params.groups != "v_mdav" and params.gain is not None:
         yield Fault("gain", "must not be given without v_mdav", "Remove it, or use v_mdav.", str(params.gain))
+    if params.sample is not None:
+        yield from _sample_faults(params.method, params.sample, declared)
     if params.diversity is not None:
         yield from _diversity_faults(params.method, params.diversity, declared)
+
+
+def _sample_faults(method: str, sample: Fraction, declared: Declared) -> Iterator[Fault]:
+    if method == "mdav_id":
+        rule = "must not be given under mdav_id: of k records that agree, a sample may hold a single one"
+        yield Fault("sample", rule, "Remove it, or use a swap.", str(sample))
+    if sample == 0 or (sample > 1 and sample.denominator != 1):
+        rule = "must be a share below 1, or a whole number of records"
+        yield Fault("sample", rule, 'Write it as "1/10" or 1000.', str(sample))
+    for name in named(declared, "weight"):
+        rule = "must not be a weight where a sample is published, in which weights would no longer add up"
+        yield Fault(f"columns.{name}.role", rule, "Leave the column out, or remove sample.", "weight")
 
 
 def _diversity_faults(method: str, diversity: int, declared: Declared) -> Iterator[Fault]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.asked import Asked
 from penstock.measures.checks import Check
 from penstock.measures.clamping import Clamped
 from penstock.measures.measurement import Measurement
@@ -21,6 +22,7 @@ from penstock.mechanisms.columns import Column, Declared
 from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.registry import AnyParams, mechanism_of
+from penstock.mechanisms.sample import sampled
 from penstock.records.ledger.answers import Answer
 from penstock.reports.described import OutputWords
 from penstock.reports.table_sheet import TableSheet
@@ -65,8 +67,8 @@ class Staged:
 
     @property
     def digests(self) -> dict[str, Any]:
-        """Return digests of what was drawn and will be published, for the log; of a table also what comes back with
-        it."""
+        """Return digests of what was drawn, and will be published or sampled, for the log; of a table also what comes
+        back with it."""
         tables = {table.name: table.digest for table in self.linked}
         answer = {} if self.answer is None else {"answer": self.answer}
         return {"data": self.digest, **({"linked": tables} if tables else {}), **answer}
@@ -86,7 +88,7 @@ class Judgement:
     """The findings from counting an output again: its checks, how to measure it, and which values were clamped."""
 
     checks: Sequence[Check]
-    take: Callable[[str], Measurement]
+    take: Callable[[str, Asked], Measurement]
     clamped: Sequence[Clamped] = ()
 
 
@@ -160,6 +162,10 @@ class Output(ABC):
     @abstractmethod
     def judge(self, job: Job, source: Ingested, staged: Staged) -> Judgement:
         """Read the staged files back, re-check the promise, and get ready to measure."""
+
+    def published_rows(self, staged: Staged) -> int:
+        """Return how many rows its files have: those that were drawn, unless a sample of them is published."""
+        return sampled(mechanism_of(self.params).sample(self.params), staged.records)
 
     @abstractmethod
     def write(self, job: Job, staged: Staged) -> None:

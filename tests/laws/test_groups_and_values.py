@@ -169,3 +169,46 @@ def test_in_sequence_the_column_that_is_swapped_last_can_be_read_off():
 def test_in_sequence_the_column_that_is_swapped_first_keeps_the_promise():
     """Its groups are made of what is known, and all that follows is made of what was released of it."""
     assert most_certain("first")[0] == Fraction(1, 2)
+
+
+def in_random_order(world, labels):
+    """Released pairs of a place and a value, in every order, with probabilities."""
+    for released, share in releases(world, labels).items():
+        orders = list(permutations(enumerate(released)))
+        for order in orders:
+            yield order, share / len(orders)
+
+
+def sampled(world, where, m, chosen):
+    found = {}
+    for order, share in in_random_order(world, by_key(where, world)):
+        part = chosen(order, m, world)
+        found[part] = found.get(part, 0) + share
+    return found
+
+
+def the_first(order, m, world):
+    return order[:m]
+
+
+def those_that_moved_first(order, m, world):
+    """Not a sample of the release alone: whoever kept their own value comes last."""
+    return tuple(sorted(order, key=lambda pair: pair[1] == world[pair[0]]))[:m]
+
+
+def assert_a_sample_tells_no_more(chosen):
+    where, values = (1, 2, 8, 9), "abcd"
+    for m in (1, 2, 3):
+        drawn = {world: sampled(world, where, m, chosen) for world in worlds_of(values)}
+        for world in drawn:
+            for other in releases(world, by_key(where, world)):
+                assert drawn[other] == drawn[world]
+
+
+def test_a_sample_of_the_release_keeps_the_promise():
+    assert_a_sample_tells_no_more(the_first)
+
+
+def test_a_sample_that_looks_at_what_moved_does_not():
+    with pytest.raises(AssertionError):
+        assert_a_sample_tells_no_more(those_that_moved_first)
