@@ -83,7 +83,7 @@ def exact_figure(
     """Return the figure of groups that hold its column on its grid; refuse a group that is too small.
 
     fractions: epsilon_1 / epsilon_i for every number i of records that are protected together. bounded: whether the
-    column has a domain; without one, a group is refused in which a figure would meet a bound, which its public size says.
+    column has a domain; without one, a group is refused whose public size lets a figure meet a bound.
     """
     if figure.statistic == "variance":
         return _variance(grid, groups, fractions)
