@@ -61,6 +61,7 @@ bench: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m penstock.flows.spec.reference > docs/spec.md
 	$(BIN)/python -m penstock.cli._refusals_page > docs/refusals.md
+	$(BIN)/python -m penstock.reproduction.reference
 
 # Every package is pinned with its digest, so a build today and in a year are the same. requirements.lock is what runs in
 # production; requirements-test.lock is what tests and builds need on top of it.

@@ -32,7 +32,7 @@ from penstock.tasks.validation.expectations import described, whole_suite
 __all__ = ["OutputPreview", "Preview", "RefusalPreview", "TogetherPreview", "examine", "preview"]
 
 # Here a record may be added or removed, so the promise hides how many there are.
-_SIZE_IS_SECRET = ("add_remove", "presence", "bootstrap_add_remove")
+_SIZE_IS_SECRET = ("add_remove", "presence", "from_D_add_remove", "bootstrap_add_remove")
 
 
 class OutputPreview(TypedDict):

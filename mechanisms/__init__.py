@@ -41,11 +41,13 @@ then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a
     refusal                      how the house says no: field, rule, value of the setting, remedy; never a value of
                                  the data
     registry                     every mechanism by its name in a spec
+    sample                       a random sample of released records: what is published, and why a promise survives it
     shared_file                  several treatments of one file of records: what their promises are worth side by side,
                                  and what nothing bounds
     sound                        columns as they were declared, or a refusal: what every mechanism asks of its input
     spreadsheet                  texts that a spreadsheet would take for formulas when it opens a CSV file
     stated                       what a release states about itself, as types: what mechanisms write and re-checks read
+    stated_statistics            the same of statistics
     statistics/                  statistics of groups of records: counts, sums, means, variances, medians, quantiles,
                                  extremes
     table/                       tables of counts, totals and means by declared dimensions, with noise by model or

@@ -72,6 +72,7 @@ _COUNTS_AS: Mapping[tuple[Model, str], Mapping[tuple[Model, str], int]] = {
         ("dp", "replace_within_cell"): 2,
         ("idp", "from_D"): 2,
         ("idp", "from_D_within_cell"): 2,
+        ("idp", "from_D_add_remove"): 1,
         ("bdp", "bootstrap_add_remove"): 1,
         ("bdp", "bootstrap_replace"): 2,
         ("bdp", "bootstrap_within_cell"): 2,
@@ -99,6 +100,9 @@ _COUNTS_AS: Mapping[tuple[Model, str], Mapping[tuple[Model, str], int]] = {
     ("idp", "from_D_within_cell"): {
         ("idp", "from_D_within_cell"): 1,
     },
+    ("idp", "from_D_add_remove"): {
+        ("idp", "from_D_add_remove"): 1,
+    },
     ("bdp", "bootstrap_add_remove"): {
         ("bdp", "bootstrap_add_remove"): 1,
         ("bdp", "bootstrap_replace"): 2,
@@ -123,6 +127,7 @@ _PARTS_TOUCHED: Mapping[str, int] = {
     "add_remove": 1,
     "presence": 1,
     "bootstrap_add_remove": 1,
+    "from_D_add_remove": 1,
     "replace": 2,
     "replace_within_cell": 2,
     "from_D": 2,
@@ -184,6 +189,7 @@ def counts_as(model: Model, adjacency: str, *, in_model: Model, in_adjacency: st
 
     * add_remove → replace: 2, remove the old record and add the new one. A replacement within a cell, from D,
       or among rows of D is a replacement, so 2 as well.
+    * add_remove → from_D_add_remove (D and a record more or less): 1, some of its pairs.
     * add_remove → presence: 1, the named one is one of those who may be added or removed.
     * replace → replace_within_cell, from_D (neighbours of D by replacement): 1, they are some of its pairs.
     * from_D, replace_within_cell → from_D_within_cell (D and a record of it replaced by one of the same cell): 1,
@@ -197,7 +203,8 @@ def counts_as(model: Model, adjacency: str, *, in_model: Model, in_adjacency: st
 
     Nothing else is implied. A replacement keeps n, so it says nothing about a record added or removed; a
     replacement within cells says nothing about a change of cell; one named individual says nothing about
-    others; from D and among rows of D, most pairs of the other models never occur.
+    others; from D and among rows of D, most pairs of the other models never occur. One record more or less than D
+    says nothing about one replaced: the data set between the two is not D, so its other neighbours are no pair.
     """
     NotCountable.raise_for((*_unknown("charge", model, adjacency), *_unknown("budget", in_model, in_adjacency)))
     factor = _COUNTS_AS[model, adjacency].get((in_model, in_adjacency))

@@ -76,7 +76,7 @@ class Layout:
     dimensions: the categories of each, as text. levels: the dimensions of the cells, then of each margin, where the
     name of a coarser level may stand for its dimension. coarser: these levels, for each dimension from coarse to fine.
     errors: whether standard errors are published. weights: columns of weights, and of strata, that the figures are made
-    with.
+    with. counted: columns of which the records of one category are counted, and which are no dimensions.
     tables: of linked tables the dimensions of each. They have their levels in common: first the cells of each table,
     then the margins. No level has every dimension then (penstock.mechanisms.linked_layout).
     """
@@ -87,6 +87,7 @@ class Layout:
     figures: tuple[Figure, ...]
     errors: bool
     weights: tuple[str, ...] = ()
+    counted: tuple[str, ...] = ()
     tables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     coarser: Mapping[str, Coarser] = field(default_factory=dict)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ __all__ = [
     "Mechanism",
     "ProtectColumn",
     "always",
+    "every_record",
     "excludes_nothing",
     "never",
     "nothing_chosen",
@@ -64,6 +66,10 @@ def unchanged(params: Any, unit: str) -> Any:
 def excludes_nothing(params: Any) -> Impossible:
     """Return nothing: records may have any combination of declared categories."""
     return ()
+
+
+def every_record(params: Any) -> None:
+    """Return None: all records are published."""
 
 
 def nothing_chosen(params: Any, declared: Declared, records: int) -> dict[str, Any]:
@@ -132,6 +138,7 @@ class Mechanism:
     prints_number: whether these settings show how many records there are, as a public number, in cells: as it is, or
     by noise that follows from it.
     shares_file: whether its promise holds of its columns where others stand beside them, record by record.
+    sample: how much of its records these settings publish, chosen at random (penstock.mechanisms.sample); None for all.
     """
 
     name: str
@@ -153,6 +160,7 @@ class Mechanism:
     chosen_form: Any = NothingChosen
     in_parts: ByColumn | ByCell | None = None
     shares_file: bool = False
+    sample: Callable[[Any], Fraction | None] = every_record
     counts_units: Callable[[Any], bool] = never
     of_units: Callable[[Any, str], Any] = unchanged
     excludes: Callable[[Any], Impossible] = excludes_nothing

@@ -46,6 +46,7 @@ _CHANGES = {
     "bootstrap_add_remove": "added or removed",
     "bootstrap_within_cell": "replaced by another of the same cell",
     "from_D": "replaced by any other that the declared columns allow",
+    "from_D_add_remove": "removed, or any other that the declared columns allow is added",
     "from_D_within_cell": "replaced by any other of the same group that the declared columns allow",
 }
 _INDIVIDUALS = {

@@ -2,6 +2,7 @@
 
 Each is the format that a mechanism writes and that the re-check reads, declared once. It is published: a key is never
 removed or given another meaning. Exact numbers are texts, such as "1/2"; only expected errors are floats, for utility.
+Those of statistics are in `stated_statistics`.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ __all__ = [
     "BlocksParameters",
     "ClosenessChosen",
     "ClosenessParameters",
-    "FigureChosen",
+    "ErrorChosen",
+    "Exact",
     "LevelChosen",
     "NothingChosen",
     "RankedParameters",
     "RefinementChosen",
     "RefinementParameters",
-    "StatisticsChosen",
-    "StatisticsParameters",
     "SwapParameters",
     "TableChosen",
     "TableParameters",
+    "Whole",
     "is_stated",
 ]
 
@@ -47,6 +48,10 @@ class SwapParameters(TypedDict):
     k_by_column: dict[str, Whole]
     scaling: str | dict[str, str]
     ties: str
+    groups: NotRequired[Literal["v_mdav"]]
+    gain: NotRequired[Exact]
+    diversity: NotRequired[Whole]
+    sample: NotRequired[Exact]
 
 
 @_CLOSED
@@ -148,11 +153,24 @@ class RankedParameters(TypedDict):
 
 
 @_CLOSED
+class AfterKnown(TypedDict):
+    """The largest factor of posterior over prior, or its inverse, for who knows 0, 1, .. other members' buckets.
+
+    unbounded_from: from how many known members on there is none, because a bucket may be excluded with certainty.
+    """
+
+    columns: list[str]
+    factors: list[Exact]
+    unbounded_from: Whole
+
+
+@_CLOSED
 class ClosenessChosen(TypedDict):
-    """The exact bound, and the number of buckets that it leads to."""
+    """The exact bound, and the number of buckets that it leads to. after_known: from the counts, for each partition."""
 
     t: Exact
     buckets: Whole
+    after_known: NotRequired[list[AfterKnown]]
 
 
 @_CLOSED
@@ -235,45 +253,6 @@ class TableChosen(TypedDict):
     epsilon: NotRequired[Exact]
     figures: NotRequired[dict[str, ErrorChosen]]
     exact_total: NotRequired[Literal[True]]
-
-
-@_CLOSED
-class StatisticsParameters(TypedDict):
-    """Statistics of groups of records. group_epsilons: what 1, 2, ... records spend together, if that is promised."""
-
-    mechanism: Literal["statistics"]
-    epsilon: Exact
-    groups: list[str]
-    figures: list[dict[str, Any]]
-    epsilon_by_figure: dict[str, Exact]
-    rows_per_unit: NotRequired[Whole]
-    only: NotRequired[dict[str, str | int]]
-    group_epsilons: NotRequired[list[Exact]]
-
-
-@_CLOSED
-class FigureChosen(TypedDict):
-    """The noise of one figure: on its grid, or by scores. parts: into how many parts it divides a step of the grid."""
-
-    figure: str
-    epsilon: Exact
-    noise: Literal["laplace", "box", "exponential"]
-    grid: str
-    half_widths: NotRequired[list[Whole]]
-    core: NotRequired[list[Whole]]
-    score_sensitivity: NotRequired[Whole]
-    parts: NotRequired[Whole]
-
-
-@_CLOSED
-class StatisticsChosen(TypedDict):
-    """The noise of every figure, and errors that are the same in every group."""
-
-    table: str
-    groups: Whole
-    epsilon: Exact
-    measured: list[FigureChosen]
-    figures: NotRequired[dict[str, ErrorChosen]]
 
 
 @_CLOSED

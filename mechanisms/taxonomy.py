@@ -41,7 +41,17 @@ from penstock.mechanisms.refusal import Fault, SettingRefused
 if TYPE_CHECKING:
     from penstock.mechanisms.columns import Column
 
-__all__ = ["GRID", "MOST_ANCESTORS", "Taxonomy", "boundaries", "candidates", "marginality", "reach", "score_table"]
+__all__ = [
+    "GRID",
+    "MOST_ANCESTORS",
+    "Taxonomy",
+    "boundaries",
+    "candidates",
+    "generalisations",
+    "marginality",
+    "reach",
+    "score_table",
+]
 
 GRID = 2**16
 # The size of all phi together: 15 levels above 65,536 leaves. In a chain it grows with the square of its length.
@@ -131,6 +141,18 @@ def score_table(column: Column) -> NDArray[np.int64]:
         return GRID * np.minimum(apart, 1)
     last = len(categories) - 1
     return apart * ((2 * GRID + last) // (2 * last))
+
+
+def generalisations(column: Column) -> NDArray[np.bool_]:
+    """Return one row for each declared category and one column for each of `candidates`: whether it is in phi."""
+    taxonomy = _taxonomy(column)
+    if taxonomy is None:
+        raise ValueError("only a column with a taxonomy has concepts above its categories")
+    place = {str(label): code for code, label in enumerate(candidates(column))}
+    above = np.zeros((len(_categories(column)), len(place)), np.bool_)
+    for row, label in enumerate(_categories(column)):
+        above[row, [place[concept] for concept in taxonomy.ancestors(str(label))]] = True
+    return above
 
 
 def reach(scores: NDArray[np.int64]) -> NDArray[np.int64]:

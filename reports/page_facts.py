@@ -72,7 +72,8 @@ class PublicReport:
     any; the last two in the column's own unit, None for categories; delta, moved: None where there is none; together:
     other columns with which epsilon is spent; order, k and noise_error of blocks only.
     linked: tables beside the records [name, key, columns]; labels: columns published in buckets [column, labels [label,
-    records]], the records over all. where: which records it is about, if not about all.
+    records]], the records over all. known: of groups with buckets [columns, factors, unbounded_from], how much somebody
+    learns who knows the buckets of 0, 1, .. other members. where: which records it is about, if not about all.
     edition: of data that change; earlier: its published editions before this one [release, edition, date].
     title: what the release is called for readers, if not by its name.
     """
@@ -92,6 +93,7 @@ class PublicReport:
     tables: Mapping[str, TableSheet] = field(default_factory=dict)
     linked: Sequence[Facts] = ()
     labels: Sequence[Facts] = ()
+    known: Sequence[Facts] = ()
     where: str | None = None
     edition: str | None = None
     earlier: Sequence[Facts] = ()

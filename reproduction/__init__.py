@@ -8,6 +8,9 @@ The printed numbers are in printed/.
     computed/      what the sources computed, kept to recompute their printed tables
     errata/        what we corrected in the sources, each error with a case that shows it
     tables         `penstock reproduce`: the list of all tables, and how they compare
+    pictures       figures drawn again, as SVG that stands inside a page
+    page           `penstock reproduce --html`: tables, figures and errata in one file
+    reference      docs/reproduction.md
 
 A module for each source or chapter has its tables, each row a recomputed number beside a printed one:
 
@@ -15,6 +18,7 @@ A module for each source or chapter has its tables, each row a recomputed number
     thesis_4       noise that the thesis calls optimal
     refinement     knowledge refinement, the paper and chapter 5 of the thesis
     thesis_6       microaggregation and noise on records
+    thesis_6_adult semantic groups and choices on categories
     thesis_7       generalisation, Anatomy, buckets and closeness
     individual     individual differential privacy
     bootstrap      bootstrap differential privacy

@@ -15,12 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from penstock.mechanisms.refusal import SpecRefused
-from penstock.reproduction import bootstrap, individual, refinement, thesis_3, thesis_4, thesis_6, thesis_7
-from penstock.reproduction.beside_print import Row, printed_tables, verdict
-from penstock.reproduction.entry import DataSet, Given, Table
+from penstock.reproduction import (
+    bootstrap,
+    individual,
+    refinement,
+    thesis_3,
+    thesis_4,
+    thesis_6,
+    thesis_6_adult,
+    thesis_7,
+)
+from penstock.reproduction.beside_print import printed_tables, verdict
+from penstock.reproduction.entry import DataSet, Figure, Given, Table
 from penstock.reproduction.errata import corrected
 
-__all__ = ["LABEL", "NAMES", "TABLES", "reproduce", "reproduce_errata", "reproduce_one"]
+__all__ = ["LABEL", "NAMES", "TABLES", "reproduce", "reproduce_errata", "reproduce_for_a_page", "reproduce_one"]
 
 LABEL = "reproduction, no guarantee"
 
@@ -30,6 +39,7 @@ SOURCES: tuple[tuple[Table, ...], ...] = (
     thesis_4.TABLES,
     refinement.TABLES,
     thesis_6.TABLES,
+    thesis_6_adult.TABLES,
     thesis_7.TABLES,
     individual.TABLES,
     bootstrap.TABLES,
@@ -41,11 +51,29 @@ NAMES = tuple(TABLES)
 Watch = Callable[[str, float], None]
 
 
-def reproduce(names: Sequence[str], folder: Path | None, watch: Watch = lambda name, share: None) -> dict[str, Any]:
+def _unwatched(name: str, share: float) -> None:
+    """Show nothing."""
+
+
+def reproduce(names: Sequence[str], folder: Path | None, watch: Watch = _unwatched) -> dict[str, Any]:
     """Return every table that a name stands for, all without names; where the data set is not there, without rows.
 
     A name is that of a table, or the beginning of several: `thesis` and `thesis-6`.
     """
+    return _reproduce(names, folder, watch, None)
+
+
+def reproduce_for_a_page(
+    names: Sequence[str], folder: Path | None, watch: Watch = _unwatched
+) -> tuple[dict[str, Any], dict[str, list[Figure]]]:
+    """Return the same and the figures of each table."""
+    figures: dict[str, list[Figure]] = {}
+    return _reproduce(names, folder, watch, figures), figures
+
+
+def _reproduce(
+    names: Sequence[str], folder: Path | None, watch: Watch, figures: dict[str, list[Figure]] | None
+) -> dict[str, Any]:
     chosen = _chosen(names)
     _require_folder(folder)
     for name in names:
@@ -59,12 +87,12 @@ def reproduce(names: Sequence[str], folder: Path | None, watch: Watch = lambda n
             watch(name, (place + share) / len(chosen))
 
         progress(0.0)
-        tables.append(_compared(table, folder, read, progress))
+        tables.append(_compared(table, folder, read, progress, figures))
     holding = [table["holds"] for table in tables if not table["unavailable"]]
     return {"label": LABEL, "holds": bool(holding) and all(holds is True for holds in holding), "tables": tables}
 
 
-def reproduce_one(name: str, folder: Path | None, watch: Watch = lambda name, share: None) -> dict[str, Any]:
+def reproduce_one(name: str, folder: Path | None, watch: Watch = _unwatched) -> dict[str, Any]:
     """Return one table."""
     if name not in TABLES:
         raise _unknown(name)
@@ -91,7 +119,11 @@ def _stands_for(name: str, table: str) -> bool:
 
 
 def _compared(
-    table: Table, folder: Path | None, read: dict[DataSet, Any], progress: Callable[[float], None]
+    table: Table,
+    folder: Path | None,
+    read: dict[DataSet, Any],
+    progress: Callable[[float], None],
+    figures: dict[str, list[Figure]] | None,
 ) -> dict[str, Any]:
     """Compare a table with its print; holds: every number is as it should be, None where the data set is not there."""
     tables = printed_tables(table.file)
@@ -106,7 +138,10 @@ def _compared(
         return document | {"verdict": f"needs the data set {table.needs.name}, pass --data", "holds": None, "rows": []}
     if table.needs is not None and folder is not None and table.needs not in read:
         read[table.needs] = table.needs.read(folder)
-    rows: list[Row] = table.rows(printed, Given(table.needs and read[table.needs], progress))
+    given = Given(table.needs and read[table.needs], progress)
+    rows = table.rows(printed, given)
+    if figures is not None and table.figures is not None:
+        figures[table.name] = table.figures(printed, given)
     return document | {
         "verdict": verdict(rows, table.criterion),
         "holds": all(row.holds for row in rows),

@@ -44,6 +44,7 @@ from penstock.reproduction.computed import (
     relative_changes,
 )
 from penstock.reproduction.entry import DataSet, Figure, Given, Printed, Table
+from penstock.reproduction.pictures import Panel, figure_of
 from penstock.tasks.files.source import open_source, read_source
 
 __all__ = ["CENSUS", "TABLES", "Census", "factor_row", "percent_linked", "read_census", "scores_are_products"]
@@ -249,24 +250,22 @@ def errors_and_linkage(_: Printed, given: Given) -> list[Figure]:
 def two_panels(title: str, file: str, lines: Sequence[str], numbers: Sequence[Sequence[float]]) -> Figure:
     """Return a figure of errors and of linkages over k, both on logarithmic scales."""
     table = np.array(numbers)
-
-    def draw(figure: Any) -> None:
-        axes = figure.subplots(1, 2)
-        for panel, (axis, name) in enumerate(zip(axes, ("squared error", "records linked, per cent"), strict=True)):
-            for place, line in enumerate(lines):
-                column = table[:, 1 + panel * len(lines) + place]
-                shown = column > 0
-                axis.plot(table[shown, 0], column[shown], label=line)
-            axis.set(xlabel="k", ylabel=name, yscale="log")
-        axes[0].legend()
-
-    return Figure(
-        title=title,
-        alternative=f"{file} file: squared error and per cent of records linked over k, by MDAV, by insensitive MDAV, "
-        "and with noise at four epsilon. Less noise and larger groups make the error smaller, down to that of groups.",
+    panels = [
+        Panel(
+            x="k",
+            y=name,
+            logarithmic="y",
+            series={line: (table[:, 0], table[:, 1 + panel * len(lines) + place]) for place, line in enumerate(lines)},
+        )
+        for panel, name in enumerate(("squared error", "records linked, per cent"))
+    ]
+    return figure_of(
+        title,
+        f"{file} file: squared error and per cent of records linked over k, by MDAV, by insensitive MDAV, and with "
+        "noise at four epsilon. Less noise and larger groups make the error smaller, down to that of groups.",
+        panels,
         columns=("k", *(f"error, {line}" for line in lines), *(f"linked, {line}" for line in lines)),
         numbers=numbers,
-        draw=draw,
     )
 
 

@@ -22,6 +22,7 @@ from penstock.reproduction.computed import (
     rounded_sizes,
 )
 from penstock.reproduction.entry import Figure, Given, Printed, Table
+from penstock.reproduction.pictures import Panel, figure_of
 
 __all__ = ["TABLES"]
 
@@ -173,32 +174,44 @@ def figure_of_partition(printed: Printed, _: Given) -> list[Figure]:
 
 
 def figures_of_densities(printed: Printed, _: Given) -> list[Figure]:
-    """Return Figure 7.7: masses of three and of two buckets, in the whole and in a group."""
+    """Return Figures 7.6 and 7.7: both densities, and their masses in three and in two buckets."""
     t = Fraction(printed["t"])
+    masses = {buckets: masses_of_a_range(t, buckets).astype(np.float64) for buckets in (3, 2)}
     numbers: list[list[float | str]] = [
-        [f"{buckets} buckets, {place + 1}", 1 / buckets, float(mass)]
-        for buckets in (3, 2)
-        for place, mass in enumerate(masses_of_a_range(t, buckets).tolist())
+        [f"{buckets} buckets, {place + 1}", 1 / buckets, mass]
+        for buckets in masses
+        for place, mass in enumerate(masses[buckets].tolist())
     ]
-
-    def draw(figure: Any) -> None:
-        for axis, buckets in zip(figure.subplots(1, 2), (3, 2), strict=True):
-            found = [float(mass) for mass in masses_of_a_range(t, buckets).tolist()]
-            places = np.arange(buckets)
-            axis.bar(places - 0.2, [1 / buckets] * buckets, 0.4, label="whole")
-            axis.bar(places + 0.2, found, 0.4, label="group", hatch="//")
-            axis.set_xticks(places, [f"B{place + 1}" for place in range(buckets)])
-            axis.set(ylabel="mass")
-            axis.legend()
-
+    high, low = float(t), float(1 / t)
+    panels = [
+        Panel(
+            title="density",
+            x="value",
+            steps=True,
+            series={"whole": ([0, 1], [1, 1]), "group": ([0, 1 / 3, 2 / 3, 1], [low, high, low, low])},
+        ),
+        *(
+            Panel(
+                title=f"mass of {buckets} buckets",
+                x="value",
+                steps=True,
+                series={
+                    name: (np.arange(buckets + 1) / buckets, [*found, found[-1]])
+                    for name, found in (("whole", [1 / buckets] * buckets), ("group", masses[buckets].tolist()))
+                },
+            )
+            for buckets in masses
+        ),
+    ]
     return [
-        Figure(
-            title="Soria-Comas 2013, Figure 7.7",
-            alternative="In three buckets the middle one has twice its share in the group, the others half of it; in "
-            "two buckets group and whole are the same.",
+        figure_of(
+            "Soria-Comas 2013, Figures 7.6 and 7.7",
+            "In three buckets the middle one has twice its share in the group, the others half of it; in two buckets "
+            "group and whole are the same.",
+            panels,
             columns=("bucket", "whole", "group"),
             numbers=numbers,
-            draw=draw,
+            across=3,
         )
     ]
 

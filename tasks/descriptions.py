@@ -86,7 +86,7 @@ def write_descriptions(
     release = Described(
         mechanism=plan.params.mechanism,
         guarantee=plan.guarantee,
-        rows=staged.records,
+        rows=plan.output.published_rows(staged),
         output=plan.output.words,
         columns=columns,
         linked=linked,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -89,7 +90,7 @@ def _page(
         name=plan.output_name or plan.name,
         release=job.run.id,
         date=job.started.date().isoformat(),
-        records=staged.records,
+        records=plan.output.published_rows(staged),
         guarantee=plan.guarantee,
         # Those of a file that several outputs share are told with the file.
         columns=facts["columns"] if plan.file_of(plan.output_name) is None else (),
@@ -102,8 +103,20 @@ def _page(
         tables=plan.output.sheets(staged),
         linked=facts.get("linked", []),
         labels=plan.output.labels(staged),
+        known=[{**part, "factors": [_rounded_up(each) for each in part["factors"]]} for part in _known(staged)],
         where=plan.spec["source"].get("where"),
     )
+
+
+def _known(staged: Staged) -> Sequence[Mapping[str, Any]]:
+    """Return what is stated for somebody who knows members of a group; nothing where there are none."""
+    known: Sequence[Mapping[str, Any]] = staged.chosen.get("after_known", ())
+    return known
+
+
+def _rounded_up(factor: str) -> str:
+    """Return an exact number with four decimals, not below it."""
+    return f"{math.ceil(Fraction(factor) * 10_000) / 10_000:.4f}"
 
 
 def _noise(settled: Mapping[str, Any], columns: Mapping[str, Column]) -> Iterator[dict[str, Any]]:

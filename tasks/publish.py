@@ -129,7 +129,7 @@ def _described(job: Job, staged: Staged) -> dict[str, Any]:
     plan = job.plan
     linked = plan.output.describe_linked(staged)
     return {
-        "records": staged.records,
+        "records": plan.output.published_rows(staged),
         "guarantee": plan.guarantee.model_dump(mode="json"),
         "settled": dict(staged.chosen),
         "columns": plan.output.describe(staged),

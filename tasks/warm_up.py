@@ -13,6 +13,7 @@ def compile_kernels() -> None:
         "penstock.mechanisms.microaggregation.kernels",
         "penstock.mechanisms.microaggregation._leaves",
         "penstock.mechanisms.microaggregation._rounds",
+        "penstock.mechanisms.microaggregation._space_kernels",
         "penstock.mechanisms.noise.kernels",
         "penstock.mechanisms.questions._kernels",
         "penstock.mechanisms.table._kernels",

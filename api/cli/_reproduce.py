@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from penstock.cli._options import AsJson
+from penstock.cli._options import AsJson, new_file
 from penstock.cli._screen import Screen, console, shown, table_of
 
 if TYPE_CHECKING:
@@ -33,27 +33,51 @@ def reproduce(
         Path | None,
         typer.Option("--data", envvar="PENSTOCK_DATA", help="The folder with the public data sets, for some tables."),
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="A new file for one page with every number, figure and erratum.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Recompute what the sources print. No guarantee. Exits with 0 only if every number is as it should be."""
-    from penstock.reproduction.tables import NAMES, reproduce, reproduce_errata, reproduce_one
-
     with _progress(as_json) as watch:
-        if names == ["errata"]:
-            document = reproduce_errata()
-        elif names is not None and len(names) == 1 and names[0] in NAMES:
-            document = reproduce_one(names[0], data, watch)
-        else:
-            document = reproduce(names or [], data, watch)
+        document = _document(names or [], data, watch) if html is None else _page(names or [], data, watch, html)
     if as_json:
         Screen(as_json).show("", document)
-    elif "errata" in document:
-        _show_errata(document)
     elif "tables" in document:
         _show_all(document)
+    elif "errata" in document:
+        _show_errata(document)
     else:
         _show_one(document)
     raise typer.Exit(0 if document["holds"] else 1)
+
+
+def _document(names: list[str], data: Path | None, watch: Callable[[str, float], None]) -> dict[str, Any]:
+    from penstock.reproduction.tables import NAMES, reproduce, reproduce_errata, reproduce_one
+
+    if names == ["errata"]:
+        return reproduce_errata()
+    if len(names) == 1 and names[0] in NAMES:
+        return reproduce_one(names[0], data, watch)
+    return reproduce(names, data, watch)
+
+
+def _page(names: list[str], data: Path | None, watch: Callable[[str, float], None], html: Path) -> dict[str, Any]:
+    """Write the page; without names with the errata. The file is opened before minutes are spent on what it gets."""
+    from penstock.reproduction.page import page
+    from penstock.reproduction.tables import reproduce_errata, reproduce_for_a_page
+
+    with new_file(html, "--html") as file:
+        if names == ["errata"]:
+            document = reproduce_errata()
+            file.write(page(document, {}))
+            return document
+        document, figures = reproduce_for_a_page(names, data, watch)
+        if not names:
+            errata = reproduce_errata()
+            document |= {"errata": errata["errata"], "holds": document["holds"] and errata["holds"]}
+        file.write(page(document, figures))
+    return document
 
 
 @contextmanager

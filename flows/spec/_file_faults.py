@@ -73,6 +73,10 @@ def _unfit(parts: Mapping[int, AnyParams]) -> Iterator[Fault]:
                 "stand, record by record"
             )
             yield Fault(f"protect.{place}.file", rule, "Release it in a file of its own.", repr(own(entry, "file")))
+        sample = mechanism_of(entry).sample(settings_of(entry))
+        if sample is not None:
+            rule = "must not be given for a part of a file, whose other parts hold all records"
+            yield Fault(f"protect.{place}.sample", rule, "Remove it, or the file.", repr(str(sample)))
 
 
 def _disagreements(parts: Mapping[int, AnyParams]) -> Iterator[Fault]:

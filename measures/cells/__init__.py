@@ -36,7 +36,9 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
                        each level
     _promise           the promise of a table and the public facts about its noise, read as what they must be, or
                        refused
+    _secret_size_moves how far a statistic moves when one record comes or goes, for the same check
     _several_moves     how far several records of a group move a statistic, for the check of its noise
     _statistic_facts   the promise of released statistics and the public facts about their noise, read as what they
                        must be, or refused
+    _together_facts    totals of a group that are drawn together, read in the same way
 """

@@ -4,6 +4,7 @@ Sorted values x on a grid from 0 to R, followed by i times R and preceded by i t
 
     rank k     max(x at k + i more places - x, x - x at i places less)
     median     the same with the sum of both middle ranks, which are one where n is odd
+    count      as many as can gain or lose what is counted: min(i, max(c, n - c)), c the records that are counted
     sum, mean  max(sum of R - the i lowest, sum of the i highest)
     variance   n S of every window of i neighbours that goes to 0 or to R, in all i + 1 ways, and of every window of
                n - i that may stay: all of them are looked at
@@ -24,6 +25,8 @@ __all__ = ["moves_of_several"]
 def moves_of_several(kind: str, share: Fraction, x: list[int], steps: int, replaced: int) -> Fraction:
     """Return the move in steps, half steps for a median, squared steps for a variance."""
     n = len(x)
+    if kind == "count":
+        return Fraction(min(replaced, max(sum(x), n - sum(x))))
     if kind in ("sum", "mean"):
         return Fraction(max(sum(steps - value for value in x[:replaced]), sum(x[-replaced:])))
     if kind == "variance":

@@ -12,7 +12,8 @@ one record moves, with h = ceil(R / 2),
     score of the quantile p/q      max(p, q - p)                  q
     score of an extreme            1                              1
 
-all of it at least, in steps of the grid and as values and squares less a public middle.
+all of it at least, in steps of the grid and as values and squares less a public middle. Figures that are drawn together
+have no such facts of their own: _together_facts.py.
 """
 
 from __future__ import annotations
@@ -23,40 +24,53 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
+from penstock.measures.cells._together_facts import Box, is_made_of, read_boxes
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.checks import RecheckImpossible
 from penstock.mechanisms.layout import Figure
-from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters, is_stated
+from penstock.mechanisms.stated import is_stated
+from penstock.mechanisms.stated_statistics import StatisticsChosen, StatisticsParameters
 
 __all__ = ["Promised", "Stated", "read_promised"]
 
 _ADJACENCIES = {
     "dp": ("replace", "add_remove"),
-    "idp": ("from_D", "from_D_within_cell"),
+    "idp": ("from_D", "from_D_within_cell", "from_D_add_remove"),
     "bdp": ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell"),
 }
-_NOISES = {"count": "laplace", "sum": "laplace", "mean": "box", "variance": "box"}
+_NOISES = {
+    "count": ("laplace", "staircase"),
+    "sum": ("laplace", "staircase"),
+    "mean": ("box",),
+    "variance": ("box",),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """One figure: what it spends in a group, its grid, and how far one record is stated to move it (dp only); parts:
-    into how many it divides a step of the grid (bdp only)."""
+    """One figure: what it spends in a group by itself, its grid, and how far one record is stated to move it (dp only).
+
+    shared: it is drawn together with others, which spend for it. parts: into how many it divides a step of the grid
+    (bdp only). counted: the column and the category of which a count is; None for all records.
+    """
 
     figure: Figure
     share: Fraction
     epsilon: Fraction
+    shared: bool
     eta: Fraction
     moves: tuple[int, ...]
     needed: tuple[int, ...]
     parts: int = 1
+    counted: tuple[str, str | int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Promised:
     """The promise of the statistics; touched: how many groups one change touches.
 
-    several: what 1, 2, ... replaced records spend together; the first is epsilon.
+    several: what 1, 2, ... replaced records spend together; the first is epsilon. size_secret: under idp, whether
+    records come and go.
     """
 
     model: str
@@ -64,7 +78,9 @@ class Promised:
     rows_per_unit: int
     touched: int
     several: tuple[Fraction, ...]
+    size_secret: bool
     figures: tuple[Stated, ...]
+    boxes: tuple[Box, ...]
 
 
 def read_promised(output: TableOutput) -> Promised:
@@ -85,17 +101,24 @@ def read_promised(output: TableOutput) -> Promised:
             rows_per_unit=1 if guarantee.unit == "row" else _whole(parameters["rows_per_unit"]),
             touched=2 if guarantee.adjacency in ("replace", "bootstrap_replace") and several else 1,
             several=tuple(map(_exact, parameters.get("group_epsilons", [parameters["epsilon"]]))),
+            size_secret=guarantee.adjacency == "from_D_add_remove",
             figures=figures,
+            boxes=read_boxes(output.chosen.get("together", []), output.declared, n_public=_n_is_public(output)),
         )
         understood = (
             fits
-            and (guarantee.model == "idp" or "group_epsilons" not in parameters)
+            and ("group_epsilons" not in parameters or guarantee.adjacency in ("from_D", "from_D_within_cell"))
             and is_stated(StatisticsParameters, parameters)
             and is_stated(StatisticsChosen, output.chosen)
             and list(parameters["groups"]) == list(layout.dimensions)
             and layout.levels == (tuple(layout.dimensions),)
             and output.chosen["groups"] == layout.rows
-            and (guarantee.model == "dp" or promised.rows_per_unit == 1)
+            and (guarantee.model == "dp" or (promised.rows_per_unit == 1 and not promised.boxes))
+            and all(
+                is_made_of(each.figure, each.eta, promised.boxes, n_public=_n_is_public(output))
+                for each in figures
+                if each.shared
+            )
         )
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         understood = False
@@ -117,9 +140,12 @@ def _groups_fit(output: TableOutput) -> bool:
         return False
     if only and dimensions != {name: (str(category),) for name, category in only.items()}:
         return False
-    # Under idp, and within cells, the group of every record is public, or there is only one group.
+    # Under idp, and within cells, the group of every record is public, or there is only one; where records come and go,
+    # each lies in one.
     if guarantee.adjacency == "bootstrap_within_cell":
         return bool(dimensions) and not only
+    if guarantee.adjacency == "from_D_add_remove":
+        return True
     return guarantee.model != "idp" or bool(dimensions) == (guarantee.adjacency == "from_D_within_cell")
 
 
@@ -127,23 +153,34 @@ def _stated(figure: Figure, question: Mapping[str, Any], facts: Mapping[str, Any
     of, kind = question.get("of"), question["statistic"]
     share = _exact(question["share"]) if kind == "quantile" else Fraction(1, 2)
     eta = _exact(facts["grid"])
-    wanted = "laplace" if output.guarantee.model != "dp" else _NOISES.get(kind, "exponential")
+    wanted = ("laplace",) if output.guarantee.model != "dp" else _NOISES.get(kind, ("exponential",))
+    shared = facts["noise"] == "box" and kind in _NOISES and "half_widths" not in facts
     if (
-        (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, of)
-        or facts["noise"] != wanted
+        (figure.name, figure.statistic, figure.column) != (facts["figure"], kind, None if kind == "count" else of)
+        or (kind == "count" and (of is None) != ("category" not in question))
+        or (of is not None and kind == "count" and question["category"] not in (output.declared[of].categories or ()))
+        or not (facts["noise"] in wanted or shared)
         or not _is_power_of_two(eta)
         or not 0 < share < 1
     ):
         raise ValueError("the facts are those of the figure")
     moves: tuple[int, ...] = ()
     needed: tuple[int, ...] = ()
-    if output.guarantee.model == "dp":
-        moves = (facts["score_sensitivity"],) if wanted == "exponential" else tuple(facts["half_widths"])
+    if output.guarantee.model == "dp" and not shared:
+        moves = (facts["score_sensitivity"],) if facts["noise"] == "exponential" else tuple(facts["half_widths"])
         needed = _needed(figure, share, eta, output)
         if len(moves) != len(needed) or any(type(move) is not int or move < 1 for move in moves):
             raise ValueError("as many whole numbers as are drawn together")
+        inner = [facts["step"] - 1] if facts["noise"] == "staircase" else facts.get("core", [])
+        if any(not 0 <= core < move for core, move in zip(inner, moves, strict=False)):
+            raise ValueError("a core that is smaller than the half-width")
     parts = _parts(kind, facts) if output.guarantee.model == "bdp" else 1
-    return Stated(figure, share, _exact(facts["epsilon"]), eta, moves, needed, parts)
+    counted = None if "category" not in question else (str(of), question["category"])
+    return Stated(figure, share, _exact(facts["epsilon"]), shared, eta, moves, needed, parts, counted)
+
+
+def _n_is_public(output: TableOutput) -> bool:
+    return output.guarantee.adjacency == "replace" and not output.layout.dimensions
 
 
 def _parts(kind: str, facts: Mapping[str, Any]) -> int:
@@ -157,7 +194,7 @@ def _needed(figure: Figure, share: Fraction, eta: Fraction, output: TableOutput)
     """(1)."""
     if figure.column is None:
         return (1,)
-    n_public = output.guarantee.adjacency == "replace" and not output.layout.dimensions
+    n_public = _n_is_public(output)
     low, high = (Fraction(bound) / eta for bound in output.declared[figure.column].domain or ())
     first, last = floor(low), ceil(high)
     steps, half = last - first, -(-(last - first) // 2)

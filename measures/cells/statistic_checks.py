@@ -2,13 +2,15 @@
 
     columns_as_declared   the columns of the layout and no other, whole numbers where they are such by nature
     rows_as_declared      one row for each declared group, the last column of groups fastest
-    epsilon_spent         t c sum of epsilon_f <= epsilon: t groups touched, c records of each unit, exact; and under
-                          dp noise for as much as one record can move a figure (_statistic_facts.py)
+    epsilon_spent         t c sum of epsilon_f <= epsilon: t groups touched, c records of each unit, exact, where totals
+                          that are drawn together count once; and under dp noise for as much as one record can move
+                          a figure or total (_statistic_facts.py, _together_facts.py)
     within_bounds         means, medians, quantiles and extremes lie in the declared domain, variances between 0 and
                           (b - a)^2 / 4; standard errors are not negative
     scale_covers_data     idp: noise for as much as one record of the actual data moves the figure, recomputed; where i
                           records are protected together, for as much as i of them move it times epsilon / epsilon_i
-                          (_several_moves.py); bdp: for as much as one record of any data set made of them does
+                          (_several_moves.py); where records come and go, for one more and one less
+                          (_secret_size_moves.py); bdp: for as much as one record of any data set made of them does
                           (_bootstrap_scales.py)
 
 All of this holds for every output, whatever the data and whatever was drawn: only a defect can break it, so whether a
@@ -27,7 +29,7 @@ Verdicts name figures and columns, never groups, values or counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor, prod
@@ -37,8 +39,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.measures.cells._bootstrap_scales import uncovered_figures
+from penstock.measures.cells._secret_size_moves import moves_of_one_more_or_less
 from penstock.measures.cells._several_moves import moves_of_several
 from penstock.measures.cells._statistic_facts import Promised, Stated, read_promised
+from penstock.measures.cells._together_facts import Box
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.checks import Check, RecheckImpossible, verdict
 from penstock.mechanisms.layout import error_of
@@ -116,8 +120,10 @@ def _epsilon_spent(promised: Promised, output: TableOutput) -> Check:
         for stated in promised.figures
         if stated.epsilon <= 0 or any(move < least for move, least in zip(stated.moves, stated.needed, strict=True))
     ]
+    over += [stated.figure.name for stated in promised.figures if stated.shared and _moves_too_far(promised.boxes)]
     each = promised.touched * promised.rows_per_unit
-    spent = each * sum((stated.epsilon for stated in promised.figures), Fraction(0))
+    alone = sum((stated.epsilon for stated in promised.figures if not stated.shared), Fraction(0))
+    spent = each * (alone + sum((box.epsilon for box in promised.boxes), Fraction(0)))
     if spent > promised.epsilon or not _adds_up(promised.several, promised.epsilon, bool(output.layout.dimensions)):
         over = [stated.figure.name for stated in promised.figures]
     return verdict(
@@ -127,6 +133,12 @@ def _epsilon_spent(promised: Promised, output: TableOutput) -> Check:
         "more is spent than is stated or promised",
         over,
     )
+
+
+def _moves_too_far(boxes: Sequence[Box]) -> bool:
+    """Return whether one record moves a total that is drawn with others by more than their noise is for."""
+    answers = [answer for box in boxes for answer in box.answers]
+    return any(box.epsilon <= 0 for box in boxes) or any(answer.half_width < answer.needed for answer in answers)
 
 
 def _within_bounds(output: TableOutput) -> Check:
@@ -165,38 +177,61 @@ def _scale_covers_data(output: TableOutput, promised: Promised) -> Check:
 
 def _uncovered(output: TableOutput, promised: Promised) -> Iterator[str]:
     labels = _labels(output)
-    return (stated.figure.name for stated in promised.figures if not _covered(stated, promised.several, labels, output))
+    return (stated.figure.name for stated in promised.figures if not _covered(stated, promised, labels, output))
 
 
 def _labels(output: TableOutput) -> NDArray[np.int64]:
     """Return the number of every record's group, the last column varying fastest."""
-    records = len(output.original[str(output.layout.figures[0].column)])  # idp has no counts
+    records = len(next(iter(output.original.values())))
     number: NDArray[np.int64] = np.zeros(records, np.int64)
     for name, categories in output.layout.dimensions.items():
         number = number * len(categories) + output.declared[name].codes(output.original[name], name)
     return number
 
 
-def _covered(stated: Stated, several: tuple[Fraction, ...], labels: NDArray[np.int64], output: TableOutput) -> bool:
+def _covered(stated: Stated, promised: Promised, labels: NDArray[np.int64], output: TableOutput) -> bool:
     scales = _hidden(output, f"steps {stated.figure.name}")
-    units = (
-        _hidden(output, f"lattice {stated.figure.name}") if stated.figure.statistic == "variance" else [0] * len(scales)
-    )
-    name = str(stated.figure.column)
-    domain = output.declared[name].domain or (0, 0)
-    values = _on_grid(output.original[name], stated.eta, *(float(bound) for bound in domain))
-    first, last = floor(Fraction(domain[0]) / stated.eta), ceil(Fraction(domain[1]) / stated.eta)
+    kind = stated.figure.statistic
+    in_parts = kind == "variance" or (kind == "mean" and promised.size_secret)
+    units = _hidden(output, f"lattice {stated.figure.name}") if in_parts else [0] * len(scales)
+    values, first, last = _values(stated, output)
     order = np.lexsort((values, labels))
     ends = np.searchsorted(labels[order], np.arange(output.layout.rows + 1))
     for group, (step, unit) in enumerate(zip(scales, units, strict=True)):
-        inside, steps = (values[order[ends[group] : ends[group + 1]]] - first).tolist(), last - first
-        needed = [_moves(stated, inside, steps)]
-        for i, spent in enumerate(several[1:], start=2):
-            moved = moves_of_several(stated.figure.statistic, stated.share, inside, steps, i)
-            needed.append(moved * several[0] / spent)
-        if step < 1 or step * Fraction(2) ** unit < max(needed):
+        inside = (values[order[ends[group] : ends[group + 1]]] - first).tolist()
+        if step < 1 or step * Fraction(2) ** unit < _needed(stated, promised, inside, first, last):
             return False
     return True
+
+
+def _values(stated: Stated, output: TableOutput) -> tuple[NDArray[np.int64], int, int]:
+    """Return what a figure is made of, in steps, and the bounds: for a count 1 where a record is counted, else 0."""
+    if stated.figure.column is None:
+        if stated.counted is None:
+            return np.ones(len(next(iter(output.original.values()))), np.int64), 0, 1
+        name, category = stated.counted
+        codes, place = (
+            output.declared[name].codes(output.original[name], name),
+            (output.declared[name].categories or ()).index(category),
+        )
+        return (codes == place).astype(np.int64), 0, 1
+    name = str(stated.figure.column)
+    domain = output.declared[name].domain or (0, 0)
+    values = _on_grid(output.original[name], stated.eta, *(float(bound) for bound in domain))
+    return values, floor(Fraction(domain[0]) / stated.eta), ceil(Fraction(domain[1]) / stated.eta)
+
+
+def _needed(stated: Stated, promised: Promised, x: list[int], first: int, last: int) -> Fraction:
+    """Return the least scale, times epsilon, of one group: for one record, or for any number that is protected."""
+    kind, several = stated.figure.statistic, promised.several
+    if promised.size_secret:
+        if kind in ("count", "sum"):
+            return Fraction(1 if kind == "count" else max(abs(first), abs(last)))
+        return moves_of_one_more_or_less(kind, stated.share, x, last - first)
+    needed = [_moves(stated, x, last - first)]
+    for i, spent in enumerate(several[1:], start=2):
+        needed.append(moves_of_several(kind, stated.share, x, last - first, i) * several[0] / spent)
+    return max(needed)
 
 
 def _hidden(output: TableOutput, name: str) -> list[int]:
@@ -219,10 +254,12 @@ def _on_grid(values: NDArray[Any], eta: Fraction, low: float, high: float) -> ND
 def _moves(stated: Stated, x: list[int], steps: int) -> Fraction:
     """Return how far one record moves the figure: in steps, half steps for a median, squared steps for a variance."""
     n, kind = len(x), stated.figure.statistic
-    if n < (1 if kind in ("sum", "mean") else 2):
+    if n < (1 if kind in ("sum", "mean", "count") else 2):
         raise RecheckImpossible.at(
             "source", rule="must have enough records in every group for its figures", remedy="Report this defect."
         )
+    if kind == "count":
+        return Fraction(1)
     if kind in ("sum", "mean"):
         return Fraction(max(steps - x[0], x[-1]))
     if kind == "variance":

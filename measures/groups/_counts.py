@@ -6,7 +6,12 @@
 c_ij N / (k_i n_j) is the share of a bucket in a group over its share of all records. N is at most 10^8 or so: all
 that is computed with arrays then fits into 64 bits, and what does not is computed with the integers of Python.
 
-Source: Soria-Comas 2013 (thesis), chapter 7.
+    after(r) = max over i, j of  max(min(c_ij, k_i - r) N / ((k_i - r) n_j), (k_i - r) n_j / ((c_ij - r) N))     (3)
+
+is what (2) becomes for someone who knows the buckets of r other members of a group, where each known member was the
+worst to know: infinite where r >= c_ij, because bucket j may then be used up. after(0) is (2).
+
+Source: Soria-Comas 2013 (thesis), chapter 7; (3) is ours (docs/mechanisms/closeness.md).
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["counts_of", "largest_ratio", "numbered"]
+__all__ = ["counts_of", "largest_after", "largest_ratio", "numbered"]
 
 Integers = NDArray[np.int64]
 
@@ -56,3 +61,21 @@ def largest_ratio(counts: Integers | None) -> Fraction | None:
         if max(share, whole) * below > above * min(share, whole):
             above, below = max(share, whole), min(share, whole)
     return Fraction(above, below)
+
+
+def largest_after(counts: Integers | None, known: int) -> Fraction | None:
+    """(3) exactly, or None where it is infinite; of the cells of equal k_i and n_j only the extreme ones are looked at.
+
+    For these both quotients are largest where c_ij is largest or smallest.
+    """
+    if counts is None or bool((counts <= known).any()):
+        return None
+    records, sizes, totals = int(counts.sum()), counts.sum(axis=1), counts.sum(axis=0)
+    most = Fraction(0)
+    for size in np.unique(sizes).tolist():
+        rows, left = counts[sizes == size], size - known
+        for total, low, high in zip(totals.tolist(), rows.min(axis=0).tolist(), rows.max(axis=0).tolist(), strict=True):
+            above = Fraction(min(high, left), left) / Fraction(total, records)
+            below = Fraction(total, records) / Fraction(low - known, left)
+            most = max(most, above, below)
+    return most

@@ -8,6 +8,7 @@ own account, the group and the bucket of each record, is compared with what is p
     closeness                   1/t <= (c_ij / k_i) / (n_j / N) <= t for every group i and bucket j, and t <= e^epsilon
     values_in_buckets           every value lies inside the published label of its bucket
     bucket_table                the tables beside the records hold c_ij for every group and bucket, and nothing else
+    after_known                 what is stated for someone who knows buckets of other members is (3) of _counts.py
     permutation_within_groups   in every group, released buckets = true buckets as multisets, columns of a part together
     values_by_group             the table of values holds the original tuples of every group as a multiset, in order
     unchanged_columns           every quasi-identifier and weight is released value by value, missing values included
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.measures.checks import Check, verdict
-from penstock.measures.groups._counts import counts_of, largest_ratio, numbered
+from penstock.measures.groups._counts import counts_of, largest_after, largest_ratio, numbered
 from penstock.measures.groups._labels import Categories, Interval, Label, read_labels
 from penstock.measures.groups._promise import Part, Promise, at_most_exponential, read_promise
 from penstock.measures.groups._tables import bucket_table, key_column, labelled, values_by_group
@@ -37,12 +38,16 @@ from penstock.mechanisms.columns import Columns, Declared, named
 __all__ = ["bucket_checks"]
 
 Integers = NDArray[np.int64]
+# What is stated ends here, also where larger numbers of known members have a factor.
+_MOST_KNOWN = 20
 
 
 def bucket_checks(output: BucketOutput) -> tuple[Check, ...]:
     """Run every check of the method and the form of the output."""
     promise = read_promise(output)
-    return tuple(check(output, promise) for check in _CHECKS[promise.method, promise.output])
+    checks = tuple(check(output, promise) for check in _CHECKS[promise.method, promise.output])
+    # Promises from before it was stated do not name it.
+    return (*checks, _after_known(output, promise)) if "after_known" in output.guarantee.audit else checks
 
 
 def _group_sizes(output: BucketOutput, promise: Promise) -> Check:
@@ -77,7 +82,7 @@ def _divided(output: BucketOutput, promise: Promise, part: Part, name: str) -> b
 def _closeness(output: BucketOutput, promise: Promise) -> Check:
     rule = f"in every group every bucket has its share of all records up to a factor of t = {promise.t}"
     stated = {"t": str(promise.t), "buckets": promise.buckets}
-    if dict(output.chosen) != stated:
+    if {name: fact for name, fact in output.chosen.items() if name != "after_known"} != stated:
         return Check("closeness", False, rule, "the public facts are others than the promised ones")
     if promise.t is None or (promise.epsilon is not None and not at_most_exponential(promise.t, promise.epsilon)):
         return Check("closeness", False, rule, "t is above the exponential of epsilon")
@@ -101,6 +106,30 @@ def _close(output: BucketOutput, promise: Promise, part: Part) -> bool:
             return False  # a label that no record has is absent from every group
     ratio = largest_ratio(counts_of(group, number))
     return ratio is not None and ratio <= promise.t and int(number.max()) < promise.buckets
+
+
+def _after_known(output: BucketOutput, promise: Promise) -> Check:
+    stated = output.chosen.get("after_known")
+    found = [_counted_after(output, promise, part) for part in promise.parts]
+    is_right = isinstance(stated, list) and stated == found
+    return verdict(
+        "after_known",
+        "what is stated for someone who knows the buckets of other members follows from the counts",
+        "it does",
+        "a factor is another, or is not stated",
+        () if is_right else promise.columns,
+    )
+
+
+def _counted_after(output: BucketOutput, promise: Promise, part: Part) -> dict[str, Any] | None:
+    """Return what must be stated about a part, or None where its records cannot be counted."""
+    group, columns = output.group_of(part.columns[0]), _buckets(output, promise, part)
+    counts = None if group is None or columns is None else counts_of(group, numbered(columns)[0])
+    if counts is None:
+        return None
+    factors = [largest_after(counts, known) for known in range(_MOST_KNOWN)]
+    bounded = [str(factor) for factor in factors if factor is not None]
+    return {"columns": list(part.columns), "factors": bounded, "unbounded_from": int(counts.min())}
 
 
 def _buckets(output: BucketOutput, promise: Promise, part: Part) -> list[Integers] | None:

@@ -7,6 +7,8 @@ compared with that.
     permutation_within_groups   in every group, released values = original values as multisets; under
                                 mdav_swap the whole confidential tuple, in one partition for all columns
     k_anonymity_of_keys         every combination of released quasi-identifiers and weight occurs >= k times
+    values_differ_in_groups     every such combination, under mdav_swap every group, has >= diversity different values
+                                of each confidential column, where the promise says so; missing is no value
     unchanged_columns           every other column is released value by value, missing values included
     identifiers_absent          no identifier, and no undeclared column, is released
 """
@@ -59,8 +61,9 @@ class _Grouped:
 def group_checks(output: RecordOutput) -> tuple[Check, ...]:
     """Run every check of prob_k or of k_anon."""
     grouped = _grouped(output)
+    diverse = (_values_differ_in_groups,) if "diversity" in output.guarantee.parameters else ()
     return (
-        *(check(grouped) for check in _CHECKS[output.guarantee.model]),
+        *(check(grouped) for check in (*_CHECKS[output.guarantee.model], *diverse)),
         identifiers_absent(output.declared, output.released),
     )
 
@@ -234,6 +237,53 @@ def _k_anonymity_of_keys(grouped: _Grouped) -> Check:
         rule,
         "every combination occurs often enough" if passed else "a combination occurs too seldom",
     )
+
+
+def _values_differ_in_groups(grouped: _Grouped) -> Check:
+    """Count different values on the released columns alone, as an intruder would."""
+    least, output = grouped.output.guarantee.parameters["diversity"], grouped.output
+    if type(least) is not int or least < 2:
+        raise RecheckImpossible.at(
+            "guarantee.parameters.diversity",
+            rule="must be a whole number of at least 2",
+            got=least,
+            remedy="Correct the guarantee.",
+        )
+    names = named(output.declared, "confidential")
+    return verdict(
+        "values_differ_in_groups",
+        f"every group has at least {least} different values of {', '.join(names)}",
+        "every group has enough of them",
+        "a group has too few of them",
+        [name for name in names if _fewest_values(grouped, name) < least],
+    )
+
+
+def _fewest_values(grouped: _Grouped, name: str) -> int:
+    """Return the least number of different values of a column in any group; 0 where that cannot be counted."""
+    output = grouped.output
+    if any(each not in output.released for each in (name, *grouped.promised)):
+        return 0
+    if grouped.method == "mdav_swap":
+        combination = output.labels(name)
+        if combination is None:
+            return 0
+        combination = np.unique(combination, return_inverse=True)[1]
+    else:
+        order, starts = identical([output.keys(output.released, key) for key in grouped.promised])
+        combination = np.empty(len(order), np.int64)
+        combination[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    groups = int(combination.max()) + 1
+    present = ~is_missing(output.released[name], output.declared[name], name)
+    stored = output.released[name]
+    if stored.dtype.kind == "f":
+        stored = stored + 0.0  # -0 and 0 are one value
+    values, combination = output.keys({name: stored}, name)[present], combination[present]
+    along = np.lexsort((values, combination))
+    values, combination = values[along], combination[along]
+    another = np.ones(len(along), np.bool_)
+    another[1:] = (values[1:] != values[:-1]) | (combination[1:] != combination[:-1])
+    return int(np.bincount(combination[another], minlength=groups).min())
 
 
 def _unchanged_columns(grouped: _Grouped) -> Check:

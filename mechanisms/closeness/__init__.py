@@ -7,6 +7,7 @@
     _labels      what a bucket is called: an interval or a set of categories, never the value of a few records
     _allotment   how many records of each bucket every group gets, exactly within the bounds
     _nearest     what could be done instead, where a request cannot
+    _informed    what is learnt with each other member's bucket that is known
     _assigned    which records of a bucket go to which group, and the tables that are published
     _promise     the promise in words and as data
     _expect      what to expect before any row is read;  _explain: what data users need to know

@@ -3,8 +3,10 @@
     emphasised share   at most min(t / b, 1 - (b - 1) / (t b))                                  of a group   (1)
     size that works    b / (1 - 1 / t)         controlled rounding of k_i n_j / N satisfies every limit       (2)
     groups             the largest feasible number, for buckets of equal size                                 (3)
+    known members      F(r) of _informed.py, for the counts of (3); without them, a bucket of a group has at least
+                       about k / (b t) records, and so many known members may exclude one with certainty      (4)
 
-(2) and (3) are for buckets of equal size. (3) is computed as in a release; it is exact for numbers and ordinal
+(2) to (4) are for buckets of equal size. (3) is computed as in a release; it is exact for numbers and ordinal
 categories unless buckets get the same label, because one value fills them, and a guide for nominal ones, whose buckets
 are as equal as categories allow.
 """
@@ -13,15 +15,22 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from penstock.mechanisms.closeness._allotment import cut_points, group_number
+from penstock.mechanisms.closeness._allotment import allot, cut_points, group_number
+from penstock.mechanisms.closeness._informed import after_known
 from penstock.mechanisms.closeness.bound import bucket_number
 from penstock.mechanisms.closeness.settings import Params
 from penstock.mechanisms.columns import Declared, named
 
 __all__ = ["expect"]
+
+_AT_THE_EARLIEST = (
+    "Who knows the buckets of others of a group learns more about the rest; from about {:,} known members on, in "
+    "groups of k, a bucket may be excluded with certainty. Pass --count for the factors."
+)
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
@@ -60,9 +69,9 @@ def _close(params: Params, declared: Declared, records: int | None) -> list[str]
             f"the factor is {float(t ** len(confidential)):.5g}."
         )
     if records is None:
-        sentences.append(_sizes(params.k, enough))
+        sentences += [_sizes(params.k, enough), _AT_THE_EARLIEST.format(math.ceil(params.k / (b * t)))]
     else:
-        sentences.append(_grouping(params, b, records))
+        sentences += _grouping(params, b, records)
     if params.several != "joint" and any(declared[name].type == "nominal" for name in confidential):
         sentences.append("Buckets of nominal columns are as equal as categories allow; unequal ones make fewer groups.")
     return sentences
@@ -77,16 +86,29 @@ def _sizes(k: int, enough: int) -> str:
     )
 
 
-def _grouping(params: Params, b: int, records: int) -> str:
-    groups = group_number(np.diff(cut_points(records, b)).tolist(), params.k, params.bound) if records >= b else None
+def _grouping(params: Params, b: int, records: int) -> list[str]:
+    sizes = np.diff(cut_points(records, b)).tolist()
+    groups = group_number(sizes, params.k, params.bound) if records >= b else None
     if groups is None:
-        return (
+        return [
             f"{records:,} records cannot be divided into two groups of {params.k:,} that are close: it will be refused."
-        )
+        ]
     size, more = divmod(records, groups)
-    sizes = f"{size:,} or {size + 1:,}" if more else f"{size:,}"
+    each = f"{size:,} or {size + 1:,}" if more else f"{size:,}"
     larger = " (more than k, because closeness demands it)" if groups < records // params.k else ""
-    return f"{records:,} records make {groups:,} groups of {sizes}{larger}; the average risk is {groups / records:.3g}."
+    return [
+        f"{records:,} records make {groups:,} groups of {each}{larger}; the average risk is {groups / records:.3g}.",
+        _told_of_known(after_known((), allot(sizes, groups, params.bound))),
+    ]
+
+
+def _told_of_known(stated: dict[str, Any]) -> str:
+    """Return (4) as a sentence, for a few numbers of known members."""
+    first = stated["unbounded_from"]
+    shown = [known for known in (1, 2, 3, 5, 10, 19) if known < len(stated["factors"])]
+    factors = ", ".join(f"{float(Fraction(stated['factors'][known])):.4g} with {known}" for known in shown)
+    grows = f"With the buckets of other members known the factor grows: {factors}. " if shown else ""
+    return f"{grows}From {first:,} known members on a bucket may be excluded with certainty."
 
 
 def _work(params: Params, declared: Declared) -> str:

@@ -6,7 +6,8 @@
 
 For an intruder who takes q for everyone's distribution beforehand and holds the members of a group interchangeable,
 p_ij is what they believe afterwards of a member of group i; so (1) bounds what they learn about each bucket. It is not
-differential privacy: the release is a function of the data.
+differential privacy: the release is a function of the data. How much more is learnt with each other member's bucket
+that is known is counted (_informed.py), and published with the output.
 
 Why buckets: of raw values, each occurs in few groups, and where it does not occur the ratio is infinite. Why several
 records of every bucket in every group: as (1) demands, and it can always be met by fewer and larger groups. How many
@@ -37,6 +38,7 @@ from penstock.mechanisms.closeness._assigned import (
     value_table,
 )
 from penstock.mechanisms.closeness._cuts import Buckets, bucket_sizes, bucketed, numbers_of
+from penstock.mechanisms.closeness._informed import after_known
 from penstock.mechanisms.closeness._nearest import infeasible
 from penstock.mechanisms.closeness._promise import close_promise, ranked_promise
 from penstock.mechanisms.closeness.bound import bucket_number
@@ -105,9 +107,11 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
     made: dict[str, Column] = {}
     released: dict[str, NDArray[Any]] = {}
     linked: dict[str, Linked] = {}
+    informed: list[dict[str, Any]] = []
     for number, (part, key) in enumerate(group_keys(params, declared).items(), start=1):
         buckets = bucketed(columns, declared, part, bucket_number(params.bound), params.k, params.scaling, randomness)
         counts = _counts(columns, declared, params, part, buckets)
+        informed.append(after_known(part, counts))
         labels = assigned(places, buckets.of_row, counts, randomness)
         groups |= dict.fromkeys(part, labels)
         hidden |= {f"bucket {name}": buckets.places[name][buckets.of_row] for name in part}
@@ -129,7 +133,7 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
         guarantee,
         masked=named(declared, "confidential"),
         groups={name: groups[name] for name in named(declared, "confidential")},
-        chosen=chosen_facts(params, declared, records),
+        chosen={**chosen_facts(params, declared, records), "after_known": informed},
         hidden=hidden,
         made=made,
         linked=linked,

@@ -53,6 +53,7 @@ def close_promise(
             "method",
             "k",
             "t",
+            "the factor for who knows buckets of other members",
             "declared domains and categories",
             "scaling",
             *(("group numbers", "how many records of each bucket every group has") if anatomy else ()),
@@ -74,8 +75,9 @@ def close_promise(
         ),
         not_promised=(
             "differential privacy: no noise hides a record, and a change of one can change the whole release",
-            "protection once confidential values of other records in the group are known: who knows all but one knows "
-            "the last",
+            "a factor of t once confidential values of other records in the group are known: the settled facts state "
+            "the factor for each number of them (`after_known`), and from how many on there is none, because a bucket "
+            "is then excluded with certainty; who knows all but one knows the last",
             f"a factor of t between two groups: there it is t^2 = {_number(t * t)}",
             "protection of a value that quasi-identifiers predict from knowledge outside the release",
             "hiding how the confidential columns are distributed over all records: that is published",
@@ -91,6 +93,7 @@ def close_promise(
             "bucket_table" if anatomy else "permutation_within_groups",
             "unchanged_columns",
             "confidential_absent",
+            "after_known",
         ),
     )
 

@@ -1,6 +1,8 @@
 """Probabilistic k-anonymity by swapping, and k-anonymity by microaggregation.
 
-    _mechanism   settings, promise and `protect`: groups of similar records, and values swapped inside them
+    _settings    what a spec says, and whether it fits the columns
+    _mechanism   promise and `protect`: groups of similar records, and values swapped inside them
+    _groups      how groups are formed on quasi-identifiers, and what stands for one
     _expect      what to expect before any row is read;  _explain: what data users need to know
     _possible    what measures can come to
 
@@ -9,13 +11,12 @@ The groups are formed by penstock.mechanisms.microaggregation. Others use what i
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from penstock.mechanisms.mechanism import ByColumn, Mechanism, never
 from penstock.mechanisms.probabilistic_k_anonymity._expect import expect
 from penstock.mechanisms.probabilistic_k_anonymity._explain import advice, treatments
 from penstock.mechanisms.probabilistic_k_anonymity._mechanism import (
-    Params,
-    faults,
-    group_sizes,
     needs_all_records,
     promise,
     protect,
@@ -23,6 +24,7 @@ from penstock.mechanisms.probabilistic_k_anonymity._mechanism import (
     swap_column,
 )
 from penstock.mechanisms.probabilistic_k_anonymity._possible import possible
+from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, faults, group_sizes
 from penstock.mechanisms.stated import SwapParameters
 
 __all__ = ["MECHANISM", "Params", "faults", "group_sizes", "promise", "protect", "released_columns", "swap_column"]
@@ -44,4 +46,5 @@ MECHANISM = Mechanism(
     released_columns=released_columns,
     in_parts=ByColumn(needs_all=needs_all_records, sizes=group_sizes, protect_column=swap_column),
     shares_file=True,
+    sample=attrgetter("sample"),
 )

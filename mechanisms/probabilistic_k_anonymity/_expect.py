@@ -4,6 +4,8 @@
     average risk                    J / n <= 1 / k,  J = floor(n / k) groups          (2)
     mean shift in rank (ir_swap)    (g^2 - 1) / (3 g)   inside a group of g           (3)
     work of MDAV                    at most proportional to n^2 d / k                 (4)
+                 by taxonomy        proportional to n u d / k, u records that differ
+                 of V-MDAV          proportional to n^2 d
 
 (3) is E|i - j| for independent i, j uniform on 1..g. (4): each of the n/k groups scans the records that
 remain, n/2 on average, in d coordinates; in few coordinates trees find them without looking at most.
@@ -11,13 +13,19 @@ remain, n/2 on average, in d coordinates; in few coordinates trees find them wit
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from penstock.mechanisms.columns import Declared, named
-from penstock.mechanisms.probabilistic_k_anonymity._mechanism import Params
+from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, by_taxonomy
+from penstock.mechanisms.refusal import TooFewRecords
+from penstock.mechanisms.sample import in_words, sampled
 
 __all__ = ["expect"]
 
 # Seconds for each unit of n^2 d / k, measured on one core for 10,000 to 100,000 records.
 _SECONDS = 2e-10
+# The same where distances are looked up, or every record is compared with every other.
+_SECONDS_BY_SCANS = 8e-10
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
@@ -25,12 +33,30 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     sentences = [f"An intruder guesses right with probability at most 1/{params.k} = {1 / params.k:.3g}."]
     if records is not None and records >= params.k:
         groups = records // params.k
-        sentences.append(f"{records:,} records make {groups:,} groups; the average risk is {groups / records:.3g}.")
+        if params.groups == "v_mdav" or params.diversity is not None:
+            sentences.append(f"{records:,} records make at most {groups:,} groups.")
+        else:
+            sentences.append(f"{records:,} records make {groups:,} groups; the average risk is {groups / records:.3g}.")
+    if params.sample is not None:
+        sentences.append(_sampled(params.sample, records))
     if params.method == "ir_swap":
         sentences += _ranked(params, declared, records)
     else:
         sentences += _clustered(params, declared, records)
     return tuple(sentences)
+
+
+def _sampled(sample: Fraction, records: int | None) -> str:
+    """Return what the file will hold."""
+    told = f"The file holds a random sample of the swapped records, {in_words(sample)}"
+    if records is not None:
+        try:
+            told += f": {sampled(sample, records):,} of {records:,}"
+        except TooFewRecords:
+            return (
+                f"{told}: that is no record, or more than the {records:,} that there are, and the run will refuse it."
+            )
+    return f"{told}. Everything else here, and gates and measures, is about all records."
 
 
 def _ranked(params: Params, declared: Declared, records: int | None) -> list[str]:
@@ -56,10 +82,24 @@ def _clustered(params: Params, declared: Declared, records: int | None) -> list[
                 "The confidential values of a record move together: whoever knows one of a person's finds the others, "
                 "if no other record holds it. ir_swap moves every column by itself."
             )
-    keys = named(declared, "quasi_identifier")
-    coordinates = sum(len(declared[name].categories or ()) if declared[name].type == "nominal" else 1 for name in keys)
+    if params.diversity is not None:
+        effect.append(
+            f"Groups with fewer than {params.diversity} different values of a confidential column join others, so "
+            "groups may be much larger than k where values are alike."
+        )
+    compared = by_taxonomy(params, declared)
+    coordinates = sum(
+        len(declared[name].categories or ()) if declared[name].type == "nominal" and name not in compared else 1
+        for name in named(declared, "quasi_identifier")
+    )
+    rate, size = _SECONDS, params.k
     work = "Work of MDAV is at worst quadratic: it grows with n^2 / k, and far less in few columns"
+    if params.groups == "v_mdav":
+        rate, size, work = _SECONDS_BY_SCANS, 1, "Work of V-MDAV is quadratic: it grows with n^2"
+    elif compared:
+        rate = _SECONDS_BY_SCANS
+        work = "Work of MDAV by taxonomy is quadratic: it grows with n u / k, where u of the n records differ"
     if records is not None:
-        seconds = _SECONDS * records**2 * coordinates / params.k
+        seconds = rate * records**2 * coordinates / size
         work += f"; at most about {seconds:.1g} s here" if seconds >= 1 else "; under a second here"
     return [*effect, work + "."]

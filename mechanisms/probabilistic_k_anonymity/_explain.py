@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from penstock.mechanisms.columns import Declared, named
-from penstock.mechanisms.probabilistic_k_anonymity._mechanism import Params
+from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, by_taxonomy
+from penstock.mechanisms.sample import in_words
 
 __all__ = ["advice", "treatments"]
 
@@ -13,6 +14,7 @@ _CENTROID = {
     "ordinal": "replaced by the median category of its group of at least {k}",
     "nominal": "replaced by the most frequent category of its group of at least {k}",
 }
+_BY_TAXONOMY = "replaced by the concept that is nearest, in its taxonomy, to its group of at least {k}"
 
 # Columns are named: others of the same file may be treated otherwise.
 _ADVICE = {
@@ -34,6 +36,11 @@ _ADVICE = {
         "equal.",
     ),
 }
+_SAMPLED = (
+    "The file is a random sample without replacement of all swapped records, {sample}. What is called exact below is "
+    "so for all of them; estimates from the file have a sampling error."
+)
+_CONCEPTS = "{names}: a value may be a concept above several categories; counts of single categories are too low then."
 _EVERY = ("Rows are in random order.", "Sampling errors do not include the effect of the protection.")
 
 
@@ -47,7 +54,8 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
         if params.method == "mdav_id" and column.role == "weight":
             done[name] = f"replaced by the mean weight of its group of at least {k}"
         elif params.method == "mdav_id" and column.role == "quasi_identifier":
-            done[name] = _CENTROID[str(column.type)].format(k=k)
+            by_concept = name in by_taxonomy(params, declared)
+            done[name] = (_BY_TAXONOMY if by_concept else _CENTROID[str(column.type)]).format(k=k)
         elif params.method != "mdav_id" and column.role == "confidential":
             done[name] = f"swapped within groups of at least {k}"
         else:
@@ -63,4 +71,10 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
         "one": " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:]))),
         "as_collected": f" As collected: {', '.join(names)}." if names else "",
     }
-    return (*(sentence.format(**words) for sentence in _ADVICE[params.method]), *_EVERY)
+    concepts = ", ".join(by_taxonomy(params, declared)) if params.method == "mdav_id" else ""
+    return (
+        *(() if params.sample is None else (_SAMPLED.format(sample=in_words(params.sample)),)),
+        *(sentence.format(**words) for sentence in _ADVICE[params.method]),
+        *((_CONCEPTS.format(names=concepts),) if concepts else ()),
+        *_EVERY,
+    )

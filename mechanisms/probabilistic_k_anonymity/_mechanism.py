@@ -1,6 +1,7 @@
 """Probabilistic k-anonymity by swapping, and k-anonymity by microaggregation.
 
     mdav_id     groups by MDAV on the quasi-identifiers; each quasi-identifier becomes its group's centroid
+                (how groups are formed, and what stands for one: _groups.py)
     mdav_swap   the same groups; one permutation of the confidential tuples in each group
     ir_swap     for each confidential column its own groups along the sorted values; one permutation in each
 
@@ -10,116 +11,51 @@
 
 (2) follows from (1), because pi composed with a fixed permutation is again uniform; (3) follows from (2)
 by Bayes' rule for a prior that treats the records of the group alike. Permutations without fixed points
-would give 1 / (g - 1).
+would give 1 / (g - 1). Groups must stay the same under such a permutation, and they do: those of mdav_swap depend on
+quasi-identifiers alone, those of ir_swap on the sorted values.
+
+Diversity under mdav_swap. B: the groups made of quasi-identifiers. Which of them join depends on B and on which values
+each holds, not on who holds them (microaggregation/diverse.py); C: what they become. A permutation inside the groups of
+B leaves what each holds, so C stays; and it is one inside the groups of C, so by (1) the release has the distribution
+that it had. So (2) holds for permutations inside B, and a value of a group of g in B is each of its records' own with
+equal probability, (3). Groups that look at who holds which value have no such B, and give more away
+(tests/laws/test_groups_and_values.py).
 
 Source: Soria-Comas 2013 (thesis), chapter 3. Departures: ties are broken at random under both swaps, and the
-variant of mdav_swap that forms groups for one confidential column from the others is not offered,
-because such groups depend on values that other permutations are to hide.
+variant of mdav_swap that forms groups for one confidential column from the others is not offered: such groups
+depend on values that other permutations are to hide, side by side and in sequence (the same tests).
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from penstock.mechanisms import phrases
 from penstock.mechanisms.columns import Column, Columns, Declared, named
 from penstock.mechanisms.guarantee import Guarantee
-from penstock.mechanisms.microaggregation.centroids import centroid, grouped
-from penstock.mechanisms.microaggregation.mdav import mdav, require_group_size
+from penstock.mechanisms.microaggregation.centroids import grouped
+from penstock.mechanisms.microaggregation.mdav import require_group_size
 from penstock.mechanisms.microaggregation.ranking import ranked_blocks
 from penstock.mechanisms.parallel import in_parallel
-from penstock.mechanisms.permutation import permutation, permute_within
-from penstock.mechanisms.points import Scaling, formulas, points
+from penstock.mechanisms.permutation import permute_within
+from penstock.mechanisms.probabilistic_k_anonymity._groups import (
+    distances,
+    partition,
+    partition_in_random_order,
+    representative,
+)
+from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, by_taxonomy, faults, group_sizes
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
-from penstock.mechanisms.refusal import Fault, SettingRefused
+from penstock.mechanisms.refusal import SettingRefused
+from penstock.mechanisms.sample import in_words
 from penstock.mechanisms.sound import is_missing, require_sound
+from penstock.mechanisms.taxonomy import candidates
 
-__all__ = [
-    "Params",
-    "faults",
-    "group_sizes",
-    "needs_all_records",
-    "promise",
-    "protect",
-    "released_columns",
-    "swap_column",
-]
-
-GroupSize = Annotated[StrictInt, Field(ge=2)]
-
-
-class Params(BaseModel):
-    """How groups are formed, how large they are, and what happens inside them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    mechanism: Literal["probabilistic_k_anonymity"] = Field(
-        default="probabilistic_k_anonymity", description="The name of this mechanism."
-    )
-    method: Literal["mdav_id", "mdav_swap", "ir_swap"] = Field(
-        description="mdav_id: records with similar quasi-identifiers get the same quasi-identifiers (k-anonymity). "
-        "mdav_swap: they exchange their confidential values, all columns together. "
-        "ir_swap: in each confidential column by itself, records with similar values exchange them."
-    )
-    k: GroupSize = Field(
-        description="Smallest group. An intruder links a record to its values with probability at most 1/k."
-    )
-    k_by_column: dict[str, GroupSize] = Field(
-        default={}, description="ir_swap only: larger groups for the confidential columns named here."
-    )
-    scaling: Scaling = Field(
-        default="domain",
-        description="How MDAV makes columns comparable. domain: the declared domain becomes [0, 1]. "
-        "standard_deviation: each numeric column gets standard deviation 1. none: raw values. "
-        "Not used by ir_swap.",
-    )
-
-
-def faults(params: Params, declared: Declared) -> list[Fault]:
-    """Return every reason why these settings do not fit these columns, found before any row is read."""
-    found: list[Fault] = []
-    confidential = named(declared, "confidential")
-    if params.method != "ir_swap" and not named(declared, "quasi_identifier"):
-        found.append(
-            Fault("method", "needs a quasi_identifier to form groups", "Declare one, or use ir_swap.", params.method)
-        )
-    if params.method != "mdav_id" and not confidential:
-        found.append(Fault("method", "needs a confidential column to swap", "Declare one.", params.method))
-    for name, k in params.k_by_column.items():
-        field = f"k_by_column.{name}"
-        if params.method != "ir_swap":
-            rule = "must not be given under MDAV, where groups of one column carry no guarantee"
-            found.append(Fault(field, rule, "Remove it, or use ir_swap.", str(k)))
-        elif name not in confidential:
-            found.append(Fault(field, "must name a confidential column", "Correct the name.", str(k)))
-        elif k < params.k:
-            found.append(Fault(field, f"must be at least k = {params.k}", "Raise it, or lower k.", str(k)))
-    for name, column in declared.items():
-        if column.role == "confidential" and column.type == "nominal" and params.method == "ir_swap":
-            rule = "must have an order, because ir_swap sorts the values"
-            found.append(Fault(f"columns.{name}.type", rule, "Declare it ordinal, or use mdav_swap.", str(column.type)))
-        if column.outside == "clamp":
-            rule = "must be refuse: what is not masked is promised unchanged"
-            found.append(Fault(f"columns.{name}.outside", rule, "Widen the domain, or clamp the data first.", "clamp"))
-        allowed = _allowed_missing(params.method, column)
-        if column.missing not in allowed:
-            rule = f"must be {' or '.join(allowed)} for a {column.role} of type {column.type} under {params.method}"
-            found.append(Fault(f"columns.{name}.missing", rule, "Change the rule.", column.missing))
-    return found
-
-
-def _allowed_missing(method: str, column: Column) -> tuple[str, ...]:
-    """Return the allowed rules for missing values, which cannot be ranked or averaged but are values elsewhere."""
-    if column.role not in ("quasi_identifier", "confidential"):
-        return ("refuse",)
-    if column.type == "nominal" or (column.role == "confidential") == (method != "ir_swap"):
-        return ("refuse", "category")
-    return ("refuse", "own_group") if column.role == "confidential" else ("refuse",)
+__all__ = ["needs_all_records", "promise", "protect", "released_columns", "swap_column"]
 
 
 def needs_all_records(params: Params) -> str | None:
@@ -127,11 +63,6 @@ def needs_all_records(params: Params) -> str | None:
     if params.method == "ir_swap":
         return None
     return f"{params.method} forms groups of whole records, which needs all of them together"
-
-
-def group_sizes(params: Params, declared: Declared) -> dict[str, int]:
-    """Return the smallest group of each confidential column under ir_swap."""
-    return {name: params.k_by_column.get(name, params.k) for name in named(declared, "confidential")}
 
 
 _PLACES = (
@@ -176,6 +107,22 @@ _LIMITS = {
     "mdav_swap": (*_SWAP_LIMITS, "hiding the group: its confidential values are published with its quasi-identifiers"),
     "ir_swap": (*_SWAP_LIMITS, "hiding the group: the range of a record's true value is visible in the column"),
 }
+_DIVERSE = {
+    "mdav_id": "{statement} Records that share them have at least {least} different values of each of: {names}.",
+    "mdav_swap": "{statement} Groups with fewer than {least} different values of one of {names} join the nearest one "
+    "before values are dealt out. Which ones join depends on the values that a group holds and not on whose they are, "
+    "so all this is said of the groups before they join, and whoever guesses is right at most as often.",
+}
+_ONLY_DIFFERENT = (
+    "that the different values of a group are far apart or equally frequent: what most of its records hold is nearly "
+    "disclosed"
+)
+_SAMPLED = (
+    " The file holds a random sample of the records, {sample}, drawn after that and without looking at them; so all "
+    "this holds of it too. Checks and measures are about all records."
+)
+_SWAP_AUDIT = ("group_sizes", "permutation_within_groups", "unchanged_columns")
+_ALIKE_AUDIT = ("group_sizes", "k_anonymity_of_keys", "unchanged_columns")
 # For mdav_swap with several confidential columns.
 _TUPLE_ASSUMES = "no confidential value of the record itself is known"
 _TUPLE_LIMIT = (
@@ -190,16 +137,25 @@ def promise(params: Params, declared: Declared) -> Guarantee:
     SettingRefused.raise_for(faults(params, declared))
     swap = params.method != "mdav_id"
     ranked = params.method == "ir_swap"
-    keys = named(declared, "quasi_identifier")
     apart = [name for name, column in declared.items() if column.missing == "own_group"]
     tuples = params.method == "mdav_swap" and len(named(declared, "confidential")) > 1
     parameters: dict[str, Any] = {
         "method": params.method,
         "k": params.k,
         "k_by_column": group_sizes(params, declared) if ranked else {},
-        "scaling": "not used" if ranked else formulas(declared, keys, params.scaling),
+        "scaling": "not used" if ranked else distances(params, declared),
         "ties": "broken at random" if swap else "broken by lowest source row",
+        **({"groups": params.groups, "gain": str(params.gain)} if params.groups == "v_mdav" else {}),
+        **({} if params.diversity is None else {"diversity": params.diversity}),
+        **({} if params.sample is None else {"sample": str(params.sample)}),
     }
+    statement, limits = _STATEMENT[params.method], _LIMITS[params.method]
+    if params.diversity is not None:
+        names = ", ".join(named(declared, "confidential"))
+        statement = _DIVERSE[params.method].format(statement=statement, least=params.diversity, names=names)
+        limits = tuple(_ONLY_DIFFERENT if limit == phrases.VALUES_DIFFER else limit for limit in limits)
+    if params.sample is not None:
+        statement += _SAMPLED.format(sample=in_words(params.sample))
     return Guarantee(
         model="prob_k" if swap else "k_anon",
         parameters=parameters,
@@ -207,7 +163,7 @@ def promise(params: Params, declared: Declared) -> Guarantee:
         if swap
         else "none: not a statement about neighbouring data sets",
         unit="row",
-        statement=_STATEMENT[params.method],
+        statement=statement,
         public=("number of records", "method", "k", "declared domains and categories", "scaling"),
         secret=("random words", "permutations", "group labels", "original row order")
         if swap
@@ -218,21 +174,27 @@ def promise(params: Params, declared: Declared) -> Guarantee:
             "one record describes one individual",
         ),
         not_promised=(
-            *_LIMITS[params.method],
+            *limits,
             *((_TUPLE_LIMIT,) if tuples else ()),
             *((_OWN_GROUP_LIMIT.format(", ".join(apart)),) if apart else ()),
         ),
         postprocessing="any",
         composes_with="nothing: a second release of the same records has no composition theorem",
-        audit=("group_sizes", "permutation_within_groups", "unchanged_columns")
-        if swap
-        else ("group_sizes", "k_anonymity_of_keys", "unchanged_columns"),
+        audit=(
+            *(_SWAP_AUDIT if swap else _ALIKE_AUDIT),
+            *(() if params.diversity is None else ("values_differ_in_groups",)),
+        ),
     )
 
 
 def released_columns(params: Params, declared: Declared) -> dict[str, Column]:
-    """Return the columns of the output: all but identifiers, as they were declared."""
-    return {name: column for name, column in declared.items() if column.role != "identifier"}
+    """Return the columns of the output: all but identifiers. A centroid by taxonomy may be any of its concepts."""
+    semantic = by_taxonomy(params, declared) if params.method == "mdav_id" else ()
+    return {
+        name: column.model_copy(update={"categories": candidates(column)}) if name in semantic else column
+        for name, column in declared.items()
+        if column.role != "identifier"
+    }
 
 
 def protect(columns: Columns, declared: Declared, params: Params, randomness: Randomness) -> Protected:
@@ -252,9 +214,8 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
             released[name], groups[name] = values, labels
     else:
         require_group_size(params.k, records, "k")
-        places = points(columns, declared, named(declared, "quasi_identifier"), params.scaling)
         if params.method == "mdav_swap":
-            labels = _mdav_in_random_order(places, params.k, randomness)
+            labels = partition_in_random_order(columns, declared, params, randomness)
             order, starts = grouped(labels)
             source = permute_within(order, starts, randomness)
             for name in named(declared, "confidential"):
@@ -262,19 +223,12 @@ def protect(columns: Columns, declared: Declared, params: Params, randomness: Ra
                 released[name][order] = columns[name][source]
                 groups[name] = labels
         else:
-            labels = mdav(places, params.k)
+            labels, semantic = partition(columns, declared, params), by_taxonomy(params, declared)
             for name in named(declared, "quasi_identifier", "weight"):
-                released[name] = centroid(columns[name], declared[name], name, labels)
+                values, column = columns[name], declared[name]
+                released[name] = representative(values, column, name, labels, semantic=name in semantic)
                 groups[name] = labels
     return Protected(released, guarantee, masked=tuple(groups), groups=groups)
-
-
-def _mdav_in_random_order(places: NDArray[np.float64], k: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Run MDAV on shuffled records: it breaks ties by row, and the source's order may follow confidential values."""
-    shuffled = permutation(len(places), randomness)
-    labels = np.empty(len(places), np.int64)
-    labels[shuffled] = mdav(places[shuffled], k)
-    return labels
 
 
 def swap_column(

@@ -1,16 +1,17 @@
 """The values that measures can take under probabilistic k-anonymity.
 
-k is the size of the smallest group; groups have k to 2k - 1 records.
+k is the size of the smallest group; groups have k to m records: m = 2k - 1, or 3k - 2 under v_mdav. Where groups join
+until their values differ, m is not bounded.
 
-    average_risk            1 / (2k - 1) to 1 / k
-    own_value_probability   1 / (2k - 1) to 1        a group of g holds every value at least once in g
+    average_risk            1 / m to 1 / k
+    own_value_probability   1 / m to 1        a group of g holds every value at least once in g
 """
 
 from __future__ import annotations
 
 from penstock.mechanisms.columns import Declared, named
-from penstock.mechanisms.possible import Possible, Undefined, average_risk_of_groups
-from penstock.mechanisms.probabilistic_k_anonymity._mechanism import Params, group_sizes
+from penstock.mechanisms.possible import ABOVE_0, Possible, Undefined
+from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, group_sizes
 
 __all__ = ["possible"]
 
@@ -21,12 +22,16 @@ def possible(name: str, params: Params, declared: Declared, records: int | None)
     """Return what this measure can come to; None where it is not bounded here."""
     swap = params.method != "mdav_id"
     k = min(group_sizes(params, declared).values()) if params.method == "ir_swap" else params.k
+    if name == "average_risk" and params.diversity is not None:
+        return Possible(ABOVE_0, 1 / k, f"groups of at least {k} records")
+    largest = 3 * k - 2 if params.groups == "v_mdav" else 2 * k - 1
+    because = f"groups of {k} to {largest} records"
     if name == "average_risk":
-        return average_risk_of_groups(k)
+        return Possible(1 / largest, 1 / k, because)
     if name == "own_value_probability":
         if not swap:
             return Undefined("values that were permuted inside groups; mdav_id replaces them")
-        return Possible(1 / (2 * k - 1), 1, f"groups of {k} to {2 * k - 1} records")
+        return Possible(1 / largest, 1, because)
     judged = [declared[column].type for column in named(declared, "confidential" if swap else "quasi_identifier")]
     if name in ("mean_change", "variance_change") and not any(kind in _NUMBERS for kind in judged):
         return Undefined("a numeric column among those that are masked")

@@ -1,9 +1,11 @@
 """Statistics of groups of records: counts, sums, means, variances, medians, quantiles, extremes.
 
     _settings     what may be asked, and every reason to refuse it
+    _count_settings  which records may be counted
     _mechanism    `protect`: records put into groups, every figure of every group drawn
     _promise      what it promises then
-    _private      figures under differential privacy: what each measures and how it is drawn
+    _private      figures under differential privacy: what each measures and how it is drawn, alone or with others
+    _together     counts, sums, means and variances that are made of the same noisy totals
     _individual   figures under individual differential privacy
     _bootstrap    figures under bootstrap differential privacy, and how far one record moves them;
                   _bootstrap_settings, _bootstrap_expect, _bootstrap_words: what may be asked, expected and said there
@@ -13,6 +15,8 @@
     _groups       values on the grid, sorted within their groups: what all of the others take
     _local        how far one record of the actual data, or several, move a statistic: the scale of individual
                   differential privacy;  _variance: the same of a variance
+    _come_and_go  how far one record that comes or goes moves them;  _individual_sizes: figures of groups of secret
+                  size, and counts of one category
     _several      several records protected together: group differential privacy
     _worst_case   how far one record of any data moves it: the scale of differential privacy
     _moments      means and variances from counts and sums with noise
@@ -29,7 +33,7 @@ are. Questions use what is exported here of `_blocks`, `_quantiles` and `_moment
 from __future__ import annotations
 
 from penstock.mechanisms.mechanism import Mechanism, always
-from penstock.mechanisms.stated import StatisticsChosen, StatisticsParameters
+from penstock.mechanisms.stated_statistics import StatisticsChosen, StatisticsParameters
 from penstock.mechanisms.statistics._blocks import Blocks, blocks_of_counts, draw_points, limit_of, score_reached
 from penstock.mechanisms.statistics._expect import expect
 from penstock.mechanisms.statistics._explain import advice, treatments

@@ -1,6 +1,8 @@
 """What to expect of statistics before any row is read.
 
-    count, sum            standard error sqrt(Var N); the least w with P(|N| <= w) >= 0.95                  (1)
+    count, sum            standard error sqrt(Var N); the least w with P(|N| <= w) >= 0.95, or about 2.1
+                          standard errors where noise of two totals adds up (_together.py), 3 where a box
+                          spends more than 2 (by trial: 94 % lie within at least)                           (1)
     mean, variance        standard error at most s / n in a group of n records, wherever they lie;
                           95 % of the time within about twice that                                          (2)
     median, quantile      with probability 1 - gamma the rank of the answer misses the rank asked for by less than
@@ -24,9 +26,10 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.statistics import _worst_case as worst_case
 from penstock.mechanisms.statistics._bootstrap_expect import bootstrap_expected
 from penstock.mechanisms.statistics._mechanism import Params
-from penstock.mechanisms.statistics._private import Extreme, Quantile, Question, Spread, Total, questions
+from penstock.mechanisms.statistics._private import Asked, Extreme, Quantile, Shared, Spread, Total, planned
 from penstock.mechanisms.statistics._settings import Statistic, clamped, epsilons, figure_grid, layout
 from penstock.mechanisms.statistics._several import fractions_of_epsilon
+from penstock.mechanisms.statistics._together import Together
 
 __all__ = ["expect"]
 
@@ -44,9 +47,12 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         sentences = ["One group of the records is published, whether it has records or not."]
     average = None if records is None else records / groups
     if params.model == "dp":
-        spent = epsilons(params)
-        for name, question in questions(params, declared).items():
-            sentences.append(f"{name}: {_expected(question, average, groups)} (epsilon {spent[name]} in a group).")
+        spent, plan = epsilons(params), planned(params, declared)
+        if plan.together is not None:
+            sentences.append(_drawn_together(plan.together))
+        for name, question in plan.asked.items():
+            spends = "drawn together" if isinstance(question, Shared) else f"epsilon {spent[name]} in a group"
+            sentences.append(f"{name}: {_expected(question, average, groups)} ({spends}).")
             sentences += _warnings(name, question, average)
     elif params.model == "bdp":
         sentences += bootstrap_expected(params, declared, records)
@@ -63,12 +69,27 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
     return (*sentences, "Work grows like a sort: n log n for each column.")
 
 
-def _expected(question: Question, average: float | None, groups: int) -> str:
+def _drawn_together(together: Together) -> str:
+    names = [figure.name for figure in together.figures]
+    epsilon = sum((box.epsilon for box in together.boxes), Fraction(0))
+    boxes = "" if len(together.boxes) == 1 else f" in {len(together.boxes)} boxes"
+    return (
+        f"{', '.join(names)}: drawn together with box noise (epsilon {epsilon} in a group), from "
+        f"{phrases.counted(len(together.answers), 'total')}{boxes}; their errors are not independent."
+    )
+
+
+def _expected(question: Asked, average: float | None, groups: int) -> str:
+    if isinstance(question, Shared) and question.figure.statistic in ("count", "sum"):
+        half = question.half_width(_LEVEL)
+        times = 2.1 if max(box.epsilon for box in question.together.boxes) <= 2 else 3
+        about = f"about {_figure(times * question.standard_error)}" if half is None else _figure(half)
+        return f"standard error {_figure(question.standard_error)}, 95 % interval ± {about}"
     if isinstance(question, Total):
         half_width = question.noise.half_width(0, _LEVEL) * float(question.step)
         return f"standard error {_figure(question.standard_error)}, 95 % interval ± {_figure(half_width)}"
-    if isinstance(question, Spread):
-        worst = question.moments.worst_error()
+    if isinstance(question, Spread | Shared):
+        worst = question.worst_error if isinstance(question, Shared) else question.moments.worst_error()
         told = f"standard error at most about {_figure(worst)} / n in a group of n records"
         if average is None:
             return told
@@ -78,7 +99,7 @@ def _expected(question: Question, average: float | None, groups: int) -> str:
     return f"with probability {1 - _GAMMA:g} the answer misses its rank by less than {missed} records"
 
 
-def _warnings(name: str, question: Question, average: float | None) -> list[str]:
+def _warnings(name: str, question: Asked, average: float | None) -> list[str]:
     if isinstance(question, Extreme) and question.epsilon < 2 * log(question.grid.steps + 1):
         side = "above" if question.largest else "below"
         return [
@@ -91,12 +112,19 @@ def _warnings(name: str, question: Question, average: float | None) -> list[str]
 
 
 def _at_most(figure: Statistic, params: Params, declared: Declared, records: int | None, groups: int) -> str:
-    grid, spent = figure_grid(figure, declared), epsilons(params)[figure.name]
+    spent = epsilons(params)[figure.name]
+    if figure.statistic == "count":
+        widest = max(i * part for i, part in enumerate(fractions_of_epsilon(params.group_epsilons), start=1))
+        error = _figure(sqrt(2) * float(widest / spent))
+        return f"{figure.name}: standard error at most {error} (laplace, epsilon {spent})."
+    grid = figure_grid(figure, declared)
     eta, bounds = grid.eta, (0, grid.steps)
     per_group = ""
     if figure.statistic == "variance":
         # The factor (n - 1) / n^2 of the worst case is less than 1 / n.
         reach, per_group = Fraction(grid.steps**2) * eta**2, " / n in a group of n records"
+    elif figure.statistic == "sum" and params.adjacency == "from_D_add_remove":
+        reach = max(abs(grid.first), abs(grid.first + grid.steps)) * eta
     elif figure.statistic == "mean":
         reach, per_group = worst_case.sum_of_values(*bounds) * eta, " / n in a group of n records"
     else:

@@ -6,6 +6,7 @@ from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.statistics import _bootstrap_words as bootstrap_words
 from penstock.mechanisms.statistics._mechanism import Params
+from penstock.mechanisms.statistics._private import planned
 from penstock.mechanisms.statistics._settings import clamped, layout
 
 __all__ = ["advice", "treatments"]
@@ -32,13 +33,20 @@ _SECRET = {
     "maximum": "largest value of {of}, with noise of a secret size, cut off at the bounds of the domain",
     "second_maximum": "second largest value of {of}, with noise of a secret size, cut off at the bounds of the domain",
 }
+_ALONE = (
+    "Figures were drawn one by one, so a mean need not be the quotient of sum and count, nor a minimum below a median."
+)
+_TOGETHER = (
+    "{names} were drawn together: they are made of the same noisy totals, so a mean is the quotient of its sum and "
+    "count where it is not cut off, and their errors are not independent."
+)
+_OTHERS = "The others were drawn one by one, so a minimum need not lie below a median."
 _ADVICE = {
     "dp": (
         "Standard errors cover the noise of protection only, no sampling error. They are exact for counts and sums, "
         "approximate for means and variances, and empty where none is known.",
         "Negative counts are noise, not errors. Means and variances of small groups are unreliable.",
-        "A figure of a group without records is noise. Figures were drawn one by one, so a mean need not be the "
-        "quotient of sum and count, nor a minimum below a median.",
+        "A figure of a group without records is noise.",
         "Any further processing is allowed.",
     ),
     "idp": (
@@ -59,9 +67,12 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     most = params.rows_per_unit
     counted = "" if most is None else f" used (at most {most:,} of each individual)"
     used = "" if most is None else f" (records{counted.replace(' (', ', ')}"
+    categories = {each.name: f" with {each.of} {each.category}" for each in params.figures if each.category is not None}
     for figure in drawn.figures:
         of = f"{figure.column} (values clamped to their bounds)" if figure.column in may_be else figure.column
-        told[figure.name] = kinds[figure.statistic].format(of=f"{of}{used}", counted=counted)
+        told[figure.name] = kinds[figure.statistic].format(
+            of=f"{of}{used}", counted=categories.get(figure.name, counted)
+        )
     return told
 
 
@@ -71,4 +82,15 @@ def advice(params: Params, declared: Declared) -> tuple[str, ...]:
     left_out = () if params.rows_per_unit is None else (phrases.records_left_out(params.rows_per_unit)[1],)
     unbiased = ("Counts and sums are unbiased.",) if params.model == "dp" and not may_be and not left_out else ()
     pulled = clamping.advised(may_be, declared, "figures", errors=params.model == "dp")
-    return (*_ADVICE[params.model], *unbiased, *left_out, *pulled)
+    return (*_ADVICE[params.model], *_drawn(params, declared), *unbiased, *left_out, *pulled)
+
+
+def _drawn(params: Params, declared: Declared) -> tuple[str, ...]:
+    """Return which figures were drawn together, under differential privacy."""
+    if params.model != "dp":
+        return ()
+    plan = planned(params, declared)
+    if plan.together is None:
+        return (_ALONE,)
+    names = ", ".join(figure.name for figure in plan.together.figures)
+    return (_TOGETHER.format(names=names), *((_OTHERS,) if plan.alone else ()))

@@ -48,7 +48,7 @@ from penstock.mechanisms.statistics._variance import variance_moves
 from penstock.mechanisms.table.noise import cell_noise
 from penstock.mechanisms.table.scales import Scales
 
-__all__ = ["Exact", "exact_figure", "released"]
+__all__ = ["Exact", "between", "exact_figure", "rank_of", "released"]
 
 Steps = NDArray[np.int64]
 
@@ -61,7 +61,7 @@ class Exact:
     """f of every group, how far one record moves it, the public interval it lies in, and what a unit of it is worth.
 
     steps: the scale of the noise, times epsilon; for one record the move itself.
-    lattice: d of a variance is 2^lattice squared steps; None for other figures.
+    lattice: d of a variance is 2^lattice squared steps, that of a mean of secret size 2^lattice steps; None for others.
     """
 
     values: Steps
@@ -91,14 +91,14 @@ def exact_figure(
             largest = np.full(len(groups), LARGEST_TOTAL)
             exact = groups.totals(groups.values + grid.first)
             return Exact(exact, steps, -largest, largest, lambda found: totals_in_units(found, grid))
-        return _between(groups.totals(groups.values), steps, groups.sizes, grid)
+        return between(groups.totals(groups.values), steps, groups.sizes, grid)
     if figure.statistic == "median":
         steps = moves(local.median_in_half_steps)
         lower, upper = (groups.at_ranks(ranks) for ranks in ((groups.sizes + 1) // 2, groups.sizes // 2 + 1))
-        return _between(lower + upper, steps, np.full(len(groups), 2), grid)
-    ranks = _ranks(figure, groups.sizes)
+        return between(lower + upper, steps, np.full(len(groups), 2), grid)
+    ranks = rank_of(figure, groups.sizes)
     steps = moves(local.order_statistics, ranks)
-    return _between(groups.at_ranks(ranks), steps, np.ones(len(groups), np.int64), grid)
+    return between(groups.at_ranks(ranks), steps, np.ones(len(groups), np.int64), grid)
 
 
 def released(exact: Exact, name: str, epsilon: Fraction, randomness: Randomness) -> NDArray[Any]:
@@ -114,7 +114,8 @@ def released(exact: Exact, name: str, epsilon: Fraction, randomness: Randomness)
     return exact.in_units(exact.values + np.clip(noise, exact.lowest - exact.values, exact.highest - exact.values))
 
 
-def _ranks(figure: Statistic, sizes: Steps) -> Steps:
+def rank_of(figure: Statistic, sizes: Steps) -> Steps:
+    """Return the rank of an order statistic in groups of these sizes."""
     if figure.statistic == "minimum":
         return np.ones_like(sizes)
     if figure.statistic == "maximum":
@@ -125,7 +126,7 @@ def _ranks(figure: Statistic, sizes: Steps) -> Steps:
     return -(-sizes * int(share.numerator) // int(share.denominator))
 
 
-def _between(values: Steps, steps: Steps, parts: Steps, grid: Grid) -> Exact:
+def between(values: Steps, steps: Steps, parts: Steps, grid: Grid) -> Exact:
     """Return a figure that lies on the grid, counted in these parts of a step."""
 
     def in_units(found: Steps) -> NDArray[np.float64]:

@@ -11,12 +11,15 @@ Differential privacy (model: dp). Figure f has the share w_f of epsilon, sum w_f
 such that one record that comes or goes changes the law of its group's figure by a factor of at most e^(epsilon_f);
 where all records are one group under `replace`, the same for one record that is replaced (_private.py).
 
+Figures that are drawn together (_together.py) have one law and spend the sum of their epsilon_f.
+
 Theorem. The output is epsilon-differentially private.
-Proof. Groups and figures are drawn independently, so losses add up. Under `add_remove` the record belongs to one group:
-sum of w_f epsilon. Under `replace` with one group it is replaced there: the same. With several groups it leaves one and
-enters another, or leaves and enters the same: in each case two changes of epsilon_f for every figure, 2 sum of
-w_f epsilon / 2. The size of a group is never used without noise, except n under `replace`, which is public and the same
-in both data sets. Rounding, clamping, division and standard errors do not look at the data again.
+Proof. Groups and figures, or those that are drawn together, are drawn independently, so losses add up. Under
+`add_remove` the record belongs to one group: sum of w_f epsilon. Under `replace` with one group it is replaced there:
+the same. With several groups it leaves one and enters another, or leaves and enters the same: in each case two changes
+of epsilon_f for every figure, 2 sum of w_f epsilon / 2. The size of a group is never used without noise, except n under
+`replace`, which is public and the same in both data sets. Rounding, clamping, division and standard errors do not look
+at the data again.
 
 The largest epsilon of any group would not do under `replace`, although each record is in one group only: a record that
 moves shows in two.
@@ -24,7 +27,8 @@ moves shows in two.
 Individual differential privacy (model: idp). Noise of scale LS_f / (w_f epsilon), LS_f from the actual data
 (_individual.py), which is secret. It is proven where a record is replaced by another of the same group
 (`from_D_within_cell`; `from_D` where there is one group): the formulas take the size of the group as fixed. A change
-touches one group, so there t = 1. Several records together: _several.py. It is no promise about what the scale itself
+touches one group, so there t = 1. A record that comes or goes (`from_D_add_remove`, _come_and_go.py) belongs to one
+group, which need not be public. Several records together: _several.py. It is no promise about what the scale itself
 reveals; _promise.py says so.
 
 Bootstrap differential privacy (model: bdp). The same with a scale that covers all data sets made of records of the
@@ -54,14 +58,16 @@ from penstock.mechanisms.statistics import _settings as settings
 from penstock.mechanisms.statistics._bootstrap import Among, bootstrap_figure, drawn, parts_of
 from penstock.mechanisms.statistics._bootstrap_settings import membership
 from penstock.mechanisms.statistics._groups import SortedGroups, sorted_groups
-from penstock.mechanisms.statistics._individual import exact_figure, released
-from penstock.mechanisms.statistics._private import Total, questions
+from penstock.mechanisms.statistics._individual import Exact, exact_figure, released
+from penstock.mechanisms.statistics._individual_sizes import exact_count, exact_figure_of_secret_size
+from penstock.mechanisms.statistics._private import Shared, Total, planned
 from penstock.mechanisms.statistics._promise import promise_of
 from penstock.mechanisms.statistics._settings import (
     MOST_RECORDS,
     Params,
     Statistic,
     clamped,
+    column_of,
     epsilons,
     faults,
     figure_grid,
@@ -103,21 +109,30 @@ def chosen_facts(params: Params, declared: Declared, records: int) -> dict[str, 
     """Return what `protect` will state as settled. It does not depend on the number of records, which may be secret.
 
     measured: for each figure its kind of noise, and the epsilon that it spends in every group that a change touches.
+    together: boxes of totals that are drawn together; the figures that are made of them spend theirs together.
     figures: errors that are the same in every group, as far as they are public.
     """
     table = layout(params, declared)
     spent = epsilons(params)
     facts: dict[str, Any] = {"table": params.table, "groups": table.rows, "epsilon": str(params.epsilon)}
     if params.model == "dp":
-        asked = questions(params, declared)
-        noise = {name: question.facts() for name, question in asked.items()}
-        totals = {name: question for name, question in asked.items() if isinstance(question, Total)}
-        facts["figures"] = {name: total.stated_errors() for name, total in totals.items()}
+        plan = planned(params, declared)
+        noise = {name: question.facts() for name, question in plan.asked.items()}
+        facts["figures"] = {
+            figure.name: question.stated_errors()
+            for figure, question in zip(params.figures, plan.asked.values(), strict=True)
+            if isinstance(question, Total | Shared) and figure.statistic in ("count", "sum")
+        }
+        if plan.together is not None:
+            facts["together"] = plan.together.facts()
     elif params.model == "bdp":
         noise = {figure.name: _bootstrap_facts(figure, declared, params) for figure in params.figures}
     else:
         noise = {
-            figure.name: {"noise": "laplace", "grid": str(figure_grid(figure, declared).eta)}
+            figure.name: {
+                "noise": "laplace",
+                "grid": "1" if column_of(figure) is None else str(figure_grid(figure, declared).eta),
+            }
             for figure in params.figures
         }
     facts["measured"] = [{"figure": name, "epsilon": str(spent[name]), **noise[name]} for name in noise]
@@ -151,16 +166,21 @@ def _groups(
         labels = np.ravel_multi_index(tuple(codes), table.shape(params.groups))
 
     @cache
-    def sorted_on(name: str | None, grid: Grid | None) -> SortedGroups:
-        # A count needs only the sizes.
-        values = np.zeros(records, np.int64) if name is None or grid is None else grid.index(columns[name])
+    def sorted_on(name: str | None, grid: Grid | None, category: str | int | None) -> SortedGroups:
+        if name is None:
+            values = np.zeros(records, np.int64)  # a count of all needs only the sizes
+        elif grid is None:
+            place = (declared[name].categories or ()).index(category)
+            values = (declared[name].codes(columns[name], name) == place).astype(np.int64)
+        else:
+            values = grid.index(columns[name])
         return sorted_groups(values[inside], labels[inside], table.rows)
 
-    return {figure.name: sorted_on(figure.of, _grid(figure, declared)) for figure in params.figures}
+    return {figure.name: sorted_on(figure.of, _grid(figure, declared), figure.category) for figure in params.figures}
 
 
 def _grid(figure: Statistic, declared: Declared) -> Grid | None:
-    return None if figure.of is None else figure_grid(figure, declared)
+    return None if column_of(figure) is None else figure_grid(figure, declared)
 
 
 def _chosen_records(
@@ -179,10 +199,14 @@ def _private(
     groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
     """Draw every figure with its standard errors; nothing secret is needed to check them."""
+    plan = planned(params, declared)
+    found = {} if plan.together is None else plan.together.draw(groups, randomness)
+    for name, question in plan.alone.items():
+        alone = question.draw(groups[name], randomness)
+        found[name] = alone.values, alone.errors
     figures: dict[str, NDArray[Any]] = {}
-    for name, question in questions(params, declared).items():
-        drawn = question.draw(groups[name], randomness)
-        figures |= {name: drawn.values, error_of(name): drawn.errors}
+    for name in plan.asked:
+        figures[name], figures[error_of(name)] = found[name]
     return figures, {}
 
 
@@ -190,14 +214,21 @@ def _individual(
     groups: Mapping[str, SortedGroups], declared: Declared, params: Params, randomness: Randomness
 ) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.int64]]]:
     """Draw every figure; also return, secret, by how many units one record moves it, and the unit of a variance."""
-    spent, fractions = epsilons(params), fractions_of_epsilon(params.group_epsilons)
-    exact = {
-        figure.name: exact_figure(figure, figure_grid(figure, declared), groups[figure.name], fractions)
-        for figure in params.figures
-    }
+    spent = epsilons(params)
+    exact = {figure.name: _exact(figure, declared, params, groups[figure.name]) for figure in params.figures}
     hidden = {f"steps {name}": figure.steps for name, figure in exact.items()}
     hidden |= {f"lattice {name}": figure.lattice for name, figure in exact.items() if figure.lattice is not None}
     return {name: released(figure, name, spent[name], randomness) for name, figure in exact.items()}, hidden
+
+
+def _exact(figure: Statistic, declared: Declared, params: Params, groups: SortedGroups) -> Exact:
+    size_public, fractions = params.adjacency != "from_D_add_remove", fractions_of_epsilon(params.group_epsilons)
+    if figure.statistic == "count":
+        return exact_count(figure, groups, fractions, size_public=size_public)
+    grid = figure_grid(figure, declared)
+    if size_public:
+        return exact_figure(figure, grid, groups, fractions)
+    return exact_figure_of_secret_size(figure, grid, groups)
 
 
 def _bootstrap(

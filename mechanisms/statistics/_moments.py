@@ -39,7 +39,17 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.statistics._groups import SortedGroups
 from penstock.mechanisms.table.draws import Noise, noise_of
 
-__all__ = ["Moments", "moments_of", "totals_in_units"]
+__all__ = [
+    "Moments",
+    "Totals",
+    "centres",
+    "means",
+    "moments_of",
+    "totals_in_units",
+    "variances",
+    "worst_mean_error",
+    "worst_variance_error",
+]
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +64,56 @@ def totals_in_units(steps: NDArray[np.int64], grid: Grid | None) -> NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Totals:
+    """N and S of every group with noise, and the variances of the noise; of_count is 0 where N is public."""
+
+    count: Floats
+    of_count: float
+    sums: Floats
+    of_sums: float
+
+
+def means(grid: Grid, found: Totals) -> tuple[Floats, Floats]:
+    """Return the means of (2) and their errors (3), NaN where none is known."""
+    middle, _, _ = centres(grid)
+    n = np.maximum(found.count, 1)
+    about = found.sums / n
+    points = np.ldexp(about + middle + grid.first, grid.exponent)
+    errors = np.sqrt(found.of_sums + about**2 * found.of_count) / n * float(grid.eta)
+    return np.clip(points, grid.low, grid.high), _where_clear(errors, found)
+
+
+def variances(grid: Grid, found: Totals, squares: Floats, of_squares: float) -> tuple[Floats, Floats]:
+    """Return the variances of (2) and their errors (4), NaN where none is known; squares: T with noise."""
+    _, _, centre = centres(grid)
+    n = np.maximum(found.count, 1)
+    about, square = found.sums / n, squares / n
+    widest = (grid.high - grid.low) ** 2 / 4
+    values = np.clip(np.ldexp(square + centre - about**2, 2 * grid.exponent), 0, widest)
+    slope = square - 2 * about**2
+    spread = of_squares + 4 * about**2 * found.of_sums + slope**2 * found.of_count
+    return values, _where_clear(np.sqrt(spread) / n * float(grid.eta) ** 2, found)
+
+
+def _where_clear(errors: Floats, found: Totals) -> Floats:
+    return np.where(found.count > _CLEARLY * sqrt(found.of_count), errors, np.nan)
+
+
+def worst_mean_error(grid: Grid, of_count: float, of_sums: float) -> float:
+    """Return the standard error of a group's mean, times its size, for the most unfavourable mean."""
+    _, reach, _ = centres(grid)
+    return sqrt(of_sums + reach**2 * of_count) * float(grid.eta)
+
+
+def worst_variance_error(grid: Grid, of_count: float, of_sums: float, of_squares: float) -> float:
+    """Return the standard error of a group's variance, times its size, for the most unfavourable mean and spread."""
+    _, reach, centre = centres(grid)
+    # |T / N - 2 a^2| with a^2 <= mean square <= h^2: from -c - 2 a^2 + a^2 at least to h^2 - c at most.
+    slope = reach**2 + centre
+    return sqrt(of_squares + 4 * reach**2 * of_sums + slope**2 * of_count) * float(grid.eta) ** 2
+
+
+@dataclass(frozen=True, slots=True)
 class Moments:
     """The mean or the variance of every group. size_public: all records are one group, and their number is known."""
 
@@ -64,7 +124,7 @@ class Moments:
 
     def draw(self, groups: SortedGroups, randomness: Randomness) -> tuple[Floats, Floats]:
         """Draw the figures; return them, and their standard errors as far as they are known."""
-        middle, _, centre = _centres(self.grid)
+        middle, _, centre = centres(self.grid)
         u = groups.values - middle
         exact = [] if self.size_public else [groups.sizes]
         exact.append(groups.totals(u))
@@ -72,51 +132,32 @@ class Moments:
             exact.append(groups.totals(u * u - centre))
         drawn = self.noise.draw(len(groups), randomness)
         found = [noisy(total, drawn[:, place]).astype(np.float64) for place, total in enumerate(exact)]
-        spread = list(self.noise.variances)
-        count, of_count = (groups.sizes.astype(np.float64), 0.0) if self.size_public else (found.pop(0), spread.pop(0))
-        n = np.maximum(count, 1)
-        means = found[0] / n
-        if self.squared:
-            squares = found[1] / n
-            values = self._as_variances(squares + centre - means**2)
-            slope = squares - 2 * means**2
-            errors = np.sqrt(spread[1] + 4 * means**2 * spread[0] + slope**2 * of_count) / n * float(self.grid.eta) ** 2
-        else:
-            values = self._as_means(means + middle)
-            errors = np.sqrt(spread[0] + means**2 * of_count) / n * float(self.grid.eta)
-        return values, np.where(count > _CLEARLY * sqrt(of_count), errors, np.nan)
+        if self.size_public:
+            found.insert(0, groups.sizes.astype(np.float64))
+        of_count, of_sums, *of_squares = self._spread()
+        totals = Totals(found[0], of_count, found[1], of_sums)
+        return variances(self.grid, totals, found[2], *of_squares) if self.squared else means(self.grid, totals)
 
     def worst_error(self) -> float:
         """Return the standard error of a group, times its size, for the most unfavourable mean or spread."""
-        _, reach, centre = _centres(self.grid)
-        spread = list(self.noise.variances)
-        of_count = 0.0 if self.size_public else spread.pop(0)
-        if not self.squared:
-            return sqrt(spread[0] + reach**2 * of_count) * float(self.grid.eta)
-        # |T / N - 2 a^2| with a^2 <= mean square <= h^2: from -c - 2 a^2 + a^2 at least to h^2 - c at most.
-        slope = reach**2 + centre
-        return sqrt(spread[1] + 4 * reach**2 * spread[0] + slope**2 * of_count) * float(self.grid.eta) ** 2
+        spread = self._spread()
+        return worst_variance_error(self.grid, *spread) if self.squared else worst_mean_error(self.grid, *spread)
 
-    def _as_means(self, steps: Floats) -> Floats:
-        points = np.ldexp(steps + self.grid.first, self.grid.exponent)
-        return np.clip(points, self.grid.low, self.grid.high)
-
-    def _as_variances(self, squared_steps: Floats) -> Floats:
-        widest = (self.grid.high - self.grid.low) ** 2 / 4
-        return np.clip(np.ldexp(squared_steps, 2 * self.grid.exponent), 0, widest)
+    def _spread(self) -> tuple[float, ...]:
+        return (0.0, *self.noise.variances) if self.size_public else self.noise.variances
 
 
 def moments_of(grid: Grid, epsilon: Fraction, *, squared: bool, size_public: bool) -> Moments:
     """Return moments with the half-widths that follow from the grid, and the best core for them."""
-    _, reach, centre = _centres(grid)
+    _, reach, centre = centres(grid)
     widths = [grid.steps, reach**2] if size_public else [1, reach, reach**2 - centre]
     if not squared:
         widths.pop()
     return Moments(grid, squared, size_public, noise_of("box", tuple(widths), require_epsilon(epsilon)))
 
 
-def _centres(grid: Grid) -> tuple[int, int, int]:
-    """Return m, h and c of (1)."""
+def centres(grid: Grid) -> tuple[int, int, int]:
+    """Return the middle m, the reach h and the centre c of (1)."""
     middle = grid.steps // 2
     reach = grid.steps - middle
     return middle, reach, reach**2 // 2

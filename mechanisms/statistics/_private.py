@@ -7,22 +7,28 @@ One change of the data is, inside one group,
 
 and costs epsilon there. By kind of figure, with values v between -B and B on the grid of R steps:
 
-    count                       discrete Laplace noise, 1 / epsilon
-    sum                         discrete Laplace noise, B / epsilon; under replace R / epsilon
+    count                       discrete Laplace or staircase noise of sensitivity 1
+    sum                         the same of sensitivity B; under replace R
     mean, variance              box noise (_moments.py)
+    several of these            box noise for all totals that they are made of (_together.py)
     median, quantile            exponential mechanism (_quantiles.py)
     minimum, maximum, second    exponential mechanism (_extremes.py)
 
 A replacement inside a group whose size is secret is a removal and an addition, so it costs 2 epsilon; one that changes
 its group costs epsilon in each of two groups. So half of epsilon in every group is right for both, and no more is
-needed however many groups there are (_mechanism.py).
+needed however many groups there are (_mechanism.py). Staircase and box noise of twice the sensitivity and all of
+epsilon would not do: two groups that move by B each would cost epsilon each.
+
+noise: auto draws several counts, sums, means and variances together, with their epsilons added, unless shares were
+given or each by itself has smaller errors: the sum of their variances, each in units of the most that one record can
+add, for means and variances of the worst case and times the squared size of the group.
 
 All but the draws follows from public facts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -38,12 +44,36 @@ from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.statistics._blocks import score_reached
 from penstock.mechanisms.statistics._extremes import SCORE_SENSITIVITY, kth_largest, kth_smallest
 from penstock.mechanisms.statistics._groups import SortedGroups
-from penstock.mechanisms.statistics._moments import Moments, moments_of, totals_in_units
+from penstock.mechanisms.statistics._moments import Moments, centres, moments_of, totals_in_units
 from penstock.mechanisms.statistics._quantiles import MEDIAN, Adjacency, quantile, score_sensitivity
-from penstock.mechanisms.statistics._settings import Params, Statistic, epsilons, figure_grid
-from penstock.mechanisms.table.draws import Noise, noise_of
+from penstock.mechanisms.statistics._settings import (
+    NoiseSetting,
+    Params,
+    Statistic,
+    epsilons,
+    figure_grid,
+    is_added_up,
+    prints_number,
+)
+from penstock.mechanisms.statistics._together import Together, together
+from penstock.mechanisms.table.draws import Noise, best_kind, noise_of
 
-__all__ = ["Drawn", "Extreme", "Quantile", "Question", "Spread", "Total", "questions"]
+__all__ = [
+    "Asked",
+    "Drawn",
+    "Extreme",
+    "Plan",
+    "Quantile",
+    "Question",
+    "Shared",
+    "Spread",
+    "Total",
+    "planned",
+    "questions",
+]
+
+# What is drawn together must be better by a hundredth to be worth the longer explanation, as in a table.
+_WORTH_IT = 0.99
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +93,10 @@ class Total:
     noise: Noise
 
     @property
+    def relative_variance(self) -> float:
+        return self.noise.variances[0] / self.largest**2
+
+    @property
     def step(self) -> Fraction:
         return Fraction(1) if self.grid is None else self.grid.eta
 
@@ -76,14 +110,11 @@ class Total:
         return Drawn(totals_in_units(found, self.grid), np.full(len(groups), self.standard_error))
 
     def facts(self) -> dict[str, Any]:
-        return {"noise": "laplace", "grid": str(self.step), **self.noise.facts()}
+        return {"noise": self.noise.kind, "grid": str(self.step), **self.noise.facts()}
 
     def stated_errors(self) -> dict[str, float]:
         """Return the errors in the unit of the figure, and in units of the most that one record can add."""
-        return {
-            "standard_error": self.standard_error,
-            "expected_error": self.standard_error / float(self.largest * self.step),
-        }
+        return _stated(self.standard_error, self.largest * self.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +123,58 @@ class Spread:
 
     moments: Moments
 
+    @property
+    def relative_variance(self) -> float:
+        return (self.moments.worst_error() / _reach(self.moments.grid, squared=self.moments.squared)) ** 2
+
     def draw(self, groups: SortedGroups, randomness: Randomness) -> Drawn:
         return Drawn(*self.moments.draw(groups, randomness))
 
     def facts(self) -> dict[str, Any]:
         return {"noise": "box", "grid": str(self.moments.grid.eta), **self.moments.noise.facts()}
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A count, sum, mean or variance that is drawn together with others."""
+
+    figure: Statistic
+    grid: Grid | None
+    together: Together
+
+    @property
+    def relative_variance(self) -> float:
+        if self.figure.statistic in ("count", "sum"):
+            return (self.standard_error / float(self._largest)) ** 2
+        squared = self.figure.statistic == "variance"
+        return 0.0 if self.grid is None else (self.worst_error / _reach(self.grid, squared=squared)) ** 2
+
+    @property
+    def standard_error(self) -> float:
+        return self.together.standard_error(self.figure.name)
+
+    @property
+    def worst_error(self) -> float:
+        return self.together.worst_error(self.figure.name)
+
+    @property
+    def _largest(self) -> Fraction:
+        return Fraction(1) if self.grid is None else largest_of(self.grid) * self.grid.eta
+
+    def half_width(self, level: float) -> float | None:
+        """Return the least w that the noise of a count or sum exceeds with probability 1 - level, if that is known."""
+        single = self.together.single(self.figure.name)
+        if single is None:
+            return None
+        noise, place = single
+        return noise.half_width(place, level) * float(1 if self.grid is None else self.grid.eta)
+
+    def facts(self) -> dict[str, Any]:
+        return {"noise": "box", "grid": "1" if self.grid is None else str(self.grid.eta)}
+
+    def stated_errors(self) -> dict[str, float]:
+        """Return the errors in the unit of the figure, and in units of the most that one record can add."""
+        return _stated(self.standard_error, self._largest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,31 +222,106 @@ class Extreme:
 
 # Each draws its figure for groups that hold its column on its grid, and states the kind and size of its noise.
 Question = Total | Spread | Quantile | Extreme
+# The same, and those that are drawn by what all of them are drawn together with.
+Asked = Question | Shared
 
 _EXTREMES = {"minimum": (1, False), "maximum": (1, True), "second_maximum": (2, True)}
 
 
-def questions(params: Params, declared: Declared) -> Mapping[str, Question]:
-    """Return every figure of settings without fault, by name; what a change costs in a group is `epsilons(params)`."""
-    within: Adjacency = "replace" if params.adjacency == "replace" and not params.groups else "add_remove"
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How every figure is drawn, by name in their order: by itself, or all of `together` at once."""
+
+    asked: Mapping[str, Asked]
+    together: Together | None
+
+    @property
+    def alone(self) -> dict[str, Question]:
+        return {name: each for name, each in self.asked.items() if not isinstance(each, Shared)}
+
+
+def planned(params: Params, declared: Declared) -> Plan:
+    """Return how figures of settings without fault are drawn; what a change costs in a group is `epsilons(params)`."""
+    alone = questions(params, declared)
+    figures = [figure for figure in params.figures if is_added_up(figure)]
+    candidates = [*_drawn_together(params, declared, figures)]
+    if params.noise == "auto" and candidates:
+        by_themselves = sum(_relative_variance(alone[figure.name]) for figure in figures)
+        candidates = [each for each in candidates if _size(each) < _WORTH_IT * by_themselves]
+    if not candidates:
+        return Plan(alone, None)
+    best = min(candidates, key=_size)
+    shared = {figure.name: Shared(figure, best.grids[figure.name], best) for figure in figures}
+    return Plan({name: shared.get(name, question) for name, question in alone.items()}, best)
+
+
+def _drawn_together(params: Params, declared: Declared, figures: Sequence[Statistic]) -> Iterator[Together]:
+    """Yield the ways to draw these figures together that the settings allow."""
+    several = len(figures) > 1 and not params.shares
+    if params.noise != "box" and not (params.noise == "auto" and several):
+        return
+    spent, size_public = epsilons(params), prints_number(params)
+    epsilon = sum((spent[figure.name] for figure in figures), Fraction(0))
+    # Sums alone need no count; but drawn with one they are less noisy where all values have the same sign.
+    for counted in (False, True) if all(each.statistic == "sum" for each in figures) and not size_public else (False,):
+        yield together(
+            figures, lambda each: figure_grid(each, declared), epsilon, size_public=size_public, counted=counted
+        )
+
+
+def _size(drawn: Together) -> float:
+    return sum(Shared(figure, drawn.grids[figure.name], drawn).relative_variance for figure in drawn.figures)
+
+
+def _relative_variance(question: Question) -> float:
+    return question.relative_variance if isinstance(question, Total | Spread) else 0.0
+
+
+def questions(params: Params, declared: Declared) -> dict[str, Question]:
+    """Return every figure of settings without fault by itself, by name, with what it spends alone."""
+    within: Adjacency = "replace" if prints_number(params) else "add_remove"
     spent = epsilons(params)
-    return {figure.name: _question(figure, declared, spent[figure.name], within) for figure in params.figures}
+    return {
+        figure.name: _question(figure, declared, spent[figure.name], within, params.noise) for figure in params.figures
+    }
 
 
-def _question(figure: Statistic, declared: Declared, epsilon: Fraction, within: Adjacency) -> Question:
+def _question(
+    figure: Statistic, declared: Declared, epsilon: Fraction, within: Adjacency, noise: NoiseSetting
+) -> Question:
     if figure.of is None:
-        return Total(None, 1, noise_of("laplace", (1,), epsilon))
+        return Total(None, 1, _noise_alone(noise, 1, epsilon))
     grid = figure_grid(figure, declared)
     if figure.statistic == "sum":
-        largest = max(abs(grid.first), abs(grid.first + grid.steps))
-        noise = noise_of("laplace", (grid.steps if within == "replace" else largest,), epsilon)
-        return Total(grid, largest, noise)
+        largest = largest_of(grid)
+        return Total(grid, largest, _noise_alone(noise, grid.steps if within == "replace" else largest, epsilon))
     if figure.statistic in ("mean", "variance"):
         squared, known = figure.statistic == "variance", within == "replace"
         return Spread(moments_of(grid, epsilon, squared=squared, size_public=known))
     if figure.statistic in _EXTREMES:
         return Extreme(grid, *_EXTREMES[figure.statistic], epsilon)
     return Quantile(grid, figure.share or MEDIAN, epsilon, within)
+
+
+def _noise_alone(noise: NoiseSetting, sensitivity: int, epsilon: Fraction) -> Noise:
+    if noise in ("laplace", "staircase"):
+        return noise_of(noise, (sensitivity,), epsilon)
+    return noise_of(best_kind((sensitivity,), epsilon, (Fraction(1),), together=False), (sensitivity,), epsilon)
+
+
+def largest_of(grid: Grid) -> int:
+    """Return the most that one record adds to a sum, in steps."""
+    return max(abs(grid.first), abs(grid.first + grid.steps))
+
+
+def _reach(grid: Grid, *, squared: bool) -> float:
+    """Return how far a value, or the square of one, lies from the middle of its domain at most."""
+    reach = float(centres(grid)[1] * grid.eta)
+    return reach**2 if squared else reach
+
+
+def _stated(standard_error: float, largest: Fraction) -> dict[str, float]:
+    return {"standard_error": standard_error, "expected_error": standard_error / float(largest)}
 
 
 def _on_the_grid(index: NDArray[np.int64], grid: Grid) -> Drawn:

@@ -129,6 +129,8 @@ def _not_promised(params: Params) -> tuple[str, ...]:
     told = list(_LIMITS[params.model])
     if not params.adjacency.endswith("add_remove"):
         told.append(phrases.NUMBER_OF_RECORDS)
+    if params.adjacency == "from_D_add_remove":
+        told.append("anything about a record that is replaced: it goes and another comes, which is two changes")
     if params.adjacency.endswith("_within_cell"):
         told.append("hiding who is in which group, or how many: that is taken as public")
     if params.model == "idp" and not params.group_epsilons:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -17,27 +18,33 @@ from penstock.mechanisms.numbers.grid import Grid, grid_of
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.recode import in_bands
 from penstock.mechanisms.refusal import Fault, SettingRefused
-from penstock.mechanisms.statistics._bootstrap_settings import bootstrap_count_faults, bootstrap_faults
+from penstock.mechanisms.statistics._bootstrap_settings import bootstrap_faults
+from penstock.mechanisms.statistics._count_settings import count_faults
 from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR
 from penstock.mechanisms.statistics._several import MOST_TOGETHER, list_faults
 
 __all__ = [
+    "ADDED_UP",
     "MOST_FIGURES",
     "MOST_RECORDS",
     "Kind",
+    "NoiseSetting",
     "Params",
     "Statistic",
     "clamped",
+    "column_of",
     "epsilons",
     "faults",
     "figure_grid",
     "formed_by",
+    "is_added_up",
     "layout",
     "prints_number",
     "touched",
 ]
 
 Kind = Literal["count", "sum", "mean", "variance", "median", "quantile", "minimum", "maximum", "second_maximum"]
+NoiseSetting = Literal["auto", "laplace", "staircase", "box"]
 
 # Sums over this many records stay below 2^62: values of at most 2^30 steps, squares of at most 2^15.
 MOST_RECORDS = 2**32 - 1
@@ -48,7 +55,8 @@ MOST_FIGURES = 1000
 _MOST_GROUPS = 2**20
 # With a smaller epsilon, noise may not fit into 64 bits.
 _SMALLEST_EPSILON = Fraction(1, 2**30)
-_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell")}
+ADDED_UP: tuple[Kind, ...] = ("count", "sum", "mean", "variance")
+_ADJACENCIES = {"dp": ("replace", "add_remove"), "idp": ("from_D", "from_D_within_cell", "from_D_add_remove")}
 
 
 class Statistic(BaseModel):
@@ -60,18 +68,28 @@ class Statistic(BaseModel):
         description="count: the number of records. The others are about a numeric column. variance: of the population, "
         "so divided by n, not n - 1. quantile: the value below which the given share of the records lies."
     )
-    of: StrictStr | None = Field(default=None, description="The numeric column; not for count.")
+    of: StrictStr | None = Field(
+        default=None, description="The numeric column; for count only with category, the column that has it."
+    )
+    category: StrictStr | StrictInt | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,  # as below
+        description="count under idp only: the category of the column whose records are counted. One replaced record "
+        "changes such a count by 1.",
+    )
     share: ExactNumber | None = Field(
         default=None, description='quantile only: the share of the records below it, exact: "9/10" or "0.9".'
     )
 
     @property
     def name(self) -> str:
-        """Return the name of the figure: income_median, income_quantile_9_10, count."""
+        """Return the name of the figure: income_median, income_quantile_9_10, count, sex_count_f."""
         parts = [] if self.of is None else [self.of]
         parts.append(self.statistic)
         if self.share is not None:
             parts += [str(self.share.numerator), str(self.share.denominator)]
+        if self.category is not None:
+            parts.append(re.sub(r"[^0-9A-Za-z]+", "_", str(self.category)).strip("_").lower() or "other")
         return "_".join(parts)
 
 
@@ -109,23 +127,34 @@ class Params(BaseModel):
         "add_remove",
         "from_D",
         "from_D_within_cell",
+        "from_D_add_remove",
         "bootstrap_replace",
         "bootstrap_add_remove",
         "bootstrap_within_cell",
     ] = Field(
         description="In what neighbouring data sets differ. dp: replace (the number of records is public) or "
         "add_remove. idp: from_D where all records are one group; from_D_within_cell with groups, where everybody's "
-        "group is public. bdp: bootstrap_replace, bootstrap_add_remove, or bootstrap_within_cell with groups, where "
-        "everybody's group is public."
+        "group is public; from_D_add_remove (a record more or less than the actual data; sizes are secret). bdp: "
+        "bootstrap_replace, bootstrap_add_remove, or bootstrap_within_cell with groups, where everybody's group is "
+        "public."
     )
     shares: dict[StrictStr, ExactNumber] = Field(
         default={},
         max_length=MOST_FIGURES,
         description="How epsilon is divided among the figures, by their names (income_median, income_quantile_9_10, "
-        "count); must add up to 1. Equal where not given.",
+        "count); must add up to 1. Equal where not given. Figures that are drawn together spend theirs together.",
+    )
+    noise: NoiseSetting = Field(
+        default="auto",
+        exclude_if=lambda given: given == "auto",  # so that specs from before there was a choice keep their digests
+        description="dp only, of counts, sums, means and variances; the others are drawn by score. laplace, staircase: "
+        "each count and sum by itself with its share of epsilon. box: all of them are drawn together, and spend their "
+        "shares together. auto: the one with the smallest error, from public facts; each by itself where shares are "
+        "given.",
     )
     group_epsilons: tuple[ExactNumber, ...] = Field(
         default=(),
+        exclude_if=lambda given: not given,
         max_length=MOST_TOGETHER,
         description="idp only, group differential privacy: the loss if 1, 2, 3, ... records of the actual data are "
         'replaced together, exact: ["1", "2", "3"]. Begins with epsilon and does not fall; with groups, i + j records '
@@ -149,7 +178,7 @@ def figure_grid(figure: Statistic, declared: Declared) -> Grid:
 
 def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
     """Return the columns whose values may count as a bound."""
-    return may_be_clamped(declared, (figure.of for figure in params.figures if figure.of is not None))
+    return may_be_clamped(declared, (name for name in map(column_of, params.figures) if name is not None))
 
 
 def prints_number(params: Params) -> bool:
@@ -176,6 +205,11 @@ def epsilons(params: Params) -> dict[str, Fraction]:
     return {figure.name: loss * params.shares.get(figure.name, equal) for figure in params.figures}
 
 
+def is_added_up(figure: Statistic) -> bool:
+    """Return whether a figure is made of totals, to which noise is added."""
+    return figure.statistic in ADDED_UP
+
+
 def layout(params: Params, declared: Declared) -> Layout:
     """Return the rows and columns of the table; settings must be without fault."""
     return Layout(
@@ -186,10 +220,17 @@ def layout(params: Params, declared: Declared) -> Layout:
         },
         levels=(formed_by(params),),
         figures=tuple(
-            Figure(figure.name, figure.statistic, figure.of, _is_whole(figure, declared)) for figure in params.figures
+            Figure(figure.name, figure.statistic, column_of(figure), _is_whole(figure, declared))
+            for figure in params.figures
         ),
         errors=params.model == "dp",
+        counted=tuple(dict.fromkeys(str(each.of) for each in params.figures if each.category is not None)),
     )
+
+
+def column_of(figure: Statistic) -> str | None:
+    """Return the column whose values a figure is made of; None for a count."""
+    return None if figure.statistic == "count" else figure.of
 
 
 def _is_whole(figure: Statistic, declared: Declared) -> bool:
@@ -204,7 +245,13 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
     found = [
         *_group_faults(params, declared),
         *(bootstrap_faults(params, declared) if params.model == "bdp" else _model_faults(params)),
-        *list_faults(params.group_epsilons, params.epsilon, model=params.model, groups=bool(params.groups)),
+        *list_faults(
+            params.group_epsilons,
+            params.epsilon,
+            model=params.model,
+            adjacency=params.adjacency,
+            groups=bool(params.groups),
+        ),
         *share_faults(params.shares, [figure.name for figure in params.figures], "figure"),
     ]
     for place, figure in enumerate(params.figures):
@@ -261,9 +308,19 @@ def _model_faults(params: Params) -> Iterator[Fault]:
     elif params.model == "dp" and params.acknowledges:
         rule = "must be empty under dp, which relaxes nothing"
         yield Fault("acknowledges", rule, "Remove it.", str(list(params.acknowledges)))
+    yield from _noise_faults(params)
     if params.model == "idp" and params.rows_per_unit is not None:
         rule = "must not be given under idp, where it is not proven"
         yield Fault("rows_per_unit", rule, "Prepare one row per unit.", str(params.rows_per_unit))
+
+
+def _noise_faults(params: Params) -> Iterator[Fault]:
+    if params.model != "dp" and params.noise not in ("auto", "laplace"):
+        rule = f"must not be given under {params.model}, where it is not proven"
+        yield Fault("noise", rule, "Remove it.", params.noise)
+    elif params.model == "dp" and params.noise != "auto" and not any(is_added_up(each) for each in params.figures):
+        rule = "must not be given where no figure is added up: medians, quantiles and extremes are drawn by score"
+        yield Fault("noise", rule, "Remove it.", params.noise)
 
 
 def _figure_faults(figure: Statistic, params: Params, declared: Declared, field: str) -> Iterator[Fault]:
@@ -275,8 +332,11 @@ def _figure_faults(figure: Statistic, params: Params, declared: Declared, field:
     elif figure.share is not None:
         yield Fault(f"{field}.share", f"must not be given for {figure.statistic}", "Remove it.", str(figure.share))
     if figure.statistic == "count":
-        yield from _count_faults(figure, params, field)
+        yield from count_faults(figure, params, declared, field)
         return
+    if figure.category is not None:
+        rule = f"must not be given for {figure.statistic}"
+        yield Fault(f"{field}.category", rule, "Remove it, or count.", repr(figure.category))
     column = declared.get(figure.of or "")
     if column is None or column.role not in ("quasi_identifier", "confidential") or not column.numeric:
         rule = f"must be a declared numeric column that is not an identifier or weight, for {figure.statistic}"
@@ -286,21 +346,6 @@ def _figure_faults(figure: Statistic, params: Params, declared: Declared, field:
         yield Fault(f"columns.{figure.of}.missing", rule, "Complete the data first.", column.missing)
     else:
         yield from _grid_faults(figure, declared)
-
-
-def _count_faults(figure: Statistic, params: Params, field: str) -> Iterator[Fault]:
-    if figure.of is not None:
-        yield Fault(
-            f"{field}.of", "must not be given for a count, which is about records", "Remove it.", repr(figure.of)
-        )
-    if params.model == "bdp":
-        yield from bootstrap_count_faults(params, field)
-    elif params.model == "idp":
-        rule = f"must not be count under {params.adjacency}, where the size of every group is public"
-        yield Fault(f"{field}.statistic", rule, "Publish it as it is, or use model: dp.", "count")
-    elif params.adjacency == "replace" and not params.groups:
-        rule = "must not be count of all records under replace, where it is public"
-        yield Fault(f"{field}.statistic", rule, "Publish it as it is, or count groups.", "count")
 
 
 def _grid_faults(figure: Statistic, declared: Declared) -> Iterator[Fault]:

@@ -53,13 +53,18 @@ SEVERAL_ADD_UP = (
 Steps = NDArray[np.int64]
 
 
-def list_faults(listed: Sequence[Fraction], epsilon: Fraction, *, model: str, groups: bool) -> Iterator[Fault]:
+def list_faults(
+    listed: Sequence[Fraction], epsilon: Fraction, *, model: str, adjacency: str, groups: bool
+) -> Iterator[Fault]:
     """Yield every reason why these are no epsilons of 1, 2, ... records. groups: whether records lie in several."""
     shown = ", ".join(str(each) for each in listed)
     if not listed:
         return
     if model != "idp":
         rule = "must be given under idp only: under dp, i records have i times epsilon anyway"
+        yield Fault("group_epsilons", rule, "Leave it out.", shown)
+    elif adjacency == "from_D_add_remove":
+        rule = "must not be given under from_D_add_remove, where it is not proven"
         yield Fault("group_epsilons", rule, "Leave it out.", shown)
     elif len(listed) < 2:
         remedy = "Add that of two records, or leave the list out."

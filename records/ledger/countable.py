@@ -9,7 +9,7 @@ from penstock.records.ledger.accounts import Claim
 __all__ = ["ClaimRefused", "require_countable"]
 
 # Under any other adjacency the number of records of a part would be taken as public, and a moving record would show.
-_PARTS_APART = ("add_remove", "presence", "bootstrap_add_remove")
+_PARTS_APART = ("add_remove", "presence", "from_D_add_remove", "bootstrap_add_remove")
 
 
 class ClaimRefused(Refusal):

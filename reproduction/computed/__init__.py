@@ -1,9 +1,11 @@
 """What the sources computed, kept to recompute their printed tables. Reproduction, no guarantee.
 
 optimal_noise         variances, intervals and regions of the noise that the thesis calls optimal
+noise_shapes          their densities, and which noise is smaller than which
 record_wise_laplace   the thesis' noise, U / (k epsilon) on every record and attribute, on the thesis' groups,
                       and the exact error of that noise
 census_tables         that noise, MDAV and the corners in turn on one file, as the thesis compares them
+semantic_tables       groups, choices and linkage of two nominal columns with taxonomies, on the Adult file
 swap_tables           correlations after groups, exchanges in sequence and exchanges in blocks
 closeness_examples    closeness of counts and densities, generalisations, and the recipe that misses its t
 linkage_examples      who can be linked to whom, by all ways to link
@@ -35,6 +37,7 @@ from penstock.reproduction.computed.census_tables import (
     masked_runs,
     mdav_means,
     relative_changes,
+    taken_in_turn,
 )
 from penstock.reproduction.computed.closeness_examples import (
     closeness_of,
@@ -51,6 +54,13 @@ from penstock.reproduction.computed.linkage_examples import (
     chances_of_staying,
     chances_told_by_groups,
     shares_told,
+)
+from penstock.reproduction.computed.noise_shapes import (
+    box_marginals,
+    laplace_within,
+    rearranged_core,
+    staircase_density,
+    staircase_within,
 )
 from penstock.reproduction.computed.optimal_noise import (
     least_variances,
@@ -73,6 +83,16 @@ from penstock.reproduction.computed.refinement_tables import (
     mass_left_in_tail,
     spread_of_answers,
 )
+from penstock.reproduction.computed.semantic_tables import (
+    central,
+    chances_of_linkage,
+    choices,
+    expected_error_of_choices,
+    groups_around_boundaries,
+    groups_by_distance,
+    linked_by_choices,
+    squared_distances,
+)
 from penstock.reproduction.computed.swap_tables import (
     correlations,
     exchanged_in_blocks,
@@ -87,11 +107,15 @@ __all__ = [
     "add_noise",
     "answers_about_one",
     "answers_about_two",
+    "box_marginals",
+    "central",
+    "chances_of_linkage",
     "chances_of_linking",
     "chances_of_noise",
     "chances_of_staying",
     "chances_told_by_groups",
     "changes_by_run",
+    "choices",
     "clamped_count_error",
     "closeness_of",
     "corner_groups",
@@ -105,12 +129,17 @@ __all__ = [
     "exchanged_in_blocks",
     "exchanged_in_sequence",
     "exchanged_together",
+    "expected_error_of_choices",
     "expected_squared_error",
     "group_means",
     "groups_around",
+    "groups_around_boundaries",
+    "groups_by_distance",
     "intervals_of_medians",
+    "laplace_within",
     "least_variances",
     "least_widths",
+    "linked_by_choices",
     "masked_runs",
     "mass_left_in_tail",
     "masses_of_a_range",
@@ -124,6 +153,7 @@ __all__ = [
     "printed_scales",
     "printed_sensitivities",
     "ratios_of_accuracy",
+    "rearranged_core",
     "regions_of_box_noise",
     "regions_of_laplace_noise",
     "relative_changes",
@@ -131,4 +161,8 @@ __all__ = [
     "shares_of_totals",
     "shares_told",
     "spread_of_answers",
+    "squared_distances",
+    "staircase_density",
+    "staircase_within",
+    "taken_in_turn",
 ]

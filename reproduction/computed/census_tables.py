@@ -38,6 +38,7 @@ __all__ = [
     "masked_runs",
     "mdav_means",
     "relative_changes",
+    "taken_in_turn",
 ]
 
 Table = NDArray[np.float64]
@@ -68,15 +69,25 @@ def counted_corners(fastest_first: Sequence[int]) -> Table:
 def groups_around(points: Table, corners: Table, k: int) -> NDArray[np.int64]:
     """Return labels 0..J-1: while 2k records remain, the k nearest to the next corner leave; ties by the columns."""
     require_group_size(k, len(points), "points")
-    nearest = [np.lexsort((*points.T[::-1], ((points - corner) ** 2).sum(axis=1))) for corner in corners]
-    labels = np.full(len(points), len(points) // k - 1, dtype=np.int64)
-    left = np.ones(len(points), dtype=np.bool_)
-    for label in range(len(points) // k - 1):
-        turn = label % len(corners)
-        # Who has left is dropped from the order of this corner, so that every order is passed through once.
-        nearest[turn] = nearest[turn][left[nearest[turn]]]
-        members = nearest[turn][:k]
+    return taken_in_turn([np.lexsort((*points.T[::-1], ((points - corner) ** 2).sum(axis=1))) for corner in corners], k)
+
+
+def taken_in_turn(orders: Sequence[NDArray[np.int64]], k: int) -> NDArray[np.int64]:
+    """Return labels 0..J-1: while 2k records remain, the first k of one order of them after the other leave."""
+    records = len(orders[0])
+    labels = np.full(records, records // k - 1, dtype=np.int64)
+    left = np.ones(records, dtype=np.bool_)
+    starts = [0] * len(orders)
+    for label in range(records // k - 1):
+        turn = label % len(orders)
+        free, span = np.empty(0, dtype=np.int64), k
+        while len(free) < k:
+            span *= 2
+            ahead = orders[turn][starts[turn] : starts[turn] + span]
+            free = np.flatnonzero(left[ahead])
+        members = ahead[free[:k]]
         labels[members], left[members] = label, False
+        starts[turn] += int(free[k - 1]) + 1
     return labels
 
 

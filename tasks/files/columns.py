@@ -36,6 +36,7 @@ __all__ = [
     "whole_numbers",
     "with_texts",
     "write_csv",
+    "write_first_rows",
     "write_release",
     "write_rows",
 ]
@@ -149,6 +150,20 @@ def write_rows(
     with pq.ParquetWriter(path, schema, use_dictionary=categorical) as writer, ThreadPoolExecutor(1) as ahead:
         for table in _ahead_of_use(ahead, gather, range(0, records, ROW_GROUP)):
             writer.write_table(table, row_group_size=ROW_GROUP)
+
+
+def write_first_rows(
+    path: Path, released: Path, declared: Mapping[str, Column], guarantee: Guarantee, records: int
+) -> None:
+    """Write the first rows of a released table as if there were no others: nothing of these stays in the file."""
+    categorical = [name for name, column in declared.items() if column.categories is not None]
+    with pq.ParquetFile(released, read_dictionary=categorical) as file:
+
+        def values_of(name: str, rows: slice) -> NDArray[Any]:
+            stored = file.read_row_group(rows.start // ROW_GROUP, columns=[name]).column(name)
+            return _from_arrow(stored, declared[name])[: rows.stop - rows.start]
+
+        write_rows(path, declared, guarantee, records, values_of)
 
 
 def arrow_columns(columns: Mapping[str, NDArray[Any]], declared: Mapping[str, Column]) -> pa.Table:

@@ -5,8 +5,10 @@ Of N records, group i has k_i, bucket j has n_j, and both share c_ij. With t >= 
     k_i >= k,   sum_j c_ij = k_i                                                                     (1)
     k_i n_j / t <= c_ij N <= t k_i n_j     for every group and every bucket                          (2)
     t <= sum_(l<=m) epsilon^l / l!         for some m, where epsilon is promised: then t <= e^epsilon   (3)
+    F(r) = max of min(c_ij, k_i - r) N / ((k_i - r) n_j) and (k_i - r) n_j / ((c_ij - r) N),  r < min c_ij   (4)
 
-All in whole numbers and fractions. Where the values themselves are published by group, only (1) is promised.
+(4) is stated for the first numbers r of known members, in manifests from when it began to be. All in whole numbers and
+fractions. Where the values themselves are published by group, only (1) is promised.
 Source: Soria-Comas 2013 (thesis), chapter 7; (3) is a lower bound of e^epsilon because every term is positive.
 """
 
@@ -36,6 +38,8 @@ __all__ = ["GroupClaims", "GroupsClaim", "LinkedClaim"]
 _FRACTION = re.compile(r"[0-9]{1,70}(/[1-9][0-9]{0,69})?")
 _NAME = r"^[a-z][a-z0-9_]{0,49}$"
 _COUNT = "records"
+# What is stated of known members ends here.
+_MOST_KNOWN = 20
 _MODELS = {"buckets": "t_close", "ranked": "prob_k"}
 _UNSEEN = {
     "buckets": "That values lie in their buckets, and by what groups were formed, cannot be seen in the data.",
@@ -83,14 +87,25 @@ class GroupsClaim(BaseModel):
         return epsilon is None or _is_below_exponential(factor, epsilon)
 
 
-class _NoParts(BaseModel):
+class _AfterClaim(BaseModel):
+    """What is stated for someone who knows members of a group: (4) for 0, 1, .. of them, as far as it has a bound."""
+
+    model_config = ConfigDict(strict=True)
+
+    columns: list[str]
+    factors: Annotated[list[str], Field(max_length=_MOST_KNOWN)]
+    unbounded_from: Annotated[int, Field(ge=1)]
+
+
+class _SettledClaim(BaseModel):
     parts: Annotated[list[Any], Field(max_length=0)] = []
+    after_known: list[_AfterClaim] | None = None
 
 
 class GroupClaims(Claims):
     """The claims of groups: their tables beside the records, and neither a layout nor blocks."""
 
-    settled: _NoParts = _NoParts()
+    settled: _SettledClaim = _SettledClaim()
     layout: None = None
     linked: list[LinkedClaim] = Field(default_factory=list)
 
@@ -100,6 +115,12 @@ class GroupClaims(Claims):
 
     @property
     def is_sound(self) -> bool:
+        stated = self.settled.after_known
+        if ("after_known" in self.guarantee.audit) != (stated is not None):
+            return False
+        of_tables = [table.names[1:-1] for table in self.linked]
+        if self.linked and stated is not None and [each.columns for each in stated] != of_tables:
+            return False
         return _fits(self.promised, self.guarantee.model, self.linked, self.roles)
 
     @property
@@ -112,7 +133,9 @@ class GroupClaims(Claims):
 
     def beside(self, folder: Path, names: Collection[str], tables: Mapping[str, pa.Table]) -> Beside:
         readable = {suffix: table for suffix, table in tables.items() if table.column_names == list(self.roles)}
-        return _tables_beside(folder, names, readable, self.linked, self.guarantee, self.promised, escape=self.escape)
+        stated = self.settled.after_known if self.linked else None
+        beside = [(table, None if stated is None else stated[place]) for place, table in enumerate(self.linked)]
+        return _tables_beside(folder, names, readable, beside, self.guarantee, self.promised, escape=self.escape)
 
     @property
     def counted(self) -> str:
@@ -156,20 +179,21 @@ def _tables_beside(
     folder: Path,
     names: Collection[str],
     records: Mapping[str, pa.Table],
-    linked: Sequence[LinkedClaim],
+    linked: Sequence[tuple[LinkedClaim, _AfterClaim | None]],
     guarantee: Guarantee,
     promised: GroupsClaim,
     *,
     escape: bool = False,
 ) -> Beside:
-    """Read every table beside the records and count (1) and (2) in every format.
+    """Read every table beside the records and count (1), (2) and (4) in every format.
 
-    records: by suffix, those that have the listed columns. linked, promised: as `_fits` found them.
+    records: by suffix, those that have the listed columns. linked, promised: as `_fits` found them; each table with
+    what is stated of it, where something is.
     """
     faults: list[Fault] = []
     ratios: list[Fraction] = []
     in_formats = {each.name for each in READABLE if f"data{each.suffix}" in names}
-    for claim in linked:
+    for claim, stated in linked:
         stem = f"tables/{claim.name}"
         tables, unreadable = read_published(folder, names, stem, claim.names, escape=escape)
         faults += unreadable
@@ -178,7 +202,7 @@ def _tables_beside(
         for suffix, table in tables.items():
             broken = list(form_faults(suffix, table, guarantee, claim.names))
             if table.column_names == claim.names and suffix in records:
-                ratio, found = _compared(records[suffix], table, claim, promised)
+                ratio, found = _compared(records[suffix], table, claim, promised, stated)
                 ratios += [] if ratio is None else [ratio]
                 broken += found
             faults += [fault(f"{stem}{suffix}", rule) for rule in broken]
@@ -205,7 +229,7 @@ def _short(number: Fraction) -> str:
 
 
 def _compared(
-    data: pa.Table, table: pa.Table, claim: LinkedClaim, promised: GroupsClaim
+    data: pa.Table, table: pa.Table, claim: LinkedClaim, promised: GroupsClaim, stated: _AfterClaim | None = None
 ) -> tuple[Fraction | None, list[str]]:
     """Return the largest of (2), if it could be counted, and what contradicts the promise; in CSV everything is
     text."""
@@ -233,23 +257,39 @@ def _compared(
         return None, [*faults, "must not have a bucket of a group twice"]
     if len(pairs) < len(sizes) * len(totals):
         return None, [*faults, "must have every bucket in every group"]
-    ratio = max(_ratios(sizes[places], totals[buckets], counts, len(numbers)))
+    cells = _different_cells(sizes[places], totals[buckets], counts)
+    ratio = max(_factor(cell, len(numbers), 0) for cell in cells)
     if ratio > factor:
         faults.append(
             f"must have groups whose shares of buckets differ from the whole by a factor of at most {_short(factor)}"
         )
+    if stated is not None and not _is_right(stated, cells, len(numbers)):
+        faults.append("must have groups of which the stated factors for known members (`after_known`) are true")
     return ratio, faults
 
 
-def _ratios(
-    sizes: NDArray[np.int64], totals: NDArray[np.int64], counts: NDArray[np.int64], records: int
-) -> Iterator[Fraction]:
-    """Yield c_ij N / (k_i n_j), or its inverse where that is larger, once for all cells of the same sizes."""
+_Cell = tuple[int, int, int]
+
+
+def _different_cells(sizes: NDArray[np.int64], totals: NDArray[np.int64], counts: NDArray[np.int64]) -> list[_Cell]:
+    """Return k_i, n_j and c_ij of all cells, equal ones once."""
     names = ["size", "total", "count"]
     alike = pa.table([sizes, totals, counts], names=names).group_by(names).aggregate([])
-    for cell in alike.to_pylist():
-        ratio = Fraction(cell["count"] * records, cell["size"] * cell["total"])
-        yield max(ratio, 1 / ratio)
+    return [(cell["size"], cell["total"], cell["count"]) for cell in alike.to_pylist()]
+
+
+def _factor(cell: _Cell, records: int, known: int) -> Fraction:
+    """Return (4) of one cell; with nobody known, that is the larger of c_ij N / (k_i n_j) and its inverse."""
+    size, total, count = cell
+    left = size - known
+    return max(Fraction(min(count, left) * records, left * total), Fraction(left * total, (count - known) * records))
+
+
+def _is_right(stated: _AfterClaim, cells: Sequence[_Cell], records: int) -> bool:
+    """Return whether the stated factors are (4), one for each number of known members as far as there is a bound."""
+    fewest = min(count for _, _, count in cells)
+    factors = [max(_factor(cell, records, known) for cell in cells) for known in range(min(fewest, _MOST_KNOWN))]
+    return stated.unbounded_from == fewest and stated.factors == [str(factor) for factor in factors]
 
 
 def _sums(places: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:

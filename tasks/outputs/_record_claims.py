@@ -41,6 +41,10 @@ class RecordClaims(Claims):
         are records."""
         if "factors_bounded" in self.guarantee.audit and not self._are_answers_stated:
             return False
+        diversity = self.guarantee.parameters.get("diversity")
+        promised = "values_differ_in_groups" in self.guarantee.audit
+        if promised != (type(diversity) is int and diversity >= 2):
+            return False
         parts = self.settled.parts
         if "block_sizes" not in self.guarantee.audit:
             return not parts
@@ -51,10 +55,19 @@ class RecordClaims(Claims):
     def _are_answers_stated(self) -> bool:
         return are_losses_stated(self.guarantee, self.settled.model_extra or {}, list(self.roles))
 
+    @property
+    def _diversity(self) -> int:
+        """Return how many different values every combination of keys must have; 0 where this is not promised."""
+        promised = self.guarantee.model == "k_anon" and "values_differ_in_groups" in self.guarantee.audit
+        return int(self.guarantee.parameters["diversity"]) if promised else 0
+
     def broken(self, table: pa.Table) -> Iterator[str]:
         keys = [column for column, role in self.roles.items() if role in ("quasi_identifier", "weight")]
         if self.k and _smallest_class(table, keys) < self.k:
             yield f"must have at least {self.k} records for every combination of quasi-identifiers"
+        confidential = [column for column, role in self.roles.items() if role == "confidential"]
+        if self._diversity and _fewest_values(table, keys, confidential) < self._diversity:
+            yield f"must have at least {self._diversity} different values for every combination of quasi-identifiers"
         for part in self.settled.parts:
             if _smallest_class(table, list(part.columns)) < part.k:
                 yield f"must have at least {part.k} records for every combination of {', '.join(part.columns)}"
@@ -62,6 +75,9 @@ class RecordClaims(Claims):
     def seen(self, beside: Beside) -> Iterator[Seen]:
         if self.guarantee.model == "k_anon":
             yield "k-anonymity", True, f"Every combination of quasi-identifiers occurs at least {self.k} times."
+            if self._diversity:
+                values = f"{self._diversity} different values of each confidential column"
+                yield "diversity", True, f"Every such combination has at least {values}."
             return
         if self.settled.parts:
             told = [
@@ -78,3 +94,14 @@ class RecordClaims(Claims):
 def _smallest_class(table: pa.Table, keys: list[str]) -> int:
     counts = table.group_by(keys).aggregate([([], "count_all")]).column("count_all")
     return int(pc.min(counts).as_py() or 0)
+
+
+def _fewest_values(table: pa.Table, keys: list[str], names: list[str]) -> int:
+    """Return the least number of different values of these columns for any combination of keys; none is no value."""
+    for place, name in enumerate(table.column_names):
+        if name in names and pa.types.is_string(table.column(name).type):
+            filled = pc.not_equal(table.column(name), "")
+            table = table.set_column(place, name, pc.if_else(filled, table.column(name), None))
+    valid = pc.CountOptions(mode="only_valid")
+    counts = table.group_by(keys).aggregate([(name, "count_distinct", valid) for name in names])
+    return min((int(pc.min(counts.column(f"{name}_count_distinct")).as_py() or 0) for name in names), default=0)

@@ -67,7 +67,8 @@ class Cells(Output):
 
     @property
     def about(self) -> tuple[str, ...]:
-        used = {*self.layout.dimensions, *(figure.column for figure in self.layout.figures), *self.layout.weights}
+        layout = self.layout
+        used = {*layout.dimensions, *(figure.column for figure in layout.figures), *layout.weights, *layout.counted}
         return tuple(name for name in self.declared if name in used)
 
     @property

@@ -21,6 +21,7 @@ from penstock.mechanisms.columns import Column, Declared
 from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.registry import AnyParams, mechanism_of
+from penstock.mechanisms.sample import sampled
 from penstock.records.ledger.answers import Answer
 from penstock.reports.described import OutputWords
 from penstock.reports.table_sheet import TableSheet
@@ -65,8 +66,8 @@ class Staged:
 
     @property
     def digests(self) -> dict[str, Any]:
-        """Return digests of what was drawn and will be published, for the log; of a table also what comes back with
-        it."""
+        """Return digests of what was drawn, and will be published or sampled, for the log; of a table also what comes
+        back with it."""
         tables = {table.name: table.digest for table in self.linked}
         answer = {} if self.answer is None else {"answer": self.answer}
         return {"data": self.digest, **({"linked": tables} if tables else {}), **answer}
@@ -160,6 +161,10 @@ class Output(ABC):
     @abstractmethod
     def judge(self, job: Job, source: Ingested, staged: Staged) -> Judgement:
         """Read the staged files back, re-check the promise, and get ready to measure."""
+
+    def published_rows(self, staged: Staged) -> int:
+        """Return how many rows its files have: those that were drawn, unless a sample of them is published."""
+        return sampled(mechanism_of(self.params).sample(self.params), staged.records)
 
     @abstractmethod
     def write(self, job: Job, staged: Staged) -> None:

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from penstock.mechanisms.permutation import permutation
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.registry import mechanism_of
+from penstock.mechanisms.sample import sampled
 from penstock.records.files import durable
 from penstock.reports.described import OutputWords
 from penstock.tasks.files.columns import (
@@ -31,6 +33,7 @@ from penstock.tasks.files.columns import (
     load_columns,
     read_release,
     save_columns,
+    write_first_rows,
     write_release,
     write_rows,
 )
@@ -78,7 +81,9 @@ class Records(Output):
 
     def as_arrow(self, protected: Protected, randomness: Randomness) -> pa.Table:
         """Return the records in random order."""
-        order = permutation(len(next(iter(protected.columns.values()))), randomness)
+        records = len(next(iter(protected.columns.values())))
+        published = sampled(mechanism_of(self.params).sample(self.params), records)
+        order = permutation(records, randomness)[:published]
         rows = {name: np.take(values, order) for name, values in protected.columns.items()}
         return arrow_columns(rows, self._declared_after(protected))
 
@@ -87,6 +92,7 @@ class Records(Output):
         return {name: protected.made.get(name) or known[name] for name in protected.columns}
 
     def prepare(self, job: Job, source: Ingested) -> Draw:
+        sampled(mechanism_of(self.params).sample(self.params), source.rows)
         in_parts = mechanism_of(self.params).in_parts if source.parts else None
         if isinstance(in_parts, ByColumn):
             return partial(self._draw_columns, job, source, in_parts)
@@ -190,13 +196,26 @@ class Records(Output):
 
     def write(self, job: Job, staged: Staged) -> None:
         plan = job.plan
-        files = {"data": staged.data, **{f"tables/{table.name}": table.data for table in staged.linked}}
+        files = {
+            "data": self._published(job, staged),
+            **{f"tables/{table.name}": table.data for table in staged.linked},
+        }
         for stem, data in files.items():
             path = job.bundle / self.folder / stem
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             rows = Rows(data=data, guarantee=plan.guarantee, prepared=job.started, escape=plan.escape)
             for name in plan.formats:
                 FORMATS[name].write(rows, path)
+
+    def _published(self, job: Job, staged: Staged) -> Path:
+        """Return the file to publish: what was drawn, whose rows lie in random order, or as many of its first rows as a
+        sample has (penstock.mechanisms.sample)."""
+        rows = self.published_rows(staged)
+        if rows == staged.records:
+            return staged.data
+        data = job.run.path("sample.parquet")
+        write_first_rows(data, staged.data, staged.declared, job.plan.guarantee, rows)
+        return data
 
     def describe(self, staged: Staged) -> list[dict[str, Any]]:
         return self._described(staged, staged.declared)

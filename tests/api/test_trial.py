@@ -61,6 +61,11 @@ def test_records_come_back_in_another_order() -> None:
     assert list(penstock.protect(given, COLUMNS, SWAP).data["sex"]) != list(given["sex"])
 
 
+def test_a_sample_of_the_records_comes_back() -> None:
+    frame = penstock.protect(people(), COLUMNS, {**SWAP, "sample": "1/4"}).data
+    assert len(frame) == frame["income"].nunique() == 25
+
+
 def test_objects_and_mappings_say_the_same() -> None:
     declared = {name: Column.model_validate(column) for name, column in COLUMNS.items()}
     params = probabilistic_k_anonymity.Params(method="ir_swap", k=10)

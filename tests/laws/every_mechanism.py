@@ -97,6 +97,33 @@ def probabilistic_k(draw, method):
     return Sample(probabilistic_k_anonymity, params, declared, columns, draw(st.integers(0, 2**32)))
 
 
+@st.composite
+def grouped_otherwise(draw, method):
+    """Groups by taxonomy, of variable size, or with different values, in any combination."""
+    declared = {
+        "person": Column(role="identifier"),
+        "injury": Column(role="quasi_identifier", type="nominal", taxonomy=KINDS, missing="category"),
+        "age": Column(role="quasi_identifier", type="integer", domain=(0, 120)),
+        "cause": Column(role="confidential", type="nominal", categories=CAUSES, missing="category"),
+        "income": Column(role="confidential", type="continuous", domain=(-1.5, 7.25)),
+    }
+    k, diversity, variable = draw(st.integers(2, 4)), draw(st.sampled_from([None, 2, 3])), draw(st.booleans())
+    n = draw(st.integers(max(k, 3), 24))
+    rng, grid = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.sampled_from([5, 1000]))
+    columns = {name: column_values(rng, column, n, grid) for name, column in declared.items() if name != "person"}
+    columns["person"] = np.array([f"p{row}" for row in range(n)], dtype=object)
+    columns["cause"][:3], columns["income"][:3] = CAUSES, (0.0, 1.0, 2.0)  # three different values
+    params = probabilistic_k_anonymity.Params(
+        method=method,
+        k=k,
+        scaling=draw(st.sampled_from(["taxonomy", "domain"])),
+        groups="v_mdav" if variable else "mdav",
+        gain=draw(st.sampled_from(["0", "1/5", "2"])) if variable else None,
+        diversity=diversity,
+    )
+    return Sample(probabilistic_k_anonymity, params, declared, columns, draw(st.integers(0, 2**32)))
+
+
 # What is answered, or drawn, together: nothing, a pair, three columns through the second of them.
 IMPOSSIBLE = [
     [],
@@ -291,17 +318,20 @@ def summarised(draw, model):
     grouped = draw(st.booleans())
     within = {
         "dp": ["replace", "add_remove"],
-        "idp": ["from_D_within_cell" if grouped else "from_D"],
+        "idp": ["from_D_within_cell" if grouped else "from_D", "from_D_add_remove"],
         "bdp": ["bootstrap_replace", "bootstrap_add_remove", *(["bootstrap_within_cell"] if grouped else [])],
     }
+    epsilon, adjacency = draw(st.sampled_from(["1/10", "1", "20"])), draw(st.sampled_from(within[model]))
+    several = [epsilon, "40"] if adjacency in within["idp"][:1] and draw(st.booleans()) else []
     figures = [{"statistic": name, "of": "income"} for name in ("median", "mean", "sum", "variance", "maximum")]
     params = statistics.Params.model_validate(
         {
             "groups": ["sex"] if grouped else [],
             "figures": [*figures, {"statistic": "quantile", "of": "income", "share": "3/4"}],
             "model": model,
-            "epsilon": draw(st.sampled_from(["1/10", "1", "20"])),
-            "adjacency": draw(st.sampled_from(within[model])),
+            "epsilon": epsilon,
+            "group_epsilons": several,
+            "adjacency": adjacency,
             "rows_per_unit": draw(st.sampled_from([None, 2])) if model == "dp" else None,
             "acknowledges": [] if model == "dp" else [model],
         }
@@ -311,6 +341,7 @@ def summarised(draw, model):
 
 GROUPING = ("mdav_id", "mdav_swap", "ir_swap")
 SAMPLES = {method: probabilistic_k(method) for method in GROUPING}
+SAMPLES |= {f"{method} in other groups": grouped_otherwise(method) for method in ("mdav_id", "mdav_swap")}
 SAMPLES |= {f"dp {mode}": dp_microaggregated(mode) for mode in ("records", "marginals")}
 SAMPLES |= {f"refinement {adjacency}": refined(adjacency) for adjacency in ("replace", "presence")}
 TABLES = {f"table {model}": tabulated(model) for model in TABLE_SETTINGS}

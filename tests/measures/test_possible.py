@@ -57,6 +57,22 @@ def test_groups_leave_the_risk_inside_what_is_possible(k: int, more: int, method
         assert expected.low <= found <= expected.high
 
 
+@settings(max_examples=examples(60))
+@given(st.integers(2, 5), st.integers(3, 30), st.sampled_from(["mdav_swap", "mdav_id"]), st.integers(0, 99))
+def test_other_groups_leave_the_risk_inside_what_is_possible(k: int, more: int, method: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns = {name: rng.integers(0, 10, k + more) for name in DECLARED}
+    columns["pay"][:2] = 0, 1
+    for chosen in ({"groups": "v_mdav", "gain": "1"}, {"diversity": 2}):
+        params = swap(method, k=k, **chosen)
+        found = probabilistic_k_anonymity.protect(columns, DECLARED, params, seeded(seed))
+        judged = {name: found.columns[name] for name in found.masked}
+        expected = possible("average_risk", params, DECLARED)
+        assert isinstance(expected, Possible)
+        value = measure("average_risk")(columns, judged, DECLARED, groups=found.groups).value
+        assert expected.low <= value <= expected.high
+
+
 def test_the_column_with_the_smallest_groups_decides() -> None:
     declared = {**DECLARED, "other": PAY}
     assert possible("average_risk", swap(k_by_column={"pay": 9}), declared) == Possible(

@@ -23,6 +23,7 @@ from tests.measures.masked_records import DECLARED, Swapped, source
         (promise("prob_k", method="ir_swap", k=3), "whole number of at least 2, got None"),
         (promise("prob_k", method="mdav_swap", k=1), "whole number of at least 2, got 1"),
         (promise("prob_k", method="mdav_swap", k="3"), "whole number of at least 2, got '3'"),
+        (promise("prob_k", method="mdav_swap", k=3, diversity=1), "diversity refused: must be a whole number .* got 1"),
         (promise("prob_k", ("group_sizes", "entropy"), method="mdav_swap", k=3), "must name only checks that are run"),
     ],
 )

@@ -15,6 +15,7 @@ MODEL_OF: dict[str, Model] = {
     "presence": "dp",
     "from_D": "idp",
     "from_D_within_cell": "idp",
+    "from_D_add_remove": "idp",
     "bootstrap_add_remove": "bdp",
     "bootstrap_replace": "bdp",
     "bootstrap_within_cell": "bdp",

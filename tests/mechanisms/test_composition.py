@@ -38,6 +38,7 @@ def test_the_two_largest_parts_count_where_a_record_may_move() -> None:
         ("replace_within_cell", 6),
         ("from_D", 6),
         ("from_D_within_cell", 6),
+        ("from_D_add_remove", 4),
         ("bootstrap_replace", 6),
         ("bootstrap_within_cell", 6),
     ],

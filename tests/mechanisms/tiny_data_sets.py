@@ -54,6 +54,7 @@ def adjacent(
         "replace_within_cell": in_cell,
         "from_D": replaced and actual in (one, other),
         "from_D_within_cell": in_cell and actual in (one, other),
+        "from_D_add_remove": changed and actual in (one, other),
         "bootstrap_add_remove": changed and of_rows and (sizes is None or {len(one), len(other)} <= set(sizes)),
         "bootstrap_replace": replaced and of_rows and of_size,
         "bootstrap_within_cell": in_cell and of_rows and of_size,

@@ -90,7 +90,7 @@ def test_example_5_variances_of_two_answers():
 def test_example_5_is_compared_with_laplace_noise_that_costs_the_same():
     each = [laplace_variance(s / (TABLE_4_4["epsilon"] / 2)) for s in TABLE_4_4["half_widths"]]
     assert each == EXAMPLE_5["laplace_with_half_of_epsilon_each"]
-    assert laplace_variance(11) == EXAMPLE_5["laplace_of_scale_11"]
+    assert laplace_variance(11) == float(EXAMPLE_5["laplace_of_scale_11"])
 
 
 def test_the_best_step_on_a_grid_of_64():

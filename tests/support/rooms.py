@@ -41,6 +41,7 @@ VOCABULARY = (
     "refusal",
     "registry",
     "stated",
+    "stated_statistics",
 )
 SPEAKERS = ("measures", "records", "reports")
 # The pure rooms know no files, no clock, no orchestrator and no data frames.

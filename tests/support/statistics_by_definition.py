@@ -44,6 +44,21 @@ def facts_of(chosen, declared=DECLARED):
     return chosen_facts(chosen, declared, 3)["measured"]
 
 
+def boxes_of(chosen, declared=DECLARED):
+    """What is said about the noise of totals that are drawn together."""
+    return chosen_facts(chosen, declared, 3).get("together", [])
+
+
+def totals_together(box, values):
+    """The whole numbers of a box, from values of its one column on the grid 0..STEPS."""
+    found = []
+    for answer in box["answers"]:
+        u = [value - sum(answer["less"][:1]) for value in values]
+        each = {"count": [1] * len(u), "sum": u, "squares": [x**2 - sum(answer["less"][1:]) for x in u]}
+        found.append(sum(each[answer["answer"]]))
+    return found
+
+
 def measured(kind, values, n_public):
     """The whole numbers that get noise, from values on the grid 0..STEPS."""
     if kind == "count":

@@ -35,7 +35,7 @@ DECLARED = {
 class Published:
     """Made with the real mechanism, signed with a key of its own."""
 
-    def __init__(self, folder: Path, method: str) -> None:
+    def __init__(self, folder: Path, method: str, **chosen: Any) -> None:
         self.folder = folder / "bundle"
         self.folder.mkdir()
         self.private = signing.private_key(folder / "signing.pem")
@@ -47,7 +47,7 @@ class Published:
             "income": chance.random(ROWS) * 1e6,
             "weight": chance.random(ROWS) + 1,
         }
-        settings = Params(method=method, k=K)  # type: ignore[arg-type]
+        settings = Params(method=method, k=K, **chosen)  # type: ignore[arg-type]
         protected = protect(columns, DECLARED, settings, seeded(1))
         self.release(protected.columns, DECLARED, protected.guarantee)
 

@@ -22,6 +22,8 @@ IDP = {"model": "idp", "adjacency": "from_D_within_cell", "groups": ["education"
 BDP = {"model": "bdp", "adjacency": "bootstrap_replace", "groups": ["education"], "acknowledges": ["bdp"]}
 ONE = {"model": "bdp", "adjacency": "bootstrap_add_remove", "only": {"education": "master"}, "acknowledges": ["bdp"]}
 ALL = {"model": "idp", "adjacency": "from_D", "groups": [], "acknowledges": ["idp"]}
+SEVERAL = {**ALL, "group_epsilons": ["1", "2", "2"]}
+MORE_OR_LESS = {**IDP, "adjacency": "from_D_add_remove"}
 
 
 def make_statistics(workplace: Workplace, **settings: Any) -> None:
@@ -31,15 +33,29 @@ def make_statistics(workplace: Workplace, **settings: Any) -> None:
         {"statistic": "quantile", "of": "income", "share": "9/10"},
         {"statistic": "mean", "of": "income"},
     ]
-    if settings["model"] in ("dp", "bdp"):
+    if settings["adjacency"] == "from_D_add_remove":
+        del figures[1]  # the highest incomes of a group are tied at the bound, and one more or less moves nothing there
+    if settings["model"] in ("dp", "bdp") or settings["adjacency"] == "from_D_add_remove":
         figures.append({"statistic": "count"})
+    elif settings["model"] == "idp":
+        figures.append({"statistic": "count", "of": "region", "category": "North"})
     workplace.raw["protect"] = [
         {"mechanism": "statistics", "table": "incomes", "figures": figures, "epsilon": "1", **settings}
     ]
 
 
 @pytest.mark.parametrize(
-    "settings", [DP, IDP, ALL, BDP, ONE], ids=["dp", "idp by group", "idp of all", "bdp by group", "bdp of one group"]
+    "settings",
+    [DP, IDP, ALL, SEVERAL, MORE_OR_LESS, BDP, ONE],
+    ids=[
+        "dp",
+        "idp by group",
+        "idp of all",
+        "of several records",
+        "one more or less",
+        "bdp by group",
+        "bdp of one group",
+    ],
 )
 def test_statistics_are_released_and_verify(workplace: Workplace, settings: dict[str, Any]) -> None:
     make_statistics(workplace, **settings)

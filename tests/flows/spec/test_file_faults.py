@@ -233,3 +233,12 @@ def test_a_file_is_not_made_in_parts(setting: str) -> None:
 
 def test_what_nothing_covers_is_acknowledged() -> None:
     assert only_fault(lambda raw: raw.pop("budget")).field == "budget.acknowledges"
+
+
+def test_a_part_of_a_file_publishes_all_of_its_records() -> None:
+    def sample(raw: Raw) -> None:
+        raw["protect"][1]["sample"] = "1/10"
+
+    assert [(each.field, each.got) for each in faults(sample) if "other parts hold all records" in each.rule] == [
+        ("protect.1.sample", "'1/10'")
+    ]

@@ -13,7 +13,7 @@ from penstock.mechanisms.statistics import Params, layout, protect
 from penstock.mechanisms.statistics._expect import expect
 from penstock.mechanisms.statistics._explain import advice, treatments
 from penstock.mechanisms.statistics._groups import SortedGroups
-from penstock.mechanisms.statistics._private import questions
+from penstock.mechanisms.statistics._private import planned, questions
 
 DECLARED = {
     "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S", "E")),
@@ -41,18 +41,44 @@ def line(told, name):
 
 
 def test_counts_and_sums_are_foretold_their_errors():
-    told = expect(params(groups=["region"], figures=[COUNT, *figures("sum")], epsilon="4"), DECLARED, None)
+    chosen = params(groups=["region"], figures=[COUNT, *figures("sum")], epsilon="4", noise="laplace")
+    told = expect(chosen, DECLARED, None)
     assert told[0] == "3 groups; each is published, empty or not."
     # Discrete Laplace noise of scale 1: standard error sqrt(2 a) / (1 - a), a = 1/e, and P(|N| > 3) < 0.05.
     assert line(told, "count") == "count: standard error 1.36, 95 % interval ± 3 (epsilon 1 in a group)."
     assert line(told, "age_sum").startswith("age_sum: standard error 141, 95 % interval ± 300 ")
 
 
+def test_figures_that_are_drawn_together_are_foretold_together():
+    chosen = params(groups=["region"], figures=[COUNT, *figures("sum", "mean", "median")], epsilon="4")
+    told = expect(chosen, DECLARED, None)
+    assert line(told, "count, age_sum, age_mean") == (
+        "count, age_sum, age_mean: drawn together with box noise (epsilon 3/2 in a group), from 2 totals; their errors "
+        "are not independent."
+    )
+    assert line(told, "count").endswith(" (drawn together).")
+    assert "95 % interval ± about" in line(told, "age_sum")  # noise of the count is in it too
+    assert line(told, "age_median").endswith("(epsilon 1/2 in a group).")
+
+
+@pytest.mark.parametrize("low", [0, 100, -20])
+@pytest.mark.parametrize("epsilon", ["1/10", "1", "4", "8"])
+def test_noise_of_two_totals_lies_within_the_interval_that_is_foretold(epsilon, low):
+    """20,000 draws: less than 0.94 by chance 1e-7, because 0.948 lie within at least."""
+    declared = {**DECLARED, "age": Column(role="confidential", type="integer", domain=(low, low + 101))}
+    chosen = params(groups=["region"], figures=[COUNT, *figures("sum")], epsilon=epsilon)
+    drawn = planned(chosen, declared).together
+    (box,) = drawn.boxes
+    noise = box.draw(20_000, seeded(3)) @ np.array([low + 50, 1])
+    foretold = line(expect(chosen, declared, None), "age_sum").split("± about ")[1].split(" ")[0]
+    assert np.mean(np.abs(noise) <= float(foretold.replace(",", ""))) >= 0.94
+
+
 def test_the_error_of_a_mean_depends_on_the_size_of_the_group():
     chosen = params(figures=figures("mean", "variance"))
     without, known = expect(chosen, DECLARED, None), expect(chosen, DECLARED, 10_000)
-    assert "in a group of n records (epsilon" in line(without, "age_mean")
-    worst = questions(chosen, DECLARED)["age_mean"].moments.worst_error()
+    assert "in a group of n records (drawn together)" in line(without, "age_mean")
+    worst = planned(chosen, DECLARED).asked["age_mean"].worst_error
     assert f"for all records {worst / 10_000:.3g}" in line(known, "age_mean")
     grouped = expect(params(figures=figures("mean"), groups=["region"]), DECLARED, 300)
     assert "in a group of average size" in line(grouped, "age_mean")
@@ -156,6 +182,16 @@ def test_advice_says_whether_errors_are_known():
         "Standard errors cover the noise of protection only" in sentence for sentence in advice(params(), DECLARED)
     )
     assert any("no standard error can be given" in sentence for sentence in advice(idp(), DECLARED))
+
+
+def test_advice_says_what_was_drawn_together():
+    chosen = params(groups=["region"], figures=[COUNT, *figures("mean", "median")])
+    told = advice(chosen, DECLARED)
+    assert any(sentence.startswith("count, age_mean were drawn together: ") for sentence in told)
+    assert any("The others were drawn one by one" in sentence for sentence in told)
+    alone = advice(params(figures=figures("mean", "median")), DECLARED)
+    assert any("Figures were drawn one by one" in sentence for sentence in alone)
+    assert not any("together" in sentence for sentence in (*alone, *advice(idp(), DECLARED)))
 
 
 def test_users_are_warned_of_negative_counts_because_there_are_some():

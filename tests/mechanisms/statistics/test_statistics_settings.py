@@ -276,3 +276,26 @@ def test_too_many_groups_are_refused():
 def test_all_faults_are_found_at_once():
     chosen = idp(groups=["town"], acknowledges=[], figures=[COUNT, {"statistic": "mean"}], rows_per_unit=2)
     assert len(refused(chosen)) == 6
+
+
+# How totals are drawn
+
+
+@pytest.mark.parametrize("noise", ["laplace", "staircase", "box"])
+def test_a_noise_that_nothing_gets_is_refused(noise):
+    (found,) = refused(params(noise=noise))
+    assert found.startswith("noise refused: must not be given where no figure is added up")
+    assert found.endswith(f"got {noise}. Remove it.")
+    assert refused(params(noise=noise, figures=[MEDIAN, {"statistic": "sum", "of": "age"}])) == []
+
+
+@pytest.mark.parametrize("noise", ["staircase", "box"])
+def test_noise_that_is_not_proven_under_idp_is_refused(noise):
+    (found,) = refused(idp(noise=noise))
+    assert found.startswith("noise refused: must not be given under idp, where it is not proven")
+    assert refused(idp(noise="laplace")) == []
+
+
+def test_specs_from_before_noise_could_be_chosen_are_written_as_before():
+    assert "noise" not in params().model_dump(mode="json")
+    assert params(noise="box").model_dump(mode="json")["noise"] == "box"

@@ -84,7 +84,8 @@ def test_a_table_that_is_not_close_is_noticed(signed: Signed, name: str) -> None
 
     signed.change(name, edited("records", concentrate))
     assert broken(signed) == [
-        (name, "must have groups whose shares of buckets differ from the whole by a factor of at most 2")
+        (name, "must have groups whose shares of buckets differ from the whole by a factor of at most 2"),
+        (name, "must have groups of which the stated factors for known members (`after_known`) are true"),
     ]
 
 

@@ -181,6 +181,35 @@ def test_no_record_at_all_is_no_class_of_k_records(published: Published) -> None
     assert f"data.parquet refused: must have at least {K}" in str(broken(published))
 
 
+def test_promised_differences_inside_groups_are_counted_in_every_file(tmp_path: Path) -> None:
+    published = Published(tmp_path, "mdav_id", diversity=3)
+    assert "at least 3 different values" in finding(published, "diversity").text
+    for name in ("data.parquet", "data.csv"):
+
+        def alike(table: pa.Table) -> pa.Table:
+            place = table.column_names.index("income")
+            same = pa.array([table.column("income")[0].as_py()] * table.num_rows, table.column("income").type)
+            return table.set_column(place, table.field("income"), same)
+
+        again = Published(_folder(tmp_path, name), "mdav_id", diversity=3)
+        again.change(name, alike)
+        assert f"{name} refused: must have at least 3 different values" in str(broken(again))
+
+
+def _folder(above: Path, name: str) -> Path:
+    folder = above / name
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize("diversity", ["many", -1, 0, 1, True, 2.5, None, []])
+def test_a_diversity_that_is_no_number_of_values_is_noticed(tmp_path: Path, diversity: object) -> None:
+    published = Published(tmp_path, "mdav_id", diversity=2)
+    published.manifest["guarantee"]["parameters"]["diversity"] = diversity
+    published.seal()
+    assert broken(published)
+
+
 def test_k_anonymity_without_a_k_is_noticed(published: Published) -> None:
     del published.manifest["guarantee"]["parameters"]["k"]
     published.seal()
