@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.mechanisms.columns import Column
 
-__all__ = ["removed", "replaced", "replaced_by_a_fellow"]
+__all__ = ["added", "removed", "replaced", "replaced_by_a_fellow"]
 
 
 def _extreme(draw: Any, column: Column, like: np.ndarray) -> Any:
@@ -31,6 +31,15 @@ def replaced(draw: Any, columns: Mapping[str, np.ndarray], declared: Mapping[str
             if name in declared and declared[name].role != "identifier" and draw(st.integers(0, 3)):
                 values[place] = _extreme(draw, declared[name], values)
     return found
+
+
+def added(draw: Any, columns: Mapping[str, np.ndarray], declared: Mapping[str, Column]) -> Any:
+    """The same columns with one record more."""
+    again = {name: np.append(values, values[:1]) for name, values in columns.items()}
+    for name, values in again.items():
+        if name in declared and declared[name].role != "identifier":
+            values[-1] = _extreme(draw, declared[name], values)
+    return again
 
 
 def removed(draw: Any, columns: Mapping[str, np.ndarray], rows: int = 1) -> Any:

@@ -52,6 +52,10 @@ class TellsMore(AssertionError):
     """The release depends on more than what was drawn."""
 
 
+class OtherUnits(Exception):
+    """Nothing can be said of a pair, because the first data set sets units that the second one is not counted in."""
+
+
 @dataclass
 class Cost:
     """What a pair of neighbours costs. by_draw: name of each draw that costs something, and what."""
@@ -307,10 +311,17 @@ def _itself(found: Any) -> Any:
     return found
 
 
+def _on_one_lattice(found: Any, kept: Any) -> Any:
+    """Return the steps of the first data set, whose units a variance is counted in."""
+    if not np.array_equal(found.lattice, kept.lattice):
+        raise OtherUnits("the units of the variance follow the data, as its noise does")
+    return kept.steps
+
+
 _SIZES: tuple[tuple[Any, str, Any, Any], ...] = (
     (table, "bootstrap_steps", _itself, lambda found, kept: kept),
     (table, "individual_steps", _itself, lambda found, kept: kept),
-    (statistics, "exact_figure", lambda found: found.steps, lambda found, kept: replace(found, steps=kept)),
+    (statistics, "_exact", _itself, lambda found, kept: replace(found, steps=_on_one_lattice(found, kept))),
     (statistics, "bootstrap_figure", lambda found: found.steps, lambda found, kept: replace(found, steps=kept)),
     (Individual, "figures", lambda found: found.steps, lambda found, kept: replace(found, steps=kept)),
     (Bootstrap, "figures", lambda found: found.steps, lambda found, kept: replace(found, steps=kept)),
