@@ -14,6 +14,7 @@ from penstock.flows.spec import ReleaseSpec
 from penstock.measures.gates import GateRefused
 from penstock.measures.possible import faults_known_before, impossible
 from penstock.measures.public_facts import known_before
+from penstock.measures.registry import MEASURES
 from penstock.mechanisms.composition import counts_as, uncovered, why_not_together
 from penstock.mechanisms.guarantee import Guarantee, includes
 from penstock.mechanisms.models import ADDS_UP
@@ -264,7 +265,8 @@ def _gates(plan: Plan, chosen: Mapping[str, Any] | None) -> Iterator[str]:
             what = what if plan.output_name is None else what.replace("the whole release", "this output")
             yield f"{gate.rule}: it will be {value:.4g} ({what})"
         else:
-            yield gate.rule
+            work = MEASURES[gate.measure].work
+            yield f"{gate.rule}; {work}" if work else gate.rule
 
 
 def _refused(plan: Plan, rows: int | None, chosen: Mapping[str, Any] | None) -> Iterator[Fault]:

@@ -3,6 +3,7 @@
 Pure: arrays in, frozen results out. Results are confidential unless they say `public`. Begin with `registry` (measures
 by name), `recheck` (the promise counted again) and `gates` (limits, verdicts, the one decision).
 
+    asked           what may be asked of a measure besides its value: its settings, which gates state
     cells/          judge tables: the checks and measures of released cells, counted again from the records
     checks          one count of the guarantee, and what the checks of every model share
     clamping        what clamping took away: how many values lay beyond their bounds, and by how much each total is
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
     from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, Verdict, decide
     from penstock.measures.groups.output import BucketOutput
     from penstock.measures.measurement import Measurement, MeasureUndefined, MeasureUnknown
+    from penstock.measures.records.balance import Balance, balance
+    from penstock.measures.records.matching import link_probabilities
     from penstock.measures.records.output import RecordOutput
     from penstock.measures.registry import Measure, MeasureOfRecords, judge, measure, measure_names, public_measures
 
 __all__ = [
+    "Balance",
     "BucketOutput",
     "Check",
     "Decision",
@@ -51,8 +55,10 @@ __all__ = [
     "RecordOutput",
     "TableOutput",
     "Verdict",
+    "balance",
     "decide",
     "judge",
+    "link_probabilities",
     "measure",
     "measure_names",
     "public_measures",
@@ -65,6 +71,8 @@ _PLACES = {
     "gates": ("Decision", "Gate", "GateRefused", "GateResult", "Verdict", "decide"),
     "groups.output": ("BucketOutput",),
     "measurement": ("Measurement", "MeasureUndefined", "MeasureUnknown"),
+    "records.balance": ("Balance", "balance"),
+    "records.matching": ("link_probabilities",),
     "records.output": ("RecordOutput",),
     "registry": ("Measure", "MeasureOfRecords", "judge", "measure", "measure_names", "public_measures"),
 }

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, model_validator
+from pydantic import BaseModel, Field, StrictFloat, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
+from penstock.measures.asked import Asked
 from penstock.measures.checks import Check
 from penstock.measures.measurement import Measurement
-from penstock.measures.registry import measure_names
+from penstock.measures.registry import MEASURES, measure_names
 from penstock.mechanisms.refusal import Fault, Refusal
 
 __all__ = ["MOST_GATES", "Decision", "Gate", "GateRefused", "GateResult", "Verdict", "decide"]
@@ -37,10 +38,8 @@ class Verdict(IntEnum):
         return self.name.lower()
 
 
-class Gate(BaseModel):
-    """One limit on one measure. A value on the limit is inside it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class _Limit(BaseModel):
+    """Which measure, and its limits: what comes first in a gate."""
 
     measure: str = Field(
         description="Name of the measure; docs/measures.md describes each.",
@@ -49,12 +48,18 @@ class Gate(BaseModel):
     min: StrictInt | StrictFloat | None = Field(default=None, description="Lowest value that may be released.")
     max: StrictInt | StrictFloat | None = Field(default=None, description="Highest value that may be released.")
 
+
+class Gate(Asked, _Limit):
+    """One limit on one measure. A value on the limit is inside it."""
+
     @model_validator(mode="after")
     def _is_a_limit(self) -> Self:
         faults = []
         if self.measure not in measure_names():
             rule = f"must be one of {', '.join(measure_names())}"
             faults.append(Fault("measure", rule, "Choose one of these.", repr(self.measure)))
+        else:
+            faults += MEASURES[self.measure].faults_of_gate(self)
         bounds = {name: bound for name, bound in (("min", self.min), ("max", self.max)) if bound is not None}
         for name, bound in bounds.items():
             if not math.isfinite(bound):
@@ -72,7 +77,8 @@ class Gate(BaseModel):
         """Return the limit in words, from settings only."""
         limits = [f"at least {_shown(self.min)}"] if self.min is not None else []
         limits += [f"at most {_shown(self.max)}"] if self.max is not None else []
-        return f"{self.measure} {' and '.join(limits)}"
+        asked = f" ({self.in_words})" if self.said else ""
+        return f"{self.measure}{asked} {' and '.join(limits)}"
 
     def holds(self, value: float) -> bool:
         """Return whether the value is inside the limits."""

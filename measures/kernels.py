@@ -10,10 +10,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["build_tree", "count_nearest", "rows_by_group"]
+__all__ = ["build_tree", "count_nearest", "least_between", "rows_by_group", "squared_between"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+# So many entries of a table are looked at for one bound; a longer search would cost more than it saves.
+_SCANNED = 64
 
 
 @njit("int64[::1](int64[::1], int64[::1])", cache=True, nogil=True)
@@ -93,21 +96,44 @@ def build_tree(points: Floats, numeric: int, depth: int) -> tuple[Ints, Ints, Fl
     return order, borders, boxes
 
 
-@njit("float64(float64[:, ::1], int64, float64[:, ::1], int64, int64)", cache=True, nogil=True)
-def _distance(released: Floats, row: int, points: Floats, place: int, numeric: int) -> float:
-    """Return the squared distance: squared differences on numeric axes, 0 or 1 on nominal ones, added axis by axis."""
+@njit("float64(float64[:, :, ::1], int64, float64, float64)", cache=True, nogil=True)
+def squared_between(squares: Floats, table: int, one: float, other: float) -> float:
+    """Return the squared distance of two categories: 0 or 1, or what a table says, where the axis has one."""
+    if table < 0:
+        return 0.0 if one == other else 1.0
+    squared: float = squares[table, int(one), int(other)]
+    return squared
+
+
+@njit("float64(float64[:, :, ::1], int64, float64, float64, float64)", cache=True, nogil=True)
+def least_between(squares: Floats, table: int, one: float, low: float, high: float) -> float:
+    """Return a lower bound of `squared_between` one category and those from low to high; 0 if they are many."""
+    if table < 0:
+        return 0.0 if low <= one <= high else 1.0
+    if low <= one <= high or high - low > _SCANNED:
+        return 0.0
+    least: float = squares[table, int(one), int(low)]
+    for other in range(int(low) + 1, int(high) + 1):
+        least = min(least, squares[table, int(one), other])
+    return least
+
+
+@njit("float64(float64[:, ::1], int64, float64[:, ::1], int64, int64, float64[:, :, ::1])", cache=True, nogil=True)
+def _distance(released: Floats, row: int, points: Floats, place: int, numeric: int, squares: Floats) -> float:
+    """Return the squared distance: squared differences on numeric axes, those of categories on the others, added axis
+    by axis; the last axes have tables of squared distances."""
     total = 0.0
     for t in range(numeric):
         change = released[row, t] - points[place, t]
         total += change * change
+    first = points.shape[1] - squares.shape[0]
     for t in range(numeric, points.shape[1]):
-        if released[row, t] != points[place, t]:
-            total += 1.0
+        total += squared_between(squares, t - first, released[row, t], points[place, t])
     return total
 
 
-@njit("float64(float64[:, ::1], int64, float64[:, :, ::1], int64, int64)", cache=True, nogil=True)
-def _bound(released: Floats, row: int, boxes: Floats, node: int, numeric: int) -> float:
+@njit("float64(float64[:, ::1], int64, float64[:, :, ::1], int64, int64, float64[:, :, ::1])", cache=True, nogil=True)
+def _bound(released: Floats, row: int, boxes: Floats, node: int, numeric: int, squares: Floats) -> float:
     """Return a lower bound on the squared distance from the released row to any point of the node's box.
 
     It holds for the computed numbers, not only for the true ones: rounding is monotone, and the
@@ -117,15 +143,15 @@ def _bound(released: Floats, row: int, boxes: Floats, node: int, numeric: int) -
     for t in range(numeric):
         change = max(boxes[node, 0, t] - released[row, t], released[row, t] - boxes[node, 1, t], 0.0)
         total += change * change
+    first = released.shape[1] - squares.shape[0]
     for t in range(numeric, released.shape[1]):
-        if released[row, t] < boxes[node, 0, t] or released[row, t] > boxes[node, 1, t]:
-            total += 1.0
+        total += least_between(squares, t - first, released[row, t], boxes[node, 0, t], boxes[node, 1, t])
     return total
 
 
 @njit(
-    "int64[::1](float64[:, ::1], int64[::1], int64[::1], float64[:, :, ::1], int64, float64[:, ::1], int64[::1], "
-    "int64[::1])",
+    "int64[::1](float64[:, ::1], int64[::1], int64[::1], float64[:, :, ::1], int64, float64[:, :, ::1], "
+    "float64[:, ::1], int64[::1], int64[::1])",
     cache=True,
     nogil=True,
 )
@@ -135,6 +161,7 @@ def count_nearest(
     borders: Ints,
     boxes: Floats,
     numeric: int,
+    squares: Floats,
     released: Floats,
     rows: Ints,
     own: Ints,
@@ -149,7 +176,7 @@ def count_nearest(
     first_leaf = len(boxes) // 2
     for pair in range(len(rows)):
         row = rows[pair]
-        radius = _distance(released, row, points, own[pair], numeric)
+        radius = _distance(released, row, points, own[pair], numeric, squares)
         found = 0
         stack[0], height = 0, 1
         while height > 0:
@@ -157,7 +184,7 @@ def count_nearest(
             node = stack[height]
             if node >= first_leaf:
                 for i in range(borders[2 * node], borders[2 * node + 1]):
-                    distance = _distance(released, row, points, i, numeric)
+                    distance = _distance(released, row, points, i, numeric, squares)
                     if distance < radius:
                         found, height = 0, 0
                         break
@@ -165,7 +192,8 @@ def count_nearest(
                         found += copies[i]
                 continue
             near, far = 2 * node + 1, 2 * node + 2
-            to_near, to_far = _bound(released, row, boxes, near, numeric), _bound(released, row, boxes, far, numeric)
+            to_near = _bound(released, row, boxes, near, numeric, squares)
+            to_far = _bound(released, row, boxes, far, numeric, squares)
             if to_far < to_near:
                 near, far, to_near, to_far = far, near, to_far, to_near
             if to_far <= radius:

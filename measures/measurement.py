@@ -42,6 +42,7 @@ class Measurement:
     n: records behind the value; where columns differ in missing values, the fewest behind any of them.
     by_column: the parts of the value where it has any.
     attacker: who is assumed to attack, and what they know; empty for utility.
+    beside: figures to read the value by, such as what the same attacker finds without the release.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Measurement:
     by_column: dict[str, float] = field(default_factory=dict)
     attacker: str = ""
     weights: str = "not used"
+    beside: dict[str, float] = field(default_factory=dict)
 
     @property
     def concerns(self) -> Concern:
@@ -73,4 +75,5 @@ class Measurement:
             "attacker": self.attacker,
             "weights": self.weights,
             "missing": self.missing,
+            **({"beside": dict(self.beside)} if self.beside else {}),
         }

@@ -10,8 +10,10 @@ value, because what it speaks of was not done. Limits: what is possible for some
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+from penstock.measures.asked import NOTHING, Asked
 from penstock.measures.gates import Gate
 from penstock.measures.public_facts import known_before
 from penstock.measures.registry import MEASURES
@@ -21,15 +23,19 @@ from penstock.mechanisms.possible import ABOVE_0, ANY, Possible, Undefined
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.registry import AnyParams, mechanism_of
 
-__all__ = ["faults_known_before", "impossible", "possible"]
+__all__ = ["faults_known_before", "impossible", "possible", "unfit"]
 
 
 def impossible(
     gates: Mapping[int, Gate], params: AnyParams, declared: Declared, records: int | None = None
 ) -> Iterator[Fault]:
     """Yield a fault for every gate that no release with these settings, and records where given, could keep."""
+    misfits = list(unfit(gates, declared))
+    if misfits:  # otherwise nobody can say what is possible
+        yield from misfits
+        return
     for place, gate in gates.items():
-        found, name = possible(gate.measure, params, declared, records), gate.measure
+        found, name = possible(gate.measure, params, declared, records, gate), gate.measure
         if isinstance(found, Undefined):
             rule = f"needs {found.needs}, so it has no value here"
             yield Fault(f"gates.{place}.measure", rule, "Gate on another measure.", repr(name))
@@ -42,6 +48,13 @@ def impossible(
         if gate.min is not None and gate.min > found.high:
             rule = f"must allow what can happen: {name} is never above {found.high:.5g}{because}"
             yield Fault(f"gates.{place}.min", rule, "Lower it, or change the settings.", repr(gate.min))
+
+
+def unfit(gates: Mapping[int, Gate], declared: Declared) -> Iterator[Fault]:
+    """Yield a fault for every gate that asks what these columns have no answer to."""
+    for place, gate in gates.items():
+        for fault in MEASURES[gate.measure].unfit(gate, declared):
+            yield replace(fault, field=f"gates.{place}.{fault.field}")
 
 
 def faults_known_before(gates: Iterable[Gate], chosen: Mapping[str, Any]) -> Iterator[Fault]:
@@ -62,8 +75,13 @@ def faults_known_before(gates: Iterable[Gate], chosen: Mapping[str, Any]) -> Ite
             yield Fault(f"gates.{gate.measure}", rule, remedy, str(limit))
 
 
-def possible(name: str, params: AnyParams, declared: Declared, records: int | None = None) -> Possible | Undefined:
-    """Return what this measure can come to; params must fit the declared columns."""
+def possible(
+    name: str, params: AnyParams, declared: Declared, records: int | None = None, asked: Asked = NOTHING
+) -> Possible | Undefined:
+    """Return what this measure can come to; params must fit the declared columns. asked: the settings of the measure;
+    mechanisms bound what it is without them."""
+    if asked.said:
+        return MEASURES[name].possible
     if name == "privacy_loss":
         epsilon = getattr(params, "epsilon", None)
         loss = not_below(epsilon) if epsilon is not None else 0.0

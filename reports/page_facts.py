@@ -32,7 +32,7 @@ class ConfidentialReport:
     decision: verdict, results [gate, verdict, rule, value, interval, reason].
     checks: [name, passed, rule, found], the promise re-checked on the output.
     measurements: [name, value, interval, concerns, direction, n, columns, by_column, attacker,
-    weights, missing]. undefined: names of measures that have no value for these columns.
+    weights, missing, beside]. undefined: names of measures that have no value for these columns.
     clamped: columns that may be clamped [column, values, clamped, true, bias, biased, cells [cell, true, bias]].
     validation: expectations, failed. steps: [name, seconds].
     looks: how many other runs looked at these data and published nothing or declared something new, how many outputs

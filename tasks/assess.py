@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+from penstock.measures.asked import NOTHING
 from penstock.measures.gates import Decision, Gate, GateRefused, GateResult, decide
 from penstock.measures.measurement import Measurement, MeasureUndefined
 from penstock.measures.registry import MEASURES, measure_names
@@ -82,7 +83,12 @@ def _used(job: Job, staged: Staged) -> dict[str, int]:
 
 def _assessed_file(file: File, judgement: Judgement, records: int) -> tuple[Decision, dict[str, Any]]:
     """Return the decision about a file that several outputs share, and all that was found: linkage in any case."""
-    wanted = (name for name in measure_names("records") if not MEASURES[name].public)
+    gated = {gate.measure for gate in file.gates}
+    wanted = (
+        name
+        for name in measure_names("records")
+        if not MEASURES[name].public and (name in gated or not MEASURES[name].on_request)
+    )
     return _judged(judgement, file.gates, wanted, records)
 
 
@@ -90,12 +96,12 @@ def _judged(
     judgement: Judgement, gates: Sequence[Gate], wanted: Iterable[str], records: int
 ) -> tuple[Decision, dict[str, Any]]:
     """Return the decision and all that was found."""
-    gated = {gate.measure for gate in gates}
+    gated = {gate.measure: gate for gate in gates}
     measured: dict[str, Measurement] = {}
     undefined: list[str] = []
     for name in wanted:
         try:
-            measured[name] = judgement.take(name)
+            measured[name] = judgement.take(name, gated.get(name, NOTHING))
         except MeasureUndefined:
             if name in gated:
                 raise
@@ -119,7 +125,8 @@ def _wanted(plan: Plan, gated: Collection[str]) -> Iterator[str]:
     """
     for name in measure_names(plan.output.kind):
         chosen = MEASURES[name]
-        if name in gated or plan.guarantee.model in ADDS_UP or not (chosen.costly or chosen.public):
+        cheap = plan.guarantee.model in ADDS_UP or not (chosen.costly or chosen.public)
+        if name in gated or (cheap and not chosen.on_request):
             yield name
 
 

@@ -24,7 +24,7 @@ from penstock.flows.spec._output_faults import output_faults
 from penstock.flows.spec._unit_faults import unit_faults
 from penstock.measures.gates import MOST_GATES, Gate
 from penstock.measures.kinds import KINDS
-from penstock.measures.possible import impossible
+from penstock.measures.possible import impossible, unfit
 from penstock.measures.registry import MEASURES, measure_names, public_measures
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.recode import stored_name
@@ -129,6 +129,8 @@ def disagreements(
         faults += file_faults(params, columns, gates)
         for parts in files_of(params).values():  # the gates of the release hold for each file too
             faults += _gate_faults(settings_of(next(iter(parts.values()))), gates or {})
+            together = [columns_of(entry, columns, several=True) for entry in parts.values()]
+            faults += unfit(gates or {}, {name: each for some in together for name, each in some.items()})
     if gates is not None and not gates and any(own(chosen, "gates") is None for chosen in params.values()):
         faults.append(_NO_GATES)
     faults += [*_part_faults(part, columns), *_exact_total_faults(part, params)]

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from penstock.measures.gates import Gate
+from penstock.measures.registry import MEASURES
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.mechanism import ByCell, ByColumn
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.registry import AnyParams, mechanism_of
 
 __all__ = ["run_faults"]
-
-# They look at pairs of records, which may lie in different parts.
-_BETWEEN_RECORDS = frozenset({"record_linkage"})
 
 
 def run_faults(
@@ -48,7 +46,7 @@ def run_faults(
         rule = "cannot be used with validate.suite, which may ask about all records together"
         faults.append(Fault(field, rule, "Remove the suite, or this setting."))
     for gate in gates:
-        if gate.measure in _BETWEEN_RECORDS:
+        if MEASURES[gate.measure].between_records:
             rule = f"cannot be used with a gate on {gate.measure}, which compares records of different parts"
             faults.append(Fault(field, rule, "Remove the gate, or this setting."))
     return faults

@@ -8,17 +8,16 @@ not protected and is not counted; every other record is.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from penstock.measures.asked import NOTHING, Asked
 from penstock.measures.measurement import Measurement, MeasureUndefined
-from penstock.measures.records.comparison import Comparison
-from penstock.measures.rows import is_missing, keys
+from penstock.measures.records.comparison import Comparison, labels_of
+from penstock.measures.records.disclosure import value_probability
+from penstock.measures.rows import keys
 from penstock.measures.sorted_groups import grouping
 from penstock.mechanisms.parallel import in_parallel
 
 __all__ = ["average_risk", "own_value_probability"]
-
-_Rows = NDArray[np.bool_] | slice
 
 _MISSING = "records without a value under own_group are left out; otherwise missing is a value"
 
@@ -36,7 +35,7 @@ def average_risk(pair: Comparison) -> Measurement:
     """
     parts, fewest = {}, pair.records
     for name in _grouped_names(pair, "average_risk"):
-        labels, _ = _labels(pair, name)
+        labels, _ = labels_of(pair, name)
         parts[name] = int(np.count_nonzero(np.bincount(labels))) / len(labels)
         fewest = min(fewest, len(labels))
     return Measurement(
@@ -51,7 +50,7 @@ def average_risk(pair: Comparison) -> Measurement:
     )
 
 
-def own_value_probability(pair: Comparison) -> Measurement:
+def own_value_probability(pair: Comparison, asked: Asked = NOTHING) -> Measurement:
     """Return the largest probability that a record is released with its own value.
 
         max over columns, groups and values of c / g
@@ -60,20 +59,27 @@ def own_value_probability(pair: Comparison) -> Measurement:
     hands a holder of the value one of the c copies with probability c/g. It is 1 where a whole group
     shares one value, whatever the size of the group.
 
+    With `of: confidential` the same of every confidential column: one that was not permuted is looked at among the
+    records of equal released quasi-identifiers, of which an intruder knows one to be the record's. Beside it stand the
+    mean over records, and how often the most frequent value is right without the release.
+
     Attacker: knows the group of the record they look for, and that values were permuted uniformly
-    inside groups. Limits: for swapped columns only. Where values are averaged or noisy nothing is
-    handed to anybody, and it is undefined.
+    inside groups; or its released quasi-identifiers, and that its confidential values are released. Limits: without
+    `of`, for swapped columns only. Where values are noisy nothing is handed to anybody, and it is undefined. Groups of
+    quasi-identifiers with other values in them tell the same to whoever knows these: see informed_linkage.
     """
+    if asked.of == "confidential":
+        return value_probability(pair)
     if not pair.permuted:
         raise MeasureUndefined.at(
             "own_value_probability",
             rule="needs values that were permuted inside groups",
-            remedy="Use it with a mechanism that swaps.",
+            remedy="Use it with a mechanism that swaps, or ask of confidential columns (of: confidential).",
         )
     names = _grouped_names(pair, "own_value_probability")
 
     def share(name: str) -> tuple[float, int]:
-        labels, rows = _labels(pair, name)
+        labels, rows = labels_of(pair, name)
         stored = pair.original[name]
         if stored.dtype.kind == "f" and (stored == 0).any():
             stored = stored + 0.0  # a holder of -0 may get a 0 for their own value
@@ -102,19 +108,3 @@ def _grouped_names(pair: Comparison, measure: str) -> list[str]:
             measure, rule="needs the groups of at least one judged column", remedy="Use it with a mechanism of groups."
         )
     return names
-
-
-def _labels(pair: Comparison, name: str) -> tuple[NDArray[np.int64], _Rows]:
-    """Return the group labels of the records of a column that count, and which records these are."""
-    labels = (pair.groups or {})[name]
-    if labels.dtype.kind not in "iu" or labels.shape != (pair.records,):
-        raise MeasureUndefined.at(name, rule="must have one integer group label per record", remedy="Pass the groups.")
-    if not 0 <= labels.min() <= labels.max() <= pair.records:
-        raise MeasureUndefined.at(name, rule="must have group labels that count from 0", remedy="Pass the groups.")
-    column = pair.declared[name]
-    rows: _Rows = slice(None)
-    if column.missing == "own_group":
-        rows = ~is_missing(pair.original[name], column, name)
-        if not rows.any():
-            raise MeasureUndefined.at(name, rule="needs a record with a value", remedy="Leave the column out.")
-    return labels[rows].astype(np.int64, copy=False), rows

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.measures.measurement import MeasureUndefined
-from penstock.measures.rows import numbers
+from penstock.measures.rows import is_missing, numbers
 from penstock.mechanisms.columns import Columns, ColumnType, Declared
 from penstock.mechanisms.mechanism import Kind
 from penstock.mechanisms.refusal import Fault
 
-__all__ = ["Chosen", "Comparison", "Groups", "compare"]
+__all__ = ["Chosen", "Comparison", "Groups", "Rows", "compare", "labels_of"]
 
 Groups = Mapping[str, NDArray[np.integer[Any]]]
+Rows = NDArray[np.bool_] | slice
 # The public facts of a mechanism that chooses some: penstock.mechanisms.protected.Protected.chosen.
 Chosen = Mapping[str, Any]
 
@@ -106,3 +107,19 @@ def compare(
         faults.append(Fault("columns", "must have at least one record", "Pass the records."))
     MeasureUndefined.raise_for(faults)
     return Comparison(original, released, declared, groups, names, lengths.pop(), chosen or {}, aligned, permuted)
+
+
+def labels_of(pair: Comparison, name: str) -> tuple[NDArray[np.int64], Rows]:
+    """Return the group labels of the records of a column that count, and which records these are."""
+    labels = (pair.groups or {})[name]
+    if labels.dtype.kind not in "iu" or labels.shape != (pair.records,):
+        raise MeasureUndefined.at(name, rule="must have one integer group label per record", remedy="Pass the groups.")
+    if not 0 <= labels.min() <= labels.max() <= pair.records:
+        raise MeasureUndefined.at(name, rule="must have group labels that count from 0", remedy="Pass the groups.")
+    column = pair.declared[name]
+    rows: Rows = slice(None)
+    if column.missing == "own_group":
+        rows = ~is_missing(pair.original[name], column, name)
+        if not rows.any():
+            raise MeasureUndefined.at(name, rule="needs a record with a value", remedy="Leave the column out.")
+    return labels[rows].astype(np.int64, copy=False), rows

@@ -1,7 +1,7 @@
 """What the data lost: values, means, variances and correlations, original against released.
 
 Write x_ij for the original and x'_ij for the released value of column i and record j, s_i for the
-standard deviation (n - 1) of the original column. All five measures are exact and unweighted; lower
+standard deviation (n - 1) of the original column. All measures are exact and unweighted; lower
 is better; 0 says that nothing changed in the sense of that measure, not that nothing changed.
 
 A column whose original values are all equal has no scale. It contributes 0 while it is unchanged; once
@@ -16,10 +16,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.asked import NOTHING, Asked
 from penstock.measures.measurement import Measurement, MeasureUndefined
 from penstock.measures.records.comparison import Comparison
+from penstock.measures.records.distances import complete_in, semantic
+from penstock.mechanisms.taxonomy import GRID
 
-__all__ = ["correlation_change", "il1s", "mean_change", "sse", "variance_change"]
+__all__ = [
+    "correlation_change",
+    "il1s",
+    "mean_change",
+    "mean_correlation_change",
+    "relative_mean_change",
+    "sse",
+    "variance_change",
+]
 
 _BY_COLUMN = "per column, records with a value on both sides"
 _BY_PAIR = "per pair of columns, records with both values on both sides"
@@ -28,18 +39,23 @@ _BY_PAIR = "per pair of columns, records with both values on both sides"
 _NO_VARIATION = 1e-10
 
 
-def sse(pair: Comparison) -> Measurement:
+def sse(pair: Comparison, asked: Asked = NOTHING) -> Measurement:
     """Return the sum of squared errors on raw values.
 
         SSE = sum_j sum_i dist(x_ij, x'_ij)^2
 
     Source: Soria-Comas, PhD thesis, section 6.4.2. dist is the difference of numbers, the difference
-    of codes for ordinal columns, and 0 or 1 for nominal columns (the thesis uses a semantic distance
-    there). Limits: the unit is that of the columns squared, so the column with the largest numbers
+    of codes for ordinal columns, and 0 or 1 for nominal columns, which is never less than the semantic distance (6.6)
+    of the thesis; with `scaling: taxonomy` it is that one where a column has a taxonomy, in whole multiples of 2^-32.
+    Limits: the unit is that of the columns squared, so the column with the largest numbers
     decides; compare only releases of the same columns.
     """
     parts, fewest = {}, pair.records
     for name in pair.names:
+        if asked.scaling == "taxonomy" and pair.declared[name].taxonomy is not None:
+            parts[name], n = _semantic_error(pair, name)
+            fewest = min(fewest, _at_least_one(n, name))
+            continue
         nominal = pair.declared[name].type == "nominal"
         total, n = 0.0, 0
         for x, y in pair.present(name):
@@ -47,6 +63,14 @@ def sse(pair: Comparison) -> Measurement:
             n += len(x)
         parts[name], fewest = total, min(fewest, _at_least_one(n, name))
     return _utility("sse", sum(parts.values()), parts, fewest)
+
+
+def _semantic_error(pair: Comparison, name: str) -> tuple[float, int]:
+    """Return the sum of squared distances in the taxonomy, and how many records have a value on both sides."""
+    rows = complete_in(pair, (name,))
+    column = semantic(pair, name, rows)
+    squares = column.scores[column.original, column.released] ** 2
+    return sum(squares.tolist()) / GRID**2, len(squares)
 
 
 def il1s(pair: Comparison) -> Measurement:
@@ -88,6 +112,32 @@ def mean_change(pair: Comparison) -> Measurement:
     return _utility("mean_change", max(parts.values()), parts, min(spread.n for spread in spreads.values()))
 
 
+def relative_mean_change(pair: Comparison) -> Measurement:
+    """Return the largest change of a mean, relative to that mean.
+
+        Delta = max_i |mean(x'_i) - mean(x_i)| / |mean(x_i)|
+
+    Source: Soria-Comas 2013 (thesis), section 6.4.4, Delta(Theta) of means in table 6.5; that of variances is
+    variance_change. Numeric columns. A mean of 0 has no relative change, and one that cannot be told from 0 by the
+    rounding of its sum neither: both are refused. Limits: depends on where 0 lies, so it means little for
+    temperatures or balances; mean_change is in standard deviations.
+    """
+    names = _some(pair.of_type("integer", "continuous"), "relative_mean_change", "a numeric column")
+    parts, fewest = {}, pair.records
+    for name in names:
+        mean, released_mean = _centres(pair, name)
+        size, n = 0.0, 0
+        for x, _ in pair.present(name):
+            size += float(np.abs(x).sum())
+            n += len(x)
+        if abs(mean) <= _NO_VARIATION * size / n:
+            raise MeasureUndefined.at(
+                name, rule="needs a mean that is not 0", remedy="Use mean_change, or leave the column out."
+            )
+        parts[name], fewest = abs(released_mean - mean) / abs(mean), min(fewest, n)
+    return _utility("relative_mean_change", max(parts.values()), parts, fewest)
+
+
 def variance_change(pair: Comparison) -> Measurement:
     """Return the largest relative change of a variance.
 
@@ -116,17 +166,7 @@ def correlation_change(pair: Comparison) -> Measurement:
     largest change of any pair with that column. Limits: linear relations only; two correlations of a
     pair that both vanish may hide a changed non-linear relation.
     """
-    names = pair.of_type("integer", "continuous", "ordinal")
-    if len(names) < 2:
-        raise MeasureUndefined.at(
-            "correlation_change",
-            rule="needs at least two numeric or ordinal columns",
-            remedy="Remove the gate, or judge more columns.",
-        )
-    centres = np.array([_centres(pair, name) for name in names])
-    counts, before, after = _correlations(pair, names, centres)
-    change = np.abs(after - before)
-    np.fill_diagonal(change, 0.0)
+    names, counts, change = _changes(pair, "correlation_change")
     parts = {name: float(largest) for name, largest in zip(names, change.max(axis=0), strict=True)}
     return Measurement(
         name="correlation_change",
@@ -136,6 +176,36 @@ def correlation_change(pair: Comparison) -> Measurement:
         columns=names,
         by_column=parts,
         missing=_BY_PAIR,
+    )
+
+
+def mean_correlation_change(pair: Comparison) -> Measurement:
+    """Return the mean change of a correlation to a confidential column.
+
+        mean over pairs {h, i}, i confidential, h != i, of |r(x'_h, x'_i) - r(x_h, x_i)|
+
+    Source: Soria-Comas 2013 (thesis), section 3.4, tables 3.10 and 3.11. Those also average each column's
+    correlation with itself, which is always 1: with c confidential columns of d in all their mean is ours times
+    P / (P + c), P = c (d - c) + c (c - 1) / 2 pairs. Beside it stands the standard deviation over the pairs (divided by
+    their number). Numeric columns and ordinal codes. by_column is the mean over the pairs with that column. Limits:
+    linear relations only; a mean hides one broken relation among many kept ones, see correlation_change.
+    """
+    names, counts, change = _changes(pair, "mean_correlation_change")
+    confidential = np.array([pair.declared[name].role == "confidential" for name in names])
+    counted = confidential[:, np.newaxis] | confidential
+    np.fill_diagonal(counted, False)
+    _some(tuple(np.array(names)[confidential]), "mean_correlation_change", "a numeric or ordinal confidential column")
+    of_pairs = change[np.triu(counted)]
+    parts = {name: float(change[i][counted[i]].mean()) for i, name in enumerate(names) if counted[i].any()}
+    return Measurement(
+        name="mean_correlation_change",
+        value=float(of_pairs.mean()),
+        direction="lower_is_better",
+        n=int(counts[counted].min()),
+        columns=names,
+        by_column=parts,
+        missing=_BY_PAIR,
+        beside={"standard deviation": float(of_pairs.std())},
     )
 
 
@@ -237,6 +307,25 @@ def _correlations(
                 )
         correlations.append((p - s * s.T / counts) / np.sqrt(variance * variance.T))
     return counts, correlations[0], correlations[1]
+
+
+def _changes(pair: Comparison, measure: str) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the columns that have correlations, the records behind each, and how much each changed."""
+    names = pair.of_type("integer", "continuous", "ordinal")
+    if len(names) < 2:
+        raise MeasureUndefined.at(
+            measure,
+            rule="needs at least two numeric or ordinal columns",
+            remedy="Remove the gate, or judge more columns.",
+        )
+    if ("changes", "") not in pair.known:
+        centres = np.array([_centres(pair, name) for name in names])
+        counts, before, after = _correlations(pair, names, centres)
+        change = np.abs(after - before)
+        np.fill_diagonal(change, 0.0)
+        pair.known["changes", ""] = counts, change
+    counts, change = pair.known["changes", ""]
+    return names, counts, change
 
 
 def _some(names: tuple[str, ...], measure: str, needed: str) -> tuple[str, ...]:

@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.asked import Asked
 from penstock.measures.checks import Check, verdict
 from penstock.measures.measurement import Measurement
 from penstock.measures.records.comparison import Groups, compare
-from penstock.measures.registry import judge
+from penstock.measures.registry import MEASURES, judge
 from penstock.mechanisms.columns import Columns, Declared
 
 __all__ = ["FilePart", "SharedFile"]
@@ -84,7 +85,7 @@ class SharedFile:
         twice = {name for name, times in of_parts.items() if times > 1}
         return sorted(twice | (of_parts.keys() ^ self.released.keys()))
 
-    def measures(self) -> Callable[[str], Measurement]:
+    def measures(self) -> Callable[[str, Asked], Measurement]:
         """Return what takes one measure of all columns of the file together."""
         origin = next(iter(self.parts.values())).origin
         by_source: dict[str, NDArray[Any]] = {}
@@ -95,7 +96,7 @@ class SharedFile:
         # What was averaged is handed to nobody.
         permuted = self._groups(part for part in self.parts.values() if part.permutes)
         swapped = replace(every, groups=permuted, permuted=True)
-        return lambda name: judge(name, swapped if name == "own_value_probability" else every)
+        return lambda name, asked: judge(name, swapped if MEASURES[name].inside_groups else every, asked)
 
     def _groups(self, parts: Iterable[FilePart]) -> dict[str, NDArray[np.integer[Any]]]:
         return {name: labels for part in parts for name, labels in part.groups.items()}

@@ -5,12 +5,13 @@ until their values differ, m is not bounded.
 
     average_risk            1 / m to 1 / k
     own_value_probability   1 / m to 1        a group of g holds every value at least once in g
+    l_diversity             at most m         of swapped values, and at most the values that are declared
 """
 
 from __future__ import annotations
 
 from penstock.mechanisms.columns import Declared, named
-from penstock.mechanisms.possible import ABOVE_0, Possible, Undefined
+from penstock.mechanisms.possible import ABOVE_0, Possible, Undefined, different_values
 from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, group_sizes
 
 __all__ = ["possible"]
@@ -32,12 +33,34 @@ def possible(name: str, params: Params, declared: Declared, records: int | None)
         if not swap:
             return Undefined("values that were permuted inside groups; mdav_id replaces them")
         return Possible(1 / largest, 1, because)
+    if name in ("emd_closeness", "entropy_l_diversity", "l_diversity"):
+        return _of_classes(name, params, declared, largest)
     judged = [declared[column].type for column in named(declared, "confidential" if swap else "quasi_identifier")]
-    if name in ("mean_change", "variance_change") and not any(kind in _NUMBERS for kind in judged):
+    if name in ("mean_change", "relative_mean_change", "variance_change") and not any(
+        kind in _NUMBERS for kind in judged
+    ):
         return Undefined("a numeric column among those that are masked")
     if name == "il1s" and all(kind == "nominal" for kind in judged):
         return Undefined("a numeric or ordinal column among those that are masked")
     everything = [declared[column].type for column in named(declared, "quasi_identifier", "confidential")]
-    if name == "correlation_change" and sum(kind != "nominal" for kind in everything) < 2:
+    correlated = name in ("correlation_change", "mean_correlation_change")
+    if correlated and sum(kind != "nominal" for kind in everything) < 2:
         return Undefined("two numeric or ordinal columns")
+    if name == "mean_correlation_change" and all(
+        declared[column].type == "nominal" for column in named(declared, "confidential")
+    ):
+        return Undefined("a numeric or ordinal confidential column")
     return None
+
+
+def _of_classes(name: str, params: Params, declared: Declared, largest: int) -> Possible | Undefined | None:
+    """Return what can be said of the confidential values in a group, or among equal quasi-identifiers."""
+    confidential = named(declared, "confidential")
+    if not confidential:
+        return Undefined("a confidential column")
+    if name == "emd_closeness":
+        return None
+    most = min(different_values(declared[column]) for column in confidential)
+    if params.method == "mdav_id" or params.diversity is not None:
+        return Possible(1, most, "the values that are declared")
+    return Possible(1, min(most, largest), f"groups of at most {largest} records, and the values that are declared")

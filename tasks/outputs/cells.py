@@ -171,7 +171,7 @@ class Cells(Output):
 
             output = counted_again(source.parts, output, plan.address)
         shown = of_chosen_group(output)
-        return Judgement(recheck(output), lambda name: judge(name, shown), clamped_totals(shown))
+        return Judgement(recheck(output), lambda name, asked: judge(name, shown, asked), clamped_totals(shown))
 
     def write(self, job: Job, staged: Staged) -> None:
         plan, folder = job.plan, job.bundle / "tables"

@@ -48,7 +48,7 @@ class Groups(Records):
             chosen=staged.chosen,
             records=staged.records,
         )
-        return Judgement(recheck(output), lambda name: judge(name, output))
+        return Judgement(recheck(output), lambda name, asked: judge(name, output, asked))
 
     def labels(self, staged: Staged) -> list[dict[str, Any]]:
         """Return column, labels [label, records] of every column that is published in buckets."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.measures.asked import Asked
 from penstock.measures.checks import Check
 from penstock.measures.clamping import Clamped
 from penstock.measures.measurement import Measurement
@@ -87,7 +88,7 @@ class Judgement:
     """The findings from counting an output again: its checks, how to measure it, and which values were clamped."""
 
     checks: Sequence[Check]
-    take: Callable[[str], Measurement]
+    take: Callable[[str, Asked], Measurement]
     clamped: Sequence[Clamped] = ()
 
 

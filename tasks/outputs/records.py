@@ -186,7 +186,7 @@ class Records(Output):
         everything, masked = compared(released), compared({name: released[name] for name in staged.masked})
         return Judgement(
             checks,
-            lambda name: judge(name, everything if MEASURES[name].over_all_columns else masked),
+            lambda name, asked: judge(name, everything if MEASURES[name].over_all_columns else masked, asked),
             clamped_columns(original, plan.data_columns, staged.masked),
         )
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 import pyarrow.parquet as pq
 
+from penstock.measures.asked import Asked
 from penstock.measures.checks import Check
 from penstock.measures.measurement import Measurement, MeasureUndefined
 from penstock.measures.recheck import recheck_columns
@@ -33,8 +34,8 @@ from penstock.tasks.parts.working_copy import Part, StoredColumn, save_whole
 
 __all__ = ["JudgeOrder", "judge_columns", "judge_one"]
 
-# The value of each is the largest of its columns.
-_BY_COLUMN = ("average_risk", "own_value_probability")
+# The value of each is that of the worst of its columns, each with its own groups.
+_BY_COLUMN = tuple(sorted(name for name, each in MEASURES.items() if each.by_groups))
 _FOUND = "found.json"
 
 
@@ -65,7 +66,7 @@ def judge_columns(
     hidden: Path,
     scratch: Path,
     address: str | None,
-) -> tuple[tuple[Check, ...], Callable[[str], Measurement]]:
+) -> tuple[tuple[Check, ...], Callable[[str, Asked], Measurement]]:
     """Return the checks, and a function that takes a measure."""
     folders, records = tuple(part.folder for part in parts), sum(part.rows for part in parts)
     names = pq.read_schema(data).names
@@ -107,10 +108,14 @@ def judge_columns(
 
     everything, changed = compared(list(orders)), compared(list(masked))
 
-    def take(name: str) -> Measurement:
+    def take(name: str, asked: Asked) -> Measurement:
+        if MEASURES[name].between_records:
+            raise MeasureUndefined.at(
+                name, rule="needs records that are held together", remedy="Remove the gate, or run.memory."
+            )
         if name in _BY_COLUMN:
-            return _largest(name, [found[column]["measures"][name] for column in masked])
-        return judge(name, everything if MEASURES[name].over_all_columns else changed)
+            return _worst(name, [found[column]["measures"][name] for column in masked])
+        return judge(name, everything if MEASURES[name].over_all_columns else changed, asked)
 
     return checks, take
 
@@ -152,7 +157,7 @@ def _measured(name: str, pair: Comparison) -> dict[str, Any]:
         return {"undefined": [asdict(fault) for fault in undefined.faults]}
 
 
-def _largest(name: str, found: Sequence[Mapping[str, Any]]) -> Measurement:
+def _worst(name: str, found: Sequence[Mapping[str, Any]]) -> Measurement:
     """Return a measure of all columns from those of each."""
     for each in found:
         if "undefined" in each:
@@ -161,7 +166,7 @@ def _largest(name: str, found: Sequence[Mapping[str, Any]]) -> Measurement:
     return Measurement(
         **{
             **found[0],
-            "value": max(parts.values()),
+            "value": (min if found[0]["direction"] == "higher_is_safer" else max)(parts.values()),
             "n": min(each["n"] for each in found),
             "columns": tuple(parts),
             "by_column": parts,

@@ -6,12 +6,16 @@ how the method works; the promise, the plan and the public report must say it, a
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from penstock.flows.preview import preview
 from penstock.flows.spec import load_spec
+from penstock.measures import GateRefused
+from penstock.tasks.gate import pass_gates
 from tests.support.private_release import begun
 from tests.support.workplace import Workplace
 
@@ -66,3 +70,29 @@ def test_with_one_confidential_column_there_is_nothing_else_to_find(workplace: W
     workplace.raw["protect"] = [{"mechanism": "probabilistic_k_anonymity", "method": method, "k": 12}]
     ahead = preview(load_spec(workplace.write_spec()), count=False)
     assert not any(TOGETHER in sentence for sentence in [*ahead["guarantee"]["not_promised"], *ahead["expect"]])
+
+
+@pytest.mark.parametrize(("method", "refused"), [("mdav_swap", True), ("ir_swap", False)])
+def test_a_gate_on_what_is_found_stops_the_release_that_gives_it_away(
+    workplace: Workplace, method: str, refused: bool
+) -> None:
+    workplace.use_mdav(method, 12)
+    gate = {"measure": "informed_linkage", "knows": 1, "max": 0.5}
+    workplace.raw["gates"] = [gate]
+    if method == "ir_swap":
+        workplace.raw["source"]["columns"]["savings"]["missing"] = "own_group"
+    with begun(workplace, account=False) as line:
+        _, _, decision = line.assess()
+        assert [result.verdict.word for result in decision.results if result.gate == gate["measure"]] == [
+            "refuse" if refused else "pass"
+        ]
+        found = json.loads(line.job.run.path("assessment.json").read_text(encoding="utf-8"))
+        [measured] = [each for each in found["measurements"] if each["name"] == "informed_linkage"]
+        assert (measured["value"] == 1.0) == refused
+        assert measured["beside"]["guessing without the release"] < 0.1
+        if refused:
+            with pytest.raises(GateRefused) as stopped:
+                pass_gates(line.job, decision)
+            [fault] = stopped.value.faults
+            assert fault.field == "gates.informed_linkage"
+            assert fault.rule == "must hold for what is published: informed_linkage (knows 1) at most 0.5"

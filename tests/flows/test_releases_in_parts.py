@@ -12,6 +12,7 @@ import pytest
 
 from penstock.flows.release import release
 from penstock.flows.spec import load_spec
+from penstock.measures import MeasureUndefined
 from penstock.mechanisms import table
 from penstock.mechanisms.randomness import system
 from penstock.records import open_records
@@ -87,6 +88,38 @@ def test_swapped_records_are_released_in_parts(workplace: Workplace, kind: str) 
     for name in ("income", "savings", "age", "weight"):
         assert sorted(before[name].drop_null().to_pylist()) == sorted(after[name].drop_null().to_pylist())
     assert before["income"].to_pylist() != after["income"].to_pylist()
+
+
+def test_what_groups_tell_is_measured_in_parts_as_at_once(workplace: Workplace) -> None:
+    """By column: all values of a group are in the column, though not all columns are ever held together."""
+    in_files(workplace, "plain")
+    workplace.raw["gates"] = [{"measure": "own_value_probability", "of": "confidential", "max": 1}]
+    found = {each["name"]: each for each in assessed(workplace, released(workplace))["measurements"]}
+    for name in ("own_value_probability", "l_diversity", "entropy_l_diversity", "emd_closeness"):
+        worst = min if found[name]["direction"] == "higher_is_safer" else max
+        assert found[name]["by_column"].keys() == {"income", "savings"}
+        assert found[name]["value"] == worst(found[name]["by_column"].values())
+    k = workplace.raw["protect"][0]["k"]
+    # No income occurs twice, so a group of k to 2k - 1 has as many.
+    assert (
+        k <= found["l_diversity"]["by_column"]["income"] == found["entropy_l_diversity"]["by_column"]["income"] < 2 * k
+    )
+    assert found["own_value_probability"]["by_column"]["income"] == pytest.approx(
+        1 / found["l_diversity"]["by_column"]["income"]
+    )
+    assert 0.4 < found["emd_closeness"]["by_column"]["income"] <= 0.5  # the group at an end of the column
+
+
+def test_what_looks_at_pairs_of_records_has_no_value_in_parts(
+    workplace: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The spec refuses such a gate; if it did not, the run would."""
+    in_files(workplace, "plain")
+    monkeypatch.setattr("penstock.flows.spec.spec.run_faults", lambda *args: [])
+    workplace.raw["gates"] = [{"measure": "informed_linkage", "knows": 1, "max": 1}]
+    with pytest.raises(MeasureUndefined, match="needs records that are held together"):
+        release(load_spec(workplace.write_spec()))
+    refused(workplace)
 
 
 def refused(workplace: Workplace) -> None:

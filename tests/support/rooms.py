@@ -42,6 +42,7 @@ VOCABULARY = (
     "registry",
     "stated",
     "stated_statistics",
+    "taxonomy",
 )
 SPEAKERS = ("measures", "records", "reports")
 # The pure rooms know no files, no clock, no orchestrator and no data frames.

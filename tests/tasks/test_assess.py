@@ -44,7 +44,7 @@ def test_a_measure_without_a_value_that_nobody_gates_is_told(one_number: Workpla
     release(one_number)
     [assessment] = one_number.home.rglob("assessment.json")
     told = json.loads(assessment.read_text(encoding="utf-8"))
-    assert told["undefined"] == ["correlation_change"]
+    assert told["undefined"] == ["correlation_change", "mean_correlation_change"]
     assert "correlation_change" not in [taken["name"] for taken in told["measurements"]]
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import load_spec
+from penstock.measures import measure
 from penstock.measures.gates import Decision, GateRefused
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.shared_file import in_random_order
@@ -37,6 +38,9 @@ JUDGED = {
     **dict.fromkeys(("age", "income", "tax"), Column(role="confidential", type="integer", domain=(0, 8))),
     "sex": Column(role="quasi_identifier", type="nominal", categories=("f", "m")),
 }
+
+# Groups of two columns that were not moved together.
+SAME, OWN = np.zeros(ROWS, np.int64), np.arange(ROWS)
 
 
 class Line:
@@ -127,6 +131,33 @@ def test_linkage_measured_on_the_file_is_that_of_all_columns_by_definition(small
         assert set(measured["record_linkage"]["columns"]) == set(JUDGED)
         assert measured["own_value_probability"]["columns"] == ["income", "tax"]
         assert [check["name"] for check in line.assessed["checks"]] == ["one_order", "own_columns", "same_records"]
+
+
+def test_what_an_informed_intruder_finds_in_a_file_is_measured_over_all_of_it(small: Workplace) -> None:
+    """Keys that are alike in one treatment, amounts swapped by another; each amount is looked for by the other one."""
+    small.raw["gates"].append({"measure": "informed_linkage", "knows": 1, "max": 1})
+    small.raw["gates"].append({"measure": "own_value_probability", "of": "confidential", "max": 1})
+    for entry in small.raw["protect"]:
+        entry["gates"] = [{"measure": "average_risk", "max": 0.5}]
+    with begun(small) as line:
+        line.judge(line.draw())
+        back = np.argsort(line.origins[0])
+        codes = {"f": 0, "m": 1}
+        released, original = (
+            {name: np.array([codes.get(value, value) for value in side[name]])[order] for name in JUDGED}
+            for side, order in ((line.file, back), (HAND, np.arange(ROWS)))
+        )
+        declared = {**JUDGED, "age": JUDGED["age"].model_copy(update={"role": "quasi_identifier"})}
+        expected = measure("informed_linkage")(
+            original, released, declared, knows=1, groups={"income": SAME, "tax": OWN}
+        )
+        measured = {each["name"]: each for each in line.assessed["measurements"]}
+        assert measured["informed_linkage"]["value"] == pytest.approx(expected.value, abs=1e-12)
+        assert measured["informed_linkage"]["by_column"].keys() == {"income", "tax"}
+        # Amounts are looked at in the groups in which they were swapped, which are pairs of different values.
+        assert measured["own_value_probability"]["value"] == 0.5
+        assert measured["l_diversity"]["value"] == measured["entropy_l_diversity"]["value"] == 2
+    assert "informed_linkage (knows 1) at most 1" in [gate.rule for gate in line.job.plan.files[0].gates]
 
 
 def test_every_treatment_gets_the_records_in_an_order_of_its_own(small: Workplace) -> None:

@@ -10,7 +10,7 @@ import pytest
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.preview import preview
 from penstock.flows.spec import load_spec, parse_spec
-from penstock.measures.registry import measure_names, public_measures
+from penstock.measures.registry import MEASURES, measure_names, public_measures
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.mechanisms.registry import MECHANISMS, AnyParams, mechanism_of
 from tests.flows.good_specs import DP, GOOD, TABLE
@@ -35,7 +35,8 @@ def faults_of(**changes: Any) -> tuple[Fault, ...]:
 
 
 def gated(good: dict[str, Any], measure: str) -> dict[str, Any]:
-    return {**copy.deepcopy(good), "gates": [{"measure": measure, "max": 100}]}
+    needed = dict.fromkeys(MEASURES[measure].needs, 0)
+    return {**copy.deepcopy(good), "gates": [{"measure": measure, "max": 100, **needed}]}
 
 
 def rule_of(raw: dict[str, Any]) -> str:

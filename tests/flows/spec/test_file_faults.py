@@ -235,6 +235,30 @@ def test_what_nothing_covers_is_acknowledged() -> None:
     assert only_fault(lambda raw: raw.pop("budget")).field == "budget.acknowledges"
 
 
+def test_what_an_intruder_knows_of_a_file_must_leave_a_column_of_it() -> None:
+    """Each output has gates of its own, so that of the release is about the file alone."""
+
+    def ask(knows: int) -> Callable[[Raw], object]:
+        def change(raw: Raw) -> None:
+            raw["gates"] = [*raw["gates"], {"measure": "informed_linkage", "knows": knows, "max": 0.5}]
+            for entry in raw["protect"]:
+                entry["gates"] = [{"measure": "average_risk", "max": 0.5}]
+
+        return change
+
+    parse_spec(changed(ask(1)))
+    [fault] = faults(ask(2))
+    assert fault.field == "gates.1.knows"
+    assert fault.rule == "must leave a confidential column to be found: at most 1 of 2 here"
+
+
+def test_a_gate_of_the_release_that_an_output_has_no_answer_to_names_it() -> None:
+    """Keys alone have no confidential column that anybody could find."""
+    gate = {"measure": "informed_linkage", "knows": 1, "max": 0.5}
+    [fault] = faults(lambda raw: raw["gates"].append(gate))
+    assert "it holds for every output without gates of its own: keys" in fault.rule
+
+
 def test_a_part_of_a_file_publishes_all_of_its_records() -> None:
     def sample(raw: Raw) -> None:
         raw["protect"][1]["sample"] = "1/10"

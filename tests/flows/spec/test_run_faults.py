@@ -68,6 +68,8 @@ class TestWhatNeedsAllRecordsTogether:
     def test_a_gate_on_pairs_of_records_is_refused(self, workplace: Workplace, run: dict[str, str], field: str) -> None:
         workplace.raw["gates"] = [{"measure": "record_linkage", "max": 0.1}]
         assert "different parts" in refused(workplace, run)[field]
+        workplace.raw["gates"] = [{"measure": "informed_linkage", "knows": 1, "max": 0.1}]
+        assert "different parts" in refused(workplace, run)[field]
 
 
 def test_a_table_with_more_cells_than_the_limit_holds_is_refused(workplace: Workplace) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from penstock.flows.spec import json_schema, parse_spec
 from penstock.flows.spec._faults import _WRITTEN
-from penstock.measures.registry import measure_names, public_measures
+from penstock.measures.registry import MEASURES, measure_names, public_measures
 from penstock.mechanisms.refusal import Fault, SpecRefused
 from penstock.mechanisms.registry import MECHANISMS
 from tests.flows.good_specs import DP, GOOD, TABLE, changed
@@ -184,7 +184,8 @@ def test_the_column_of_a_part_has_one_category() -> None:
 
 def test_under_differential_privacy_only_public_measures_decide_whether_a_release_appears() -> None:
     for measure in measure_names():
-        raw = changed("gates/0", {"measure": measure, "max": 100}, DP)
+        needed = dict.fromkeys(MEASURES[measure].needs, 0)
+        raw = changed("gates/0", {"measure": measure, "max": 100, **needed}, DP)
         if measure in public_measures():
             parse_spec(raw)
         else:

@@ -64,7 +64,7 @@ def by_part(made):
 def test_names_are_sorted_and_all_can_be_gated():
     assert list(measure_names("groups")) == sorted(measure_names("groups"))
     assert set(measure_names("groups")) <= set(measure_names())
-    assert set(measure_names("groups")) & set(measure_names("records")) == {"average_risk"}
+    assert set(measure_names("groups")) & set(measure_names("records")) == {"average_risk", "l_diversity"}
     assert not set(measure_names("groups")) & set(measure_names("cells"))
     assert all(Gate(measure=name, max=1).rule for name in measure_names("groups"))
 

@@ -208,3 +208,72 @@ def test_a_column_without_any_value_refuses(name):
     y = {"x": np.array([1.0, np.nan]), "y": np.array([1.0, 2.0])}
     with pytest.raises(MeasureUndefined, match="x refused: needs a record with a value on both sides"):
         measure(name)(x, y, MIXED)
+
+
+def mixed(n: int = 400) -> tuple[dict, dict, dict]:
+    rng = np.random.default_rng(n)
+    original = {name: rng.normal(5, 1, n) for name in ("a", "b", "c", "d")}
+    original["c"] += original["a"]
+    released = {name: values + rng.normal(0, 0.5, n) for name, values in original.items()}
+    released["a"] = original["a"]
+    original |= {"rank": rng.integers(0, 5, n), "kind": rng.integers(0, 3, n)}
+    released |= {"rank": original["rank"], "kind": original["kind"][::-1].copy()}
+    declared = {
+        "a": number(0, 20, role="quasi_identifier"),
+        "b": number(0, 20, role="quasi_identifier"),
+        "c": number(0, 20),
+        "d": number(0, 20),
+        "rank": ordinal(5),
+        "kind": nominal(3),
+    }
+    return original, released, declared
+
+
+def test_the_mean_change_of_correlations_is_that_over_pairs_with_a_confidential_column():
+    original, released, declared = mixed()
+    pairs = [(h, i) for h in "ab" for i in ("c", "d", "rank")] + [("c", "d"), ("c", "rank"), ("d", "rank")]
+    changes = {
+        pair: abs(
+            np.corrcoef(released[pair[0]], released[pair[1]])[0, 1]
+            - np.corrcoef(original[pair[0]], original[pair[1]])[0, 1]
+        )
+        for pair in pairs
+    }
+    found = measure("mean_correlation_change")(original, released, declared)
+    assert found.value == pytest.approx(np.mean(list(changes.values())))
+    assert found.beside["standard deviation"] == pytest.approx(np.std(list(changes.values())))
+    for name in ("a", "b", "c", "d", "rank"):
+        assert found.by_column[name] == pytest.approx(np.mean([c for pair, c in changes.items() if name in pair]))
+    assert found.value < measure("correlation_change")(original, released, declared).value
+    assert found.n == 400
+
+
+def test_the_mean_change_of_correlations_needs_a_confidential_column_with_an_order():
+    original, released, declared = mixed()
+    names = ("a", "b", "kind")
+    sides = [{name: side[name] for name in names} for side in (original, released)]
+    with pytest.raises(MeasureUndefined, match="needs a numeric or ordinal confidential column"):
+        measure("mean_correlation_change")(*sides, declared)
+    with pytest.raises(MeasureUndefined, match="needs at least two numeric or ordinal columns"):
+        measure("mean_correlation_change")({"c": original["c"]}, {"c": released["c"]}, declared)
+
+
+def test_a_mean_changes_relative_to_itself():
+    declared = {"x": number(-100, 100), "y": number(-100, 100)}
+    original = {"x": np.array([1.0, 3.0]), "y": np.array([-10.0, -10.0])}
+    released = {"x": np.array([1.0, 4.0]), "y": np.array([-9.0, -10.0])}
+    found = measure("relative_mean_change")(original, released, declared)
+    assert found.by_column == pytest.approx({"x": 0.25, "y": 0.05})
+    assert (found.value, found.direction, found.n) == (pytest.approx(0.25), "lower_is_better", 2)
+
+
+@pytest.mark.parametrize("values", [[0.0, 0.0], [-3.0, 3.0], [0.1, 0.2, -0.3]])
+def test_a_mean_of_zero_has_no_relative_change(values):
+    columns = {"x": np.array(values)}
+    with pytest.raises(MeasureUndefined, match="needs a mean that is not 0"):
+        measure("relative_mean_change")(columns, columns, {"x": number(-8, 8)})
+
+
+def test_relative_changes_need_a_number():
+    with pytest.raises(MeasureUndefined, match="needs a numeric column"):
+        measure("relative_mean_change")({"k": np.array([0])}, {"k": np.array([1])}, {"k": nominal(2)})

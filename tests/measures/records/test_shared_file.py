@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.measures.asked import NOTHING
 from penstock.measures.checks import Check
 from penstock.measures.records.shared_file import FilePart, SharedFile
 from penstock.mechanisms.columns import Column, Columns
@@ -66,7 +67,7 @@ def test_linkage_of_a_file_is_by_definition_that_of_all_its_columns_together(ori
     file = shared(original, seed)
     # Ranks and levels are averaged or exchanged as codes; the distances of the oracle are those of codes.
     expected = by_brute_force(original, in_source_order(file), DECLARED)
-    found = file.measures()("record_linkage")
+    found = file.measures()("record_linkage", NOTHING)
     assert found.value == pytest.approx(float(expected), abs=1e-12)
     assert set(found.columns) == set(DECLARED)
     assert all(check.passed for check in file.checks)
@@ -97,18 +98,18 @@ def by_hand() -> SharedFile:
 def test_linkage_by_hand() -> None:
     # The first two are 1/8 apart from their own in the amount and as far from the other in the level (1/4): nearer to
     # their own in squares, 1/64 against 1/16. So all are found by all columns; by the amount alone, half of them.
-    assert by_hand().measures()("record_linkage").value == 1
+    assert by_hand().measures()("record_linkage", NOTHING).value == 1
     alone = replace(
         by_hand(), declared={"amount": DECLARED["amount"]}, released={"amount": by_hand().released["amount"]}
     )
-    assert alone.measures()("record_linkage").value == 0.5
+    assert alone.measures()("record_linkage", NOTHING).value == 0.5
 
 
 def test_probabilities_of_swaps_are_those_of_swapped_columns() -> None:
-    found = by_hand().measures()("own_value_probability")
+    found = by_hand().measures()("own_value_probability", NOTHING)
     assert found.columns == ("amount", "level")  # keys are the same in whole groups, which would be 1
     assert found.value == 0.5
-    assert set(by_hand().measures()("average_risk").columns) == set(DECLARED)
+    assert set(by_hand().measures()("average_risk", NOTHING).columns) == set(DECLARED)
 
 
 def failed(file: SharedFile) -> set[str]:
