@@ -20,9 +20,18 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.refusal import Fault
 
 if TYPE_CHECKING:
-    from penstock.mechanisms.statistics._settings import Params
+    from penstock.mechanisms.columns import Column
+    from penstock.mechanisms.statistics._settings import Params, Statistic
 
-__all__ = ["Membership", "bootstrap_count_faults", "bootstrap_faults", "membership"]
+__all__ = [
+    "Membership",
+    "bootstrap_count_faults",
+    "bootstrap_faults",
+    "is_of_everybody",
+    "membership",
+    "resolution_faults",
+    "takes_resolution",
+]
 
 Membership = Literal["fixed", "counted", "chosen", "moving"]
 
@@ -41,6 +50,16 @@ def membership(params: Params) -> Membership:
     if params.adjacency == "bootstrap_within_cell" or (params.adjacency == "bootstrap_replace" and not params.groups):
         return "fixed"
     return "moving" if params.groups else "counted"
+
+
+def is_of_everybody(params: Params) -> bool:
+    """Return whether noise for one record more or less holds only if the source is all of the data set.
+
+    A mean of n values moves by width / n. In data sets made of the records of all, some of the records of a part may
+    have become others: they may leave two in the part, or none. Counts and sums do not look at how many there are.
+    """
+    others = any(figure.statistic not in ("count", "sum") for figure in params.figures)
+    return membership(params) == "counted" and others
 
 
 def bootstrap_faults(params: Params, declared: Declared) -> Iterator[Fault]:
@@ -82,3 +101,15 @@ def bootstrap_count_faults(params: Params, field: str) -> Iterator[Fault]:
         rule = f"must not be count under {params.adjacency}, where the size of every group is public"
         remedy = "Publish it as it is, or choose another adjacency."
         yield Fault(f"{field}.statistic", rule, remedy, "count")
+
+
+def takes_resolution(params: Params) -> bool:
+    """Return whether columns may have a resolution in place of a domain: no noise under bdp follows the domain."""
+    return params.model == "bdp"
+
+
+def resolution_faults(figure: Statistic, column: Column, field: str) -> Iterator[Fault]:
+    """Yield a fault of a figure that needs a domain."""
+    if column.resolution is not None and figure.statistic == "variance":
+        rule = "must not be variance of a column without a domain: sums of its squares would not fit into 62 bits"
+        yield Fault(f"{field}.statistic", rule, "Declare a domain, or ask for another figure.", figure.statistic)

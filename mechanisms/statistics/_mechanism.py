@@ -75,6 +75,7 @@ from penstock.mechanisms.statistics._settings import (
 )
 from penstock.mechanisms.statistics._several import fractions_of_epsilon
 from penstock.mechanisms.table.sensitivity import BootstrapAdjacency
+from penstock.mechanisms.without_domain import promised_without_domain
 
 __all__ = [
     "Params",
@@ -96,7 +97,8 @@ def takes_units(params: Params) -> bool:
 def promise(params: Params, declared: Declared) -> Guarantee:
     """Return what a release with these settings promises, and what it does not."""
     SettingRefused.raise_for(faults(params, declared))
-    return promise_of(params, clamped(params, declared))
+    told = promise_of(params, clamped(params, declared))
+    return promised_without_domain(told, declared, (figure.of for figure in params.figures))
 
 
 def layout(params: Params, declared: Declared) -> Layout:
