@@ -286,9 +286,11 @@ class _Sizes:
 
     def held(self, label: str, compute: Any, read: Any, write: Any) -> Any:
         def either(*given: Any, **named: Any) -> Any:
-            found = compute(*given, **named)
             known, place = self._kept.setdefault(label, []), self._place.get(label, 0)
             self._place[label] = place + 1
+            if self._is_second and write is None:
+                return known[place]
+            found = compute(*given, **named)
             if self._is_second:
                 return write(found, known[place])
             known.append(read(found))
@@ -318,9 +320,10 @@ def _on_one_lattice(found: Any, kept: Any) -> Any:
     return kept.steps
 
 
+# Where sizes are computed, how to read them, and how to put others in their place; None: nothing else is computed.
 _SIZES: tuple[tuple[Any, str, Any, Any], ...] = (
-    (table, "bootstrap_steps", _itself, lambda found, kept: kept),
-    (table, "individual_steps", _itself, lambda found, kept: kept),
+    (table, "bootstrap_steps", _itself, None),
+    (table, "individual_steps", _itself, None),
     (statistics, "_exact", _itself, lambda found, kept: replace(found, steps=_on_one_lattice(found, kept))),
     (statistics, "bootstrap_figure", lambda found: found.steps, lambda found, kept: replace(found, steps=kept)),
     (Individual, "figures", lambda found: found.steps, lambda found, kept: replace(found, steps=kept)),

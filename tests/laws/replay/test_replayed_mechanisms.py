@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from fractions import Fraction
 from typing import get_args
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, reject, settings
+from hypothesis import HealthCheck, Phase, assume, given, reject, settings
 from hypothesis import strategies as st
 
 from penstock.mechanisms.mechanism import never
@@ -115,3 +116,18 @@ def test_every_mechanism_and_every_model_that_spends_is_laid_side_by_side(data):
             models = {"dp"} if field is None else set(get_args(field.annotation)) & ADDS_UP
             expected |= {(name, model) for model in models}
     assert covered == expected
+
+
+@given(data=st.data())
+@settings(law, max_examples=examples(100, at_first=4))
+def test_two_records_together_cost_no_more_than_is_promised_of_two(data, monkeypatch):
+    sample = data.draw(EVERY["statistics idp"])
+    assume(not sample.params.groups and sample.params.adjacency == "from_D")
+    epsilon = sample.params.epsilon
+    params = sample.params.model_copy(update={"group_epsilons": (epsilon, epsilon * Fraction(3, 2))})
+    other = replaced(data.draw, sample.columns, sample.declared, 2)
+    run = released_by(dataclasses.replace(sample, params=params))
+    try:
+        prove(run, sample.columns, other, epsilon * Fraction(3, 2), monkeypatch, scale_of_first=True)
+    except OtherUnits:
+        reject()
