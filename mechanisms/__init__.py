@@ -54,4 +54,5 @@ then read one folder, such as `probabilistic_k_anonymity`. To add a mechanism: a
                                  exact
     taxonomy                     taxonomies of categories: how far two categories are apart, and how far one record
                                  can move a block's choice
+    without_domain               what is said where a column has a resolution in place of a domain
 """

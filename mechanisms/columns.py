@@ -28,6 +28,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from penstock.mechanisms.numbers.exact import ExactNumber
+from penstock.mechanisms.numbers.reach import reach_of
 from penstock.mechanisms.recode import MOST_CATEGORIES, Recode
 from penstock.mechanisms.refusal import ColumnTypeWrong, Fault, ValueOutsideDomain
 from penstock.mechanisms.taxonomy import Taxonomy
@@ -92,8 +94,17 @@ class Column(BaseModel):
         description="integer or continuous numbers, ordinal or nominal categories. "
         "Not needed for identifiers and weights.",
     )
+    resolution: ExactNumber | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,  # so that specs from before there was any keep their digests
+        description="In place of a domain, where nobody knows one: what values are told apart, such as 100 or 0.01, "
+        "from public knowledge. Values up to 2^28 times as large fit, in either direction. For table and statistics "
+        "under bdp only, whose noise does not follow the domain.",
+    )
     domain: tuple[Bound, Bound] | None = Field(
-        default=None, description="Lowest and highest possible value, from public knowledge, never from the data."
+        default=None,
+        validate_default=True,
+        description="Lowest and highest possible value, from public knowledge, never from the data.",
     )
     outside: OutsideRule = Field(
         default="refuse",
@@ -155,6 +166,16 @@ class Column(BaseModel):
             return categories
         return None if Taxonomy.faults(parents) else Taxonomy(parents).leaves
 
+    @field_validator("domain")
+    @classmethod
+    def _reach_if_not_known(
+        cls, domain: tuple[Bound, Bound] | None, others: ValidationInfo
+    ) -> tuple[Bound, Bound] | None:
+        resolution = others.data.get("resolution")
+        if domain is not None or not resolution or others.data.get("type") not in ("integer", "continuous"):
+            return domain
+        return reach_of(resolution, whole=others.data["type"] == "integer")
+
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         faults = list(self._faults())
@@ -171,7 +192,7 @@ class Column(BaseModel):
         described = self.role in ("quasi_identifier", "confidential")
         if not described:
             bounded = ("domain", "outside") if self.role == "weight" else ()
-            for field in ("domain", "taxonomy", "categories", "recode"):
+            for field in ("resolution", "domain", "taxonomy", "categories", "recode"):
                 if field not in bounded and field in self.model_fields_set and getattr(self, field) is not None:
                     refuse(field, f"must not be given for role {self.role}", "Remove it.")
             if self.role == "identifier" and self.type is not None:
@@ -191,6 +212,7 @@ class Column(BaseModel):
         if self.type is None:
             refuse("type", f"must be given for role {self.role}", "Choose integer, continuous, ordinal or nominal.")
         elif self.numeric:
+            faults += self._resolution_faults()
             if self.categories is not None:
                 refuse(
                     "categories", f"must not be given for type {self.type}", "Remove it, or declare the type nominal."
@@ -216,6 +238,8 @@ class Column(BaseModel):
             ):
                 refuse("domain", "must have whole bounds up to 2^53 for an integer", "Round outwards.", self.domain)
         else:
+            if self.resolution is not None:
+                refuse("resolution", f"must not be given for type {self.type}", "Remove it.", str(self.resolution))
             if self.domain is not None:
                 refuse("domain", f"must not be given for type {self.type}", "List categories instead.")
             if self.outside != "refuse":
@@ -230,6 +254,17 @@ class Column(BaseModel):
             elif self.taxonomy is not None and not unsound and not set(self.categories) <= set(self.taxonomy):
                 refuse("categories", "must list concepts of the taxonomy only", "Correct one of them.")
         return faults
+
+    def _resolution_faults(self) -> Iterator[Fault]:
+        resolution, whole = self.resolution, self.type == "integer"
+        if resolution is None:
+            return
+        if resolution <= 0 or (whole and resolution.denominator > 1):
+            rule = f"must be {'a whole number ' if whole else ''}above 0"
+            yield Fault("resolution", rule, "Write what values are told apart.", repr(str(resolution)))
+        elif self.domain != reach_of(resolution, whole=whole):
+            rule = "must not be given beside a domain: it says what is told apart where none is known"
+            yield Fault("resolution", rule, "Remove one of the two.", repr(str(resolution)))
 
     def _weight_faults(self) -> Iterator[Fault]:
         if self.type not in (None, "continuous"):
@@ -254,7 +289,8 @@ class Column(BaseModel):
 
     def __hash__(self) -> int:
         """Return a hash of all but the taxonomy, because a mapping has no hash; equal columns have equal hashes."""
-        return hash((self.role, self.type, self.domain, self.outside, self.categories, self.missing))
+        known = (self.role, self.type, self.domain, self.resolution, self.outside, self.categories, self.missing)
+        return hash(known)
 
     @property
     def numeric(self) -> bool:

@@ -31,7 +31,10 @@ Taken as given, because a charge does not carry it:
 * ε is promised for the whole data set, also where only a part is used: the size of a part is no
   public fact, or a record that moves between parts would cost more than was charged;
 * all promises within cells mean the same cells;
-* individual and bootstrap promises are about one and the same actual data set.
+* individual and bootstrap promises are about one and the same actual data set, as O'Keefe & Charest say in Res. 7. The
+  ledger sees to it: a release of other records, or of another edition, is refused (records/ledger/_checks.py), because
+  the noise of each release is that of its own records. A pair of data sets that consist of records of the one is in
+  general none of the other, so one promise says nothing about it, and there is nothing to add up.
 
 All numbers are exact fractions: nothing is rounded.
 """

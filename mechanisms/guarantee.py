@@ -109,7 +109,7 @@ def _joined(
         update={
             "parameters": {"epsilon": str(epsilon), **spent, "parts": list(parts)},
             "statement": " ".join(dict.fromkeys(g.statement for g in guarantees))
-            + f" {together}: epsilon = {epsilon}{words}.",
+            + f" {together}: epsilon = {epsilon}{words}.{_several(like, epsilon, delta or None)}",
             "public": _union(g.public for g in guarantees),
             "secret": _union(g.secret for g in guarantees),
             "assumptions": _union(g.assumptions for g in guarantees),
@@ -194,7 +194,8 @@ def in_words(guarantees: Mapping[str, Guarantee]) -> tuple[str, ...]:
         names = counted[each.model]
         which = f"Together the {len(names)} outputs {', '.join(names)} keep" if len(names) > 1 else f"{names[0]} keeps"
         own = [guarantees[name] for name in names]
-        sums.append(f"{which} {_kept(each)}.{''.join(_additions(own, each))}")
+        together = _several(each, Fraction(each.parameters["epsilon"]), _delta(each))
+        sums.append(f"{which} {_kept(each)}.{together}{''.join(_additions(own, each))}")
         sums += _counted_more_than_once(each, {name: guarantees[name] for name in names})
     models = {name: each.model for name, each in guarantees.items()}
     alone = uncovered(models)
@@ -224,10 +225,20 @@ def _counted_more_than_once(total: Guarantee, counted: Mapping[str, Guarantee]) 
         yield f"In this sum the epsilon of {', '.join(times)} counts {often} times: {change}."
 
 
+def _several(guarantee: Guarantee, epsilon: Fraction, delta: Fraction | None) -> str:
+    """Return what is promised of several units together, where differential privacy promises it."""
+    if guarantee.model != "dp":
+        return ""
+    return f" {phrases.factor_of_several(guarantee.adjacency, guarantee.unit, epsilon, delta)}".rstrip()
+
+
+def _delta(guarantee: Guarantee) -> Fraction | None:
+    return Fraction(guarantee.parameters["delta"]) if "delta" in guarantee.parameters else None
+
+
 def _kept(guarantee: Guarantee) -> str:
     """Return a promise that adds up as a sentence goes on after "keeps"."""
-    epsilon = Fraction(guarantee.parameters["epsilon"])
-    delta = Fraction(guarantee.parameters["delta"]) if "delta" in guarantee.parameters else None
+    epsilon, delta = Fraction(guarantee.parameters["epsilon"]), _delta(guarantee)
     kept = f"{phrases.exponent(epsilon)}-{MODELS[guarantee.model].title}"
     kept += "" if delta is None else f" with delta = {delta}"
     if guarantee.model != "dp":

@@ -137,6 +137,8 @@ class Mechanism:
     excludes: combinations of categories that no record may have under these settings, by public rules.
     prints_number: whether these settings show how many records there are, as a public number, in cells: as it is, or
     by noise that follows from it.
+    takes_resolution: whether columns may have a resolution in place of a domain under these settings, because no noise
+    and no scale follows the domain.
     shares_file: whether its promise holds of its columns where others stand beside them, record by record.
     sample: how much of its records these settings publish, chosen at random (penstock.mechanisms.sample); None for all.
     """
@@ -165,3 +167,4 @@ class Mechanism:
     of_units: Callable[[Any, str], Any] = unchanged
     excludes: Callable[[Any], Impossible] = excludes_nothing
     prints_number: Callable[[Any], bool] = never
+    takes_resolution: Callable[[Any], bool] = never

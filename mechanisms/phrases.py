@@ -19,6 +19,7 @@ __all__ = [
     "counted",
     "exponent",
     "factor",
+    "factor_of_several",
     "hides_no_number_of_own_records",
     "neighbours",
     "noise_is_secret",
@@ -69,6 +70,21 @@ def factor(epsilon: Fraction, delta: Fraction | None = None) -> str:
     """Return the bound of differential privacy in words."""
     beyond = "" if delta is None else f" and beyond that by at most {delta}"
     return f"the probability of every set of outputs changes by a factor of at most e^{exponent(epsilon)}{beyond}"
+
+
+def factor_of_several(adjacency: str, unit: str, epsilon: Fraction, delta: Fraction | None = None) -> str:
+    """Return what differential privacy promises groups of unrelated people, as a sentence.
+
+    i changes are i steps between neighbours: i epsilon, and delta (1 + e^epsilon + .. + e^((i-1) epsilon)) beyond that
+    (Dwork & Roth 2014, Theorem 2.2). Where a unit is an individual's records, epsilon is already about all of them.
+    """
+    changed = "records, of one person or of several, are" if unit == "row" else "individuals' records are"
+    how = "used or not" if adjacency == "presence" else "changed like that"
+    times = "i" if epsilon == 1 else f"(i x {epsilon})"
+    told = f"Whichever i {changed} {how}, the factor is at most e^{times}"
+    if delta is not None:
+        told += f", and beyond it are at most {delta} x (e^{times} - 1) / (e^{exponent(epsilon)} - 1)"
+    return f"{told}. "
 
 
 def up_to_delta(delta: Fraction) -> str:

@@ -52,6 +52,8 @@ Verdict = Literal["same", "corrected", "close", "not reproducible", "differs"]
 
 # More digits than were printed, so that a reader sees how near a number is to the next one.
 _FURTHER = 3
+# More numbers of ours than this are counted, not listed.
+_LISTED = 6
 # z of (1).
 _DEVIATIONS = 4.0
 
@@ -186,9 +188,12 @@ def verdict(rows: Sequence[Row], criterion: str) -> str:
     in_print = [row for row in rows if row.agrees is not None]
     agreeing = sum(row.agrees is True for row in in_print)
     parts = [f"{agreeing} of {len(in_print)} agree {criterion}"] if in_print else []
+    not_in_print = [f"{row.corrected} {row.name}" for row in rows if row.agrees is None]
+    if len(not_in_print) > _LISTED:
+        not_in_print = [f"{len(not_in_print)} numbers that are not in print"]
     for title, listed in (
         ("wrong in print", [f"{row.printed} -> {row.corrected}" for row in in_print if row.corrected is not None]),
-        ("ours, corrected", [f"{row.corrected} {row.name}" for row in rows if row.agrees is None]),
+        ("ours, corrected", not_in_print),
         ("not reproducible", [row.name for row in rows if row.verdict == "not reproducible"]),
         ("DIFFERS", [f"{row.name}, recomputed {row.recomputed}" for row in rows if row.verdict == "differs"]),
     ):

@@ -19,6 +19,7 @@ _output_faults     what is wrong with the outputs of a release beside each other
 _paths             the paths of a spec or a data description: relative to its file, with their variables
 _path_variables    `${VAR}` in a path of a spec, replaced by the variable of the environment, unless its name is
                    that of a secret
+_resolution_faults columns that have a resolution in place of a domain, which few outputs can do with
 _run_faults        what a release in parts, on a cluster or under a memory limit, cannot do; refused before any
                    row is read
 _sections          the sections of a spec: where the data are, what is asked of them, who agrees, where the bundle

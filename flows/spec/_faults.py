@@ -21,6 +21,7 @@ from penstock.flows.spec._file_faults import file_faults, files_of
 from penstock.flows.spec._known_keys import KnownKeys
 from penstock.flows.spec._named_places import about_columns, misspelt, of_several
 from penstock.flows.spec._output_faults import output_faults
+from penstock.flows.spec._resolution_faults import resolution_faults
 from penstock.flows.spec._unit_faults import unit_faults
 from penstock.measures.gates import MOST_GATES, Gate
 from penstock.measures.kinds import KINDS
@@ -107,6 +108,8 @@ def disagreements(
         found = [
             about_columns(each, chosen, columns, declared) for each in mechanism_of(chosen).faults(settings, declared)
         ]
+        if not found:
+            found = [*resolution_faults(chosen, settings, declared)]
         for fault in found:
             if fault.field.startswith("columns."):
                 of_columns.setdefault(replace(fault, field=f"source.{fault.field}"), []).append(chosen)

@@ -128,6 +128,12 @@ class DataDescription(Section):
             for name, column in self.columns.items()
             if column.recode is not None
         ]
+        rule = "must not stand in place of a domain where questions are asked, which need one"
+        faults += [
+            Fault(f"source.columns.{name}.resolution", rule, "Declare the domain.", str(column.resolution))
+            for name, column in self.columns.items()
+            if column.resolution is not None
+        ]
         if self.source.where is not None:
             rule = "must not be given where questions are asked, which have conditions of their own"
             faults.append(Fault("source.where", rule, "Remove it."))

@@ -249,7 +249,7 @@ def _settle(epsilons: Mapping[str, Fraction], params: Params, declared: Declared
     return ChosenPart(attributes, each, choice)
 
 
-_STATEMENT = "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. "
+_STATEMENT = "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. {several}"
 _TOGETHER = (
     " {}: one draw for a block for all of them together, never a combination that is declared impossible, "
     "whatever combinations the records have."
@@ -299,6 +299,7 @@ def promise(params: Params, declared: Declared) -> Guarantee:
             unit=phrases.unit_in_words("replace", params.rows_per_unit),
             change=phrases.what_changes("replace"),
             factor=phrases.factor(params.epsilon),
+            several=phrases.factor_of_several("replace", unit, params.epsilon),
         )
         + _OUTPUT[params.mode]
         + "".join(_TOGETHER.format(", ".join(each.names)) for each in linked),

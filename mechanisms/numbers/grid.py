@@ -6,7 +6,8 @@
 
 eta is a power of two, so x / eta is exact in binary floating point and (1) is computed without rounding. It
 depends on the declared domain alone: 1 for whole numbers, and as coarse as needed to keep R within 2^24;
-for continuous columns about 2^20 steps. Rounding half to even would break (3): 1/2 and 3/2 would lie 2 apart.
+for continuous columns about 2^20 steps. A column for which only a resolution is declared has the largest power of two
+within it, and 2^29 steps on either side of 0. Rounding half to even would break (3): 1/2 and 3/2 would lie 2 apart.
 
 Source: ours; why floats carry no promise: Mironov 2012, "On significance of the least significant bits for
 differential privacy".
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Column
+from penstock.mechanisms.numbers.reach import REACH_IN_BITS, step_of
 from penstock.mechanisms.refusal import SettingRefused
 
 __all__ = ["Grid", "grid_of"]
@@ -78,6 +80,8 @@ def grid_of(column: Column, name: str, *, finest: int | None = None) -> Grid:
         raise SettingRefused.at(
             f"columns.{name}.domain", rule="must be declared", remedy="Declare its bounds from public knowledge."
         )
+    if column.resolution is not None and finest is None:
+        return _around_0(column)
     low, high = (Fraction(bound) for bound in column.domain)
     whole = column.type == "integer"
     finest = finest or (_FINEST_INTEGER if whole else _CONTINUOUS_STEPS)
@@ -96,6 +100,15 @@ def grid_of(column: Column, name: str, *, finest: int | None = None) -> Grid:
         )
     first, steps = math.floor(low / eta), _steps(low, high, exponent)
     return Grid(exponent, first, steps, float(low), float(high), whole)
+
+
+def _around_0(column: Column) -> Grid:
+    """Return the grid of a column without a known domain: 2^29 steps on either side of 0, each the largest power of two
+    within the resolution."""
+    low, high = column.bounds
+    steps = 1 << REACH_IN_BITS
+    whole = column.type == "integer"
+    return Grid(step_of(column.resolution or Fraction(1)), -steps, 2 * steps, low, high, whole)
 
 
 def _steps(low: Fraction, high: Fraction, exponent: int) -> int:

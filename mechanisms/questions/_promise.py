@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.guarantee import Guarantee
@@ -51,6 +51,7 @@ def promised(
 ) -> Guarantee:
     """Return the guarantee of one answer."""
     rows = None if asked.terms.whose is None else asked.terms.rows_per_unit
+    unit: Literal["row", "individual"] = "row" if rows is None else "individual"
     statement = _STATEMENT["presence" if adjacency == "presence" else model].format(
         epsilon=phrases.exponent(epsilon),
         factor=phrases.factor(epsilon),
@@ -60,12 +61,13 @@ def promised(
         change=phrases.what_changes(adjacency),
     )
     refined = name == "refinement"
+    several = phrases.factor_of_several(adjacency, unit, epsilon) if model == "dp" and not refined else ""
     return Guarantee(
         model=model,
         parameters=_parameters(asked, name, epsilon, settings),
         adjacency=adjacency,
-        unit="row" if rows is None else "individual",
-        statement=f"{statement} {_any_two(asked, refined)}{_output(asked)}",
+        unit=unit,
+        statement=f"{statement} {several}{_any_two(asked, refined)}{_output(asked)}",
         public=_public(asked, model, refined),
         secret=(
             *(("random words", "refined distributions") if refined else phrases.noise_is_secret(*_SECRET[model])),

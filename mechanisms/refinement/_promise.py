@@ -67,6 +67,7 @@ def promised(params: Params, declared: Declared, asked: Asked) -> Guarantee:
         limits.append(phrases.hides_no_number_of_own_records(params.rows_per_unit))
     limits += [_NOT_BY_ITSELF.format(columns) for columns in linked]
     limits += clamping.not_promised(clamping.may_be_clamped(declared, asked.names), "values and means")
+    several = phrases.factor_of_several(params.adjacency, unit, params.epsilon, params.delta)
     loss = phrases.exponent(params.epsilon) if params.delta is None else f"({params.epsilon}, {params.delta})"
     moved = "" if params.delta is None else _MOVED
     public = "priors, impossible combinations" if asked.joint else "priors"
@@ -75,8 +76,8 @@ def promised(params: Params, declared: Declared, asked: Asked) -> Guarantee:
         parameters=parameters,
         adjacency=params.adjacency,
         unit=unit,
-        statement=f"{loss}-differential privacy: {changed} The output is a file of records; each value is one draw "
-        f"from a public prior that was sharpened around the true value by bounded factors{moved}.{together}",
+        statement=f"{loss}-differential privacy: {changed} {several}The output is a file of records; each value is "
+        f"one draw from a public prior that was sharpened around the true value by bounded factors{moved}.{together}",
         public=(
             "number of records",
             "declared domains, categories and taxonomies",

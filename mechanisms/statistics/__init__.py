@@ -35,6 +35,7 @@ from __future__ import annotations
 from penstock.mechanisms.mechanism import Mechanism, always
 from penstock.mechanisms.stated_statistics import StatisticsChosen, StatisticsParameters
 from penstock.mechanisms.statistics._blocks import Blocks, blocks_of_counts, draw_points, limit_of, score_reached
+from penstock.mechanisms.statistics._bootstrap_settings import takes_resolution
 from penstock.mechanisms.statistics._expect import expect
 from penstock.mechanisms.statistics._explain import advice, treatments
 from penstock.mechanisms.statistics._mechanism import (
@@ -90,4 +91,5 @@ MECHANISM = Mechanism(
     chosen=chosen_facts,
     chosen_form=StatisticsChosen,
     prints_number=prints_number,
+    takes_resolution=takes_resolution,
 )

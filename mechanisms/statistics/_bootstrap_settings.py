@@ -20,13 +20,24 @@ from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.refusal import Fault
 
 if TYPE_CHECKING:
-    from penstock.mechanisms.statistics._settings import Params
+    from penstock.mechanisms.columns import Column
+    from penstock.mechanisms.statistics._settings import Params, Statistic
 
-__all__ = ["Membership", "bootstrap_count_faults", "bootstrap_faults", "membership"]
+__all__ = [
+    "Membership",
+    "bootstrap_count_faults",
+    "bootstrap_faults",
+    "is_of_everybody",
+    "membership",
+    "resolution_faults",
+    "takes_resolution",
+]
 
 Membership = Literal["fixed", "counted", "chosen", "moving"]
 
 _ADJACENCIES = ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell")
+# Local sensitivities of these are gaps between records, if there are records on both sides.
+_INSIDE = ("median", "quantile", "second_maximum")
 _ACCEPTED = (
     "must say that you accept bdp: it compares only data sets made of the actual records, and its noise follows their "
     "extremes: it bounds nothing of what the size of the noise reveals, and whoever is unlike all others is compared "
@@ -41,6 +52,16 @@ def membership(params: Params) -> Membership:
     if params.adjacency == "bootstrap_within_cell" or (params.adjacency == "bootstrap_replace" and not params.groups):
         return "fixed"
     return "moving" if params.groups else "counted"
+
+
+def is_of_everybody(params: Params) -> bool:
+    """Return whether noise for one record more or less holds only if the source is all of the data set.
+
+    A mean of n values moves by width / n. In data sets made of the records of all, some of the records of a part may
+    have become others: they may leave two in the part, or none. Counts and sums do not look at how many there are.
+    """
+    others = any(figure.statistic not in ("count", "sum") for figure in params.figures)
+    return membership(params) == "counted" and others
 
 
 def bootstrap_faults(params: Params, declared: Declared) -> Iterator[Fault]:
@@ -82,3 +103,21 @@ def bootstrap_count_faults(params: Params, field: str) -> Iterator[Fault]:
         rule = f"must not be count under {params.adjacency}, where the size of every group is public"
         remedy = "Publish it as it is, or choose another adjacency."
         yield Fault(f"{field}.statistic", rule, remedy, "count")
+
+
+def takes_resolution(params: Params) -> bool:
+    """Return whether columns may have a resolution in place of a domain: no noise under bdp follows the domain, nor
+    that of figures inside the data under idp, where the sizes of groups are public."""
+    return params.model == "bdp" or params.adjacency in ("from_D", "from_D_within_cell")
+
+
+def resolution_faults(figure: Statistic, params: Params, column: Column, field: str) -> Iterator[Fault]:
+    """Yield a fault of a figure that needs a domain."""
+    if column.resolution is None:
+        return
+    if params.model == "idp" and figure.statistic not in _INSIDE:
+        rule = f"must be one of {', '.join(_INSIDE)} of a column without a domain: noise of the others follows a bound"
+        yield Fault(f"{field}.statistic", rule, "Declare a domain, or ask for one of these.", figure.statistic)
+    elif figure.statistic == "variance":
+        rule = "must not be variance of a column without a domain: sums of its squares would not fit into 62 bits"
+        yield Fault(f"{field}.statistic", rule, "Declare a domain, or ask for another figure.", figure.statistic)

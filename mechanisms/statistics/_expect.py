@@ -30,6 +30,7 @@ from penstock.mechanisms.statistics._private import Asked, Extreme, Quantile, Sh
 from penstock.mechanisms.statistics._settings import Statistic, clamped, epsilons, figure_grid, layout
 from penstock.mechanisms.statistics._several import fractions_of_epsilon
 from penstock.mechanisms.statistics._together import Together
+from penstock.mechanisms.without_domain import expected_without_domain
 
 __all__ = ["expect"]
 
@@ -63,6 +64,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
             "The release is refused if a group has too few records for a figure, or if no single record moves a figure "
             "of a group, as where many values are equal."
         )
+    sentences += expected_without_domain(declared, (figure.of for figure in params.figures))
     sentences += clamping.expected(clamped(params, declared), declared, "figures")
     if params.rows_per_unit is not None:
         sentences.append(phrases.records_left_out(params.rows_per_unit)[2])

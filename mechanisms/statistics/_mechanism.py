@@ -75,6 +75,7 @@ from penstock.mechanisms.statistics._settings import (
 )
 from penstock.mechanisms.statistics._several import fractions_of_epsilon
 from penstock.mechanisms.table.sensitivity import BootstrapAdjacency
+from penstock.mechanisms.without_domain import promised_without_domain
 
 __all__ = [
     "Params",
@@ -96,7 +97,8 @@ def takes_units(params: Params) -> bool:
 def promise(params: Params, declared: Declared) -> Guarantee:
     """Return what a release with these settings promises, and what it does not."""
     SettingRefused.raise_for(faults(params, declared))
-    return promise_of(params, clamped(params, declared))
+    told = promise_of(params, clamped(params, declared))
+    return promised_without_domain(told, declared, (figure.of for figure in params.figures))
 
 
 def layout(params: Params, declared: Declared) -> Layout:
@@ -227,7 +229,8 @@ def _exact(figure: Statistic, declared: Declared, params: Params, groups: Sorted
         return exact_count(figure, groups, fractions, size_public=size_public)
     grid = figure_grid(figure, declared)
     if size_public:
-        return exact_figure(figure, grid, groups, fractions)
+        bounded = declared[str(figure.of)].resolution is None
+        return exact_figure(figure, grid, groups, fractions, bounded=bounded)
     return exact_figure_of_secret_size(figure, grid, groups)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.guarantee import Guarantee
@@ -13,7 +13,7 @@ from penstock.mechanisms.statistics._several import SEVERAL_ADD_UP, epsilons_in_
 __all__ = ["promise_of"]
 
 _STATEMENT = {
-    "dp": "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. ",
+    "dp": "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. {several}",
     "idp": "{epsilon}-individual differential privacy: whichever record of the actual data set is {change}, if both "
     "data sets get noise of the size that the actual one gets, {factor}. This holds conditionally on the noise scale; "
     "there is no bound on what the scale itself reveals. ",
@@ -52,10 +52,11 @@ _CHECKS = ("columns_as_declared", "rows_as_declared", "epsilon_spent", "within_b
 
 def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
     """Return the guarantee of settings without fault; clamped: the columns whose values may count as a bound."""
-    several = params.rows_per_unit is not None
+    unit: Literal["row", "individual"] = "row" if params.rows_per_unit is None else "individual"
     statement = _STATEMENT[params.model].format(
         epsilon=phrases.exponent(params.epsilon),
         factor=phrases.factor(params.epsilon),
+        several=phrases.factor_of_several(params.adjacency, unit, params.epsilon),
         unit=phrases.unit_in_words(params.adjacency, params.rows_per_unit),
         change=phrases.what_changes(params.adjacency),
     )
@@ -63,7 +64,7 @@ def promise_of(params: Params, clamped: tuple[str, ...] = ()) -> Guarantee:
         model=params.model,
         parameters=_parameters(params),
         adjacency=params.adjacency,
-        unit="individual" if several else "row",
+        unit=unit,
         statement=statement
         + epsilons_in_words(params.group_epsilons)
         + (bootstrap_words.ONE_GROUP.format(_chosen_group(params)) if params.only else _OUTPUT),
@@ -120,6 +121,8 @@ def _assumptions(params: Params) -> tuple[str, ...]:
     ]
     if params.adjacency.endswith("_within_cell"):
         told.append("everybody knows the group of every record")
+    if params.adjacency == "bootstrap_within_cell":
+        told.append(bootstrap_words.SAME_SIZES)
     if params.model != "dp":
         told.append(phrases.ACTUAL_NOISE)
     return tuple(told)

@@ -18,7 +18,7 @@ from penstock.mechanisms.numbers.grid import Grid, grid_of
 from penstock.mechanisms.numbers.shares import share_faults
 from penstock.mechanisms.recode import in_bands
 from penstock.mechanisms.refusal import Fault, SettingRefused
-from penstock.mechanisms.statistics._bootstrap_settings import bootstrap_faults
+from penstock.mechanisms.statistics._bootstrap_settings import bootstrap_faults, is_of_everybody, resolution_faults
 from penstock.mechanisms.statistics._count_settings import count_faults
 from penstock.mechanisms.statistics._quantiles import LARGEST_DENOMINATOR
 from penstock.mechanisms.statistics._several import MOST_TOGETHER, list_faults
@@ -182,9 +182,11 @@ def clamped(params: Params, declared: Declared) -> tuple[str, ...]:
 
 
 def prints_number(params: Params) -> bool:
-    """Return whether the noise takes the number of all records as public: by it standard errors of means tell it, and a
-    record that left the source would take more along than the noise hides."""
-    return params.adjacency in ("replace", "bootstrap_replace") and not formed_by(params)
+    """Return whether the noise takes the source as all of its data set: under a replacement because the number of all
+    records is public, so that standard errors of means tell it, and a record that left the source would take more along
+    than the noise hides; else see `is_of_everybody`."""
+    replaced = params.adjacency in ("replace", "bootstrap_replace") and not formed_by(params)
+    return replaced or (params.model == "bdp" and is_of_everybody(params))
 
 
 def formed_by(params: Params) -> tuple[str, ...]:
@@ -346,6 +348,7 @@ def _figure_faults(figure: Statistic, params: Params, declared: Declared, field:
         yield Fault(f"columns.{figure.of}.missing", rule, "Complete the data first.", column.missing)
     else:
         yield from _grid_faults(figure, declared)
+        yield from resolution_faults(figure, params, column, field)
 
 
 def _grid_faults(figure: Statistic, declared: Declared) -> Iterator[Fault]:

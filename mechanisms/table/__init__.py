@@ -54,6 +54,7 @@ from penstock.mechanisms.table._mechanism import (
     protect,
     protect_cells,
     spends,
+    takes_resolution,
     takes_units,
 )
 from penstock.mechanisms.table._possible import possible
@@ -104,4 +105,5 @@ MECHANISM = Mechanism(
     of_units=of_units,
     excludes=excludes,
     prints_number=prints_number,
+    takes_resolution=takes_resolution,
 )

@@ -8,8 +8,8 @@
     standard error of a mean over a count n   at most sqrt(Var total + B^2 Var count) / n, B the largest |mean|      (4)
 
 Source of (4): _figures.py, with the largest mean that the bounds allow. Noise only: what clamping takes away, and what
-least squares gain, is not in (2) to (4). Under the relaxations the size of the noise is secret and not known before; it
-is at most that of dp with the same bounds.
+least squares gain, is not in (2) to (4). Under the relaxations the size of the noise of totals is secret and not known
+before; it is at most that of dp with the same bounds. That of counts is public, and (1) to (3) hold for them.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from penstock.mechanisms.table._weights import in_steps, squares_of, step_of
 from penstock.mechanisms.table._zeros import possible_cells
 from penstock.mechanisms.table.draws import MOST_IN_A_BOX, Kind, Noise, noise_of
 from penstock.mechanisms.table.settings import COUNT, clamped, layout, measures, spenders
+from penstock.mechanisms.without_domain import expected_without_domain
 
 __all__ = ["expect"]
 
@@ -96,6 +97,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         sentences += _alternatives(params, declared)
     else:
         sentences += _at_most(params, declared)
+    sentences += expected_without_domain(declared, measures(params))
     sentences += clamping.expected(clamped(params, declared), declared, "totals and means")
     sentences += weighted_words.expected(params)
     if params.rows_per_unit is not None:
@@ -237,11 +239,16 @@ def _errors(errors: list[float], names: tuple[str, ...], params: Params, declare
 
 
 def _at_most(params: Params, declared: Declared) -> list[str]:
-    sentences = ["The size of the noise follows the data: it is secret, and not known before they are read."]
+    sentences = []
+    if any(name != COUNT for name in measures(params)):
+        sentences.append("The size of the noise of totals follows the data: it is secret, and not known before.")
     limits = limits_by_measure(params, declared)
     touched = 1 if params.adjacency in ("bootstrap_add_remove", "bootstrap_within_cell") else 2
     for entry in settle(params, declared):
         for name in entry.measures:
+            if name == COUNT:
+                sentences.append(_relaxed_count(entry, touched, layout(params, declared).cell_rows))
+                continue
             most = limits[name].largest.max()
             if params.adjacency == "bootstrap_within_cell":
                 most = (limits[name].high - limits[name].low).max()
@@ -251,6 +258,18 @@ def _at_most(params: Params, declared: Declared) -> list[str]:
         is_number = count_is_number_of_records(params)
         sentences.append(COUNT_IS_NUMBER if is_number else "Counts are exact, because everybody's cell is public.")
     return sentences
+
+
+def _relaxed_count(entry: Entry, touched: int, cells: int) -> str:
+    """Return (1) to (3) for a count under a relaxation, whose noise is that of one record."""
+    noise = noise_of("laplace", (touched,), entry.epsilon)
+    told = (
+        f"{COUNT}: standard error {_figure(sqrt(noise.variances[0]))}, 95 % interval ± {noise.half_width(0, _LEVEL):,}"
+    )
+    if cells > 1:
+        at_once = noise.half_width(0, 1 - _GAMMA / cells)
+        told += f"; all {cells:,} at once within ± {at_once:,} with probability {1 - _GAMMA:g}"
+    return f"{told} (laplace, {entry.epsilon})."
 
 
 def _unpublished(measure: str, params: Params) -> str:

@@ -59,6 +59,7 @@ from penstock.mechanisms.table.merging import from_columns
 from penstock.mechanisms.table.noise import cell_noise
 from penstock.mechanisms.table.scales import Scales
 from penstock.mechanisms.table.settings import COUNT, Params, clamped, layout, measures
+from penstock.mechanisms.without_domain import promised_without_domain
 
 __all__ = [
     "Params",
@@ -76,6 +77,7 @@ __all__ = [
     "protect",
     "protect_cells",
     "spends",
+    "takes_resolution",
     "takes_units",
 ]
 
@@ -107,6 +109,11 @@ def takes_units(params: Params) -> bool:
     return params.model == "dp"
 
 
+def takes_resolution(params: Params) -> bool:
+    """Return whether columns may have a resolution in place of a domain: no noise under bdp follows the domain."""
+    return params.model == "bdp"
+
+
 def counts_units(params: Params) -> bool:
     """Return whether it is units that are counted, so that all records of each are used."""
     return params.model == "k_anon"
@@ -132,7 +139,8 @@ def needs_all(params: Params) -> str | None:
 def promise(params: Params, declared: Declared) -> Guarantee:
     """Return what a table with these settings promises, and what it does not."""
     SettingRefused.raise_for(faults(params, declared))
-    return promise_of(params, noise_kind(params, declared) or "none", clamped(params, declared))
+    told = promise_of(params, noise_kind(params, declared) or "none", clamped(params, declared))
+    return promised_without_domain(told, declared, measures(params))
 
 
 def protect(

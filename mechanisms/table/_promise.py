@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.guarantee import Guarantee
@@ -12,7 +12,7 @@ from penstock.mechanisms.table.settings import Params, measures
 __all__ = ["promise_of"]
 
 _STATEMENT = {
-    "dp": "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. ",
+    "dp": "{epsilon}-differential privacy: whichever {unit} is {change}, {factor}. {several}",
     "bdp": "{epsilon}-bootstrap differential privacy, given the size of the noise: among data sets that consist of "
     "records of the actual one, if one record is {change}, {factor}. ",
     "idp": "{epsilon}-individual differential privacy, given the size of the noise: if one record of the actual data "
@@ -80,10 +80,11 @@ def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Gua
     noise: the kind that was settled on. clamped: the columns whose values may count as a bound.
     """
     model, adjacency, of = params.model, params.adjacency or "none", params.contributors
-    several = params.rows_per_unit is not None or of is not None
+    unit: Literal["row", "individual"] = "row" if params.rows_per_unit is None and of is None else "individual"
     statement = _STATEMENT[model].format(
         epsilon=None if params.epsilon is None else phrases.exponent(params.epsilon),
         factor=None if params.epsilon is None else phrases.factor(params.epsilon),
+        several=None if params.epsilon is None else phrases.factor_of_several(adjacency, unit, params.epsilon),
         k=params.k,
         counted="records" if of is None else f"contributors, where a contributor is all records with the same {of}",
         unit=phrases.unit_in_words(adjacency, params.rows_per_unit),
@@ -94,7 +95,7 @@ def promise_of(params: Params, noise: str, clamped: tuple[str, ...] = ()) -> Gua
         model=model,
         parameters=_parameters(params, noise),
         adjacency=adjacency,
-        unit="individual" if several else "row",
+        unit=unit,
         statement=statement + _output(params),
         public=_public(params),
         secret=(*_SECRET[model], *(("emptiness of cells",) if _hides_emptiness(params) else ())),

@@ -6,6 +6,10 @@ actual records, so the promise leaves open what is printed there:
     empty_cells: zero     steps_i = 0, an exact zero, which shows that the cell is empty
     empty_cells: noise    steps_i = the largest of all cells, so that it looks like others
 
+Counts always have the noise of one record, 2 steps where one is replaced and 1 where one comes or goes, also where one
+cell has all records, so that no record could change them: more noise than a promise needs keeps it. To print n there,
+as the source does, or to refuse, would tell that everybody is in that cell.
+
 Individual (idp): one scale for all cells, the local L1 sensitivity of the table under `from_D`: one record of D is
 replaced by any record of the domain. With M_i and the extremes x_i of the records in cell i, and its bounds low_i,
 high_i, B_i = max(|low_i|, |high_i|):
@@ -32,7 +36,6 @@ from penstock.mechanisms.table._bounds import Limits
 from penstock.mechanisms.table.cells import Cells, Integers
 from penstock.mechanisms.table.scales import (
     MovingAdjacency,
-    bootstrap_contingency_scales,
     every_cell_its_own_scale,
     one_scale_for_all,
     public_membership_scales,
@@ -50,9 +53,9 @@ def bootstrap_steps(cells: Cells, measure: str, params: Params) -> Integers:
     """Return the steps of every cell; 0 only where an exact figure was asked for or is public."""
     adjacency = cast(BootstrapAdjacency, params.adjacency)
     if measure == COUNT:
-        steps = bootstrap_contingency_scales(cells, adjacency, _ANY).steps
         if adjacency == "bootstrap_within_cell":
-            return steps
+            return np.zeros(len(cells.counts), np.int64)
+        steps = np.full(len(cells.counts), 2 if adjacency == "bootstrap_replace" else 1, np.int64)
     elif params.scale == "one":
         steps = one_scale_for_all(cells, measure, adjacency, _ANY).steps
     elif params.scale == "per_cell":

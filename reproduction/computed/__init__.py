@@ -9,8 +9,10 @@ semantic_tables       groups, choices and linkage of two nominal columns with ta
 swap_tables           correlations after groups, exchanges in sequence and exchanges in blocks
 closeness_examples    closeness of counts and densities, generalisations, and the recipe that misses its t
 linkage_examples      who can be linked to whom, by all ways to link
+medians               medians of many data sets, and how far their noise strays
 individual_tables     intervals and errors that individual differential privacy compares itself by
 refinement_tables     examples of knowledge refinement, by the mechanism's own code; shares of delta that lose more
+released_farms        totals with the noise of that paper, many times
 bootstrap_tables      the ranges inside cells that a paper takes for sensitivities, and its tables of them
 
 The sources promise more for these than holds, and the modules say why. So nothing here can be
@@ -55,6 +57,7 @@ from penstock.reproduction.computed.linkage_examples import (
     chances_told_by_groups,
     shares_told,
 )
+from penstock.reproduction.computed.medians import errors_of_medians, heavy_tailed_density, samples
 from penstock.reproduction.computed.noise_shapes import (
     box_marginals,
     laplace_within,
@@ -80,9 +83,13 @@ from penstock.reproduction.computed.refinement_tables import (
     answers_about_two,
     chances_of_noise,
     deltas_of_shares,
+    distances_of_answers,
+    factors_of_refinement,
     mass_left_in_tail,
+    refined_density,
     spread_of_answers,
 )
+from penstock.reproduction.computed.released_farms import changes_of_samples, released_totals
 from penstock.reproduction.computed.semantic_tables import (
     central,
     chances_of_linkage,
@@ -115,6 +122,7 @@ __all__ = [
     "chances_of_staying",
     "chances_told_by_groups",
     "changes_by_run",
+    "changes_of_samples",
     "choices",
     "clamped_count_error",
     "closeness_of",
@@ -125,16 +133,20 @@ __all__ = [
     "counts_by_the_recipe",
     "counts_of_a_release",
     "deltas_of_shares",
+    "distances_of_answers",
     "errors_of_counts",
+    "errors_of_medians",
     "exchanged_in_blocks",
     "exchanged_in_sequence",
     "exchanged_together",
     "expected_error_of_choices",
     "expected_squared_error",
+    "factors_of_refinement",
     "group_means",
     "groups_around",
     "groups_around_boundaries",
     "groups_by_distance",
+    "heavy_tailed_density",
     "intervals_of_medians",
     "laplace_within",
     "least_variances",
@@ -154,10 +166,13 @@ __all__ = [
     "printed_sensitivities",
     "ratios_of_accuracy",
     "rearranged_core",
+    "refined_density",
     "regions_of_box_noise",
     "regions_of_laplace_noise",
     "relative_changes",
+    "released_totals",
     "rounded_sizes",
+    "samples",
     "shares_of_totals",
     "shares_told",
     "spread_of_answers",

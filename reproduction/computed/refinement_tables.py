@@ -27,16 +27,20 @@ from math import exp, expm1
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.mechanisms.columns import Column
 from penstock.mechanisms.noise.accuracy import laplace_variance
-from penstock.mechanisms.refinement.axes import Line
-from penstock.mechanisms.refinement.refine import Factors, Refined, by_presence, by_value
+from penstock.mechanisms.refinement.axes import Line, axis_of
+from penstock.mechanisms.refinement.refine import UNIT, Factors, Refined, by_presence, by_value
 
 __all__ = [
     "answers_about_one",
     "answers_about_two",
     "chances_of_noise",
     "deltas_of_shares",
+    "distances_of_answers",
+    "factors_of_refinement",
     "mass_left_in_tail",
+    "refined_density",
     "spread_of_answers",
 ]
 
@@ -114,6 +118,35 @@ def mass_left_in_tail(epsilon: float, shares: Sequence[float], tail: float) -> T
     is_far = np.abs(np.arange(_COARSE + 1) - middle) > (1 - tail) / 2 * (_COARSE + 1)
     factors = by_presence(Fraction(epsilon))
     return np.array([_moved(factors, middle, share)[is_far].sum() for share in shares])
+
+
+def refined_density(epsilon: float, truth: float, *, person: bool = True, share: float = 0) -> Table:
+    """Return the density on 0 to 1 of answers to a question, from a uniform prior, at points that are _COARSE apart.
+
+    person: with the factors of a question about one person, in place of those of a statistic. share: of the mass, moved
+    from the farthest points to the truth.
+    """
+    factors = (by_presence if person else by_value)(Fraction(epsilon))
+    return _moved(factors, round(truth * _COARSE), share) * (_COARSE + 1)
+
+
+def factors_of_refinement(epsilon: float) -> Table:
+    """Return the factors of near and far points: a row for a question about one person, and one for a statistic."""
+    both = [each(Fraction(epsilon)) for each in (by_presence, by_value)]
+    return np.array([[factors.up / UNIT, factors.down / UNIT] for factors in both])
+
+
+def distances_of_answers(categories: Sequence[str]) -> Table:
+    """Return the distances of the last category from each: nominal and ordinal; in units of the least one."""
+    count = len(categories)
+    rows = []
+    for kind in ("nominal", "ordinal"):
+        declared = {"role": "confidential", "type": kind, "categories": tuple(categories)}
+        axis = axis_of(np.ones(count, np.int64), Column.model_validate(declared))
+        regions = axis.regions(np.array([count - 1]), count - 1)
+        steps = regions.steps_beyond(0)[0].astype(float)
+        rows.append(steps / steps[steps > 0].min())
+    return np.array(rows)
 
 
 def _masses(prior: Sequence[int], factors: Factors, true: int, share: float = 0) -> Table:

@@ -8,6 +8,7 @@ from itertools import permutations, product
 import numpy as np
 
 from penstock.mechanisms.microaggregation import mdav
+from penstock.reproduction.computed import chances_of_staying
 from penstock.reproduction.errata.erratum import CounterExample, Erratum, found
 
 __all__ = ["ERRATA"]
@@ -85,7 +86,27 @@ def _chance(values: Values, released: Values, groups: tuple[frozenset[int], ...]
     return chance
 
 
+def random_groups() -> CounterExample:
+    """Return where a record comes to stand when groups are drawn at random, by all ways to draw and to permute them."""
+    records, k = 4, 2
+    chance = chances_of_staying(records, k)[0]
+    return found(
+        "four records, k = 2, by all groups and permutations: a record stands in its own place with this probability",
+        chance == Fraction(1, k) > Fraction(1, records),
+        promised_chance=Fraction(1, records),
+        chance=chance,
+    )
+
+
 ERRATA = (
+    Erratum(
+        name="thesis-random-groups",
+        source=_SOURCE,
+        place="section 3.3.1",
+        printed="random groups make the file probabilistically |T|-anonymous, as any two records may be swapped",
+        right="a permutation inside any group of k leaves a record in its place with probability 1/k",
+        counter_example=random_groups,
+    ),
     Erratum(
         name="thesis-informed",
         source=_SOURCE,

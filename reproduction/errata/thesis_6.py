@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.microaggregation import mdav
 from penstock.mechanisms.taxonomy import GRID, boundaries, reach, score_table
-from penstock.reproduction.computed import corner_groups, group_means, observed_bounds
+from penstock.reproduction.computed import corner_groups, counted_corners, group_means, observed_bounds
 from penstock.reproduction.errata.erratum import CounterExample, Erratum, found
 
 __all__ = ["ERRATA"]
@@ -150,6 +150,31 @@ def factor_of_errors() -> CounterExample:
     )
 
 
+def sequence_of_corners() -> CounterExample:
+    """Return how far the fifth corner of the sequence behind Table 6.5 is from the fourth, and how far one could be."""
+    corners = counted_corners([0, 2, 3, 1])
+    apart = np.abs(corners[4:] - corners[3]).sum(axis=1)
+    return found(
+        "the fifth corner of the sequence that gives all 40 numbers of the insensitive column of Table 6.5: how many "
+        "attributes it differs in from the fourth one",
+        apart[0] < apart.max(),
+        by_the_rule=int(apart.max()),
+        in_the_sequence=int(apart[0]),
+    )
+
+
+def error_of_categories() -> CounterExample:
+    """Return the error of MDAV that the factors of Tables 6.3 and 6.4 stand for."""
+    alone, against_mdav, against_alone, printed = 2.78e4, 0.057, 1.01, 8.93
+    implied = alone * (against_mdav / against_alone) ** 2
+    return found(
+        "k = 15, epsilon 0.01: SSE 27800 with k = 1, over the square of 1.01, times the square of 0.057",
+        abs(implied / printed - 10) < 0.5,
+        in_print=printed,
+        by_the_factors=implied,
+    )
+
+
 def _two_blocks(k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the microaggregated files of k ones and k zeros, and of the same with the last zero replaced by a one."""
     first = np.repeat([1.0, 0.0], k)[:, np.newaxis]
@@ -231,5 +256,21 @@ ERRATA = (
         printed="SSE_f is 0.027",
         right="0.028",
         counter_example=factor_of_errors,
+    ),
+    Erratum(
+        name="thesis-sequence",
+        source=_SOURCE,
+        place="sections 6.3.3 and 6.4.1",
+        printed="the next corner differs most from the last one; corners lie at 0 and 1.5 times the maximum",
+        right="the tables come from corners counted through, each followed by its opposite, up to the maximum",
+        counter_example=sequence_of_corners,
+    ),
+    Erratum(
+        name="thesis-categories-error",
+        source=_SOURCE,
+        place="Table 6.3",
+        printed="SSE_0 is 1.01, 3.33, 8.93 and 14.6",
+        right="ten times as much, by the factors of Tables 6.3 and 6.4",
+        counter_example=error_of_categories,
     ),
 )

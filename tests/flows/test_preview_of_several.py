@@ -169,8 +169,9 @@ def test_the_page_shows_every_output_once_and_what_they_share_under_their_names(
         assert page.count(f"Output {place} of 4: {name}\n") == 1
     assert (
         "Together the 3 outputs incomes, regions, schooling keep (5/4)-differential privacy: whichever record is added "
-        "or removed, the probability of every set of outputs changes by a factor of at most e^(5/4). Epsilon adds up: "
-        in page
+        "or removed, the probability of every set of outputs changes by a factor of at most e^(5/4). Whichever i "
+        "records, of one person or of several, are changed like that, the factor is at most e^(i x 5/4). Epsilon adds "
+        "up: " in page
     )
     assert "count by region: standard error 2.8" in page
     shared = "every figure is noisy; its standard error is stated with it"

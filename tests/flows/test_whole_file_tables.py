@@ -203,6 +203,31 @@ def test_nothing_is_released_of_a_part_where_its_number_of_records_counts_as_pub
     assert {fault.field for fault in refusal.value.faults} <= {"budget.part", "protect.0.exact_total"}
 
 
+@pytest.mark.parametrize(
+    ("model", "adjacency", "may"),
+    [
+        ("dp", "replace", False),
+        ("dp", "add_remove", True),
+        ("idp", "from_D", False),
+        ("idp", "from_D_add_remove", True),
+    ],
+)
+def test_statistics_of_a_part_are_planned_only_where_its_number_of_records_is_secret(
+    model: str, adjacency: str, *, may: bool
+) -> None:
+    part = changed("source/columns/injury/categories", ["burn"], TABLE)
+    part["budget"]["part"] = "injury"
+    figures = [{"statistic": "sum", "of": "loss"}]
+    asked = {"mechanism": "statistics", "figures": figures, "epsilon": "1/2", "model": model, "adjacency": adjacency}
+    part["protect"] = [{**asked, "acknowledges": [] if model == "dp" else [model]}]
+    part["gates"] = [{"measure": "privacy_loss", "max": 1}]
+    if may:
+        assert draw_up_plan(parse_spec(part)).guarantee.adjacency == adjacency
+        return
+    with pytest.raises(Refusal, match="a record that moves would change two sizes"):
+        draw_up_plan(parse_spec(part))
+
+
 def test_a_refused_table_of_the_number_of_records_alone_draws_nothing(workplace: Workplace) -> None:
     make_whole(workplace, exact_total=True, sums=[], means=[])
     open_account(workplace)

@@ -68,6 +68,14 @@ def test_what_is_public_about_groups_follows_from_the_adjacency(case):
     assert not takes_units(asked)
 
 
+def test_a_mean_of_one_more_or_less_takes_the_source_as_all_of_its_data_set_and_a_sum_does_not():
+    """Of a part of a data set, data sets made of its records may hold two: then a mean moves by half of the width."""
+    for kinds, whole in ((("sum",), False), (("count", "sum"), False), (("sum", "mean"), True), (("median",), True)):
+        assert prints_number(bdp(figures=figures(*kinds), adjacency="bootstrap_add_remove")) == whole
+        assert not prints_number(bdp(figures=figures(*kinds), adjacency="bootstrap_add_remove", groups=["region"]))
+        assert not prints_number(bdp(figures=figures(*kinds), only={"region": "N"}))
+
+
 def test_specs_without_a_chosen_group_are_written_as_before():
     assert "only" not in bdp().model_dump(mode="json")
     assert bdp(only={"region": "N"}).model_dump(mode="json")["only"] == {"region": "N"}
@@ -203,6 +211,8 @@ def test_the_promise_says_what_is_compared_and_what_the_noise_may_reveal():
     assert "bootstrap sensitivity" in told.secret
     assert "group of every record" in told.public
     assert "everybody knows the group of every record" in told.assumptions
+    assert any("as many records in every group as the actual one" in each for each in told.assumptions)
+    assert not any("as many records in every" in each for each in promise(bdp(), DECLARED).assumptions)
     assert any("unlike all others" in limit for limit in told.not_promised)
     assert told.postprocessing == "data_independent_only"
     assert told.composes_with.startswith("bdp: epsilons add up, for the same data set")

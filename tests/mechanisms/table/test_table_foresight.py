@@ -136,19 +136,36 @@ def test_the_largest_bound_is_told_where_cells_differ() -> None:
 def test_secret_noise_is_told_at_most(adjacency: str, count: int | None, x: int) -> None:
     params = table("bdp", sums=["x"], adjacency=adjacency, epsilon="1")
     epsilon = Fraction(1) if count is None else Fraction(1, 2)
-    assert line("The size of the noise follows the data", params)
+    assert line("The size of the noise of totals follows the data", params)
     expected = f"x: standard error at most {told(sqrt(2) * float(x / epsilon))} (laplace, {epsilon})."
     assert line("x: ", params) == expected
     if count is None:
         assert line("Counts are exact", params) == "Counts are exact, because everybody's cell is public."
     else:
-        assert line("count: ", params).startswith(f"count: standard error at most {told(sqrt(2) * count * 2)} ")
+        assert line("count: ", params) == count_of_four_cells(2 * count)
+
+
+def count_of_four_cells(scale: int) -> str:
+    """P(|N| > w) = 2 a^(w+1) / (1 + a) with a = e^(-1/scale): the least w for 1/20 and, for four at once, 1/80."""
+    a = exp(-1 / scale)
+
+    def least(share: float) -> int:
+        return next(w for w in range(1000) if 2 * a ** (w + 1) / (1 + a) <= share)
+
+    return (
+        f"count: standard error {told(sqrt(2 * a) / (1 - a))}, 95 % interval ± {least(1 / 20)}; "
+        f"all 4 at once within ± {least(1 / 80)} with probability 0.95 (laplace, 1/2)."
+    )
+
+
+def test_a_table_of_counts_under_bdp_has_no_secret_size() -> None:
+    assert not any("secret" in each for each in expect(table("bdp", epsilon="1"), DECLARED, None))
 
 
 def test_individual_noise_is_told_at_most() -> None:
     params = table("idp", sums=["x"], epsilon="1")
     assert line("x: ", params) == f"x: standard error at most {told(sqrt(2) * 8)} (laplace, 1/2)."
-    assert line("count: ", params) == f"count: standard error at most {told(sqrt(2) * 4)} (laplace, 1/2)."
+    assert line("count: ", params) == count_of_four_cells(4)
 
 
 def test_an_exact_table_is_told_what_refuses_it() -> None:

@@ -21,8 +21,9 @@ def test_differential_privacy_speaks_of_any_record() -> None:
     found = promised(epsilon="1/2")
     assert found.statement == (
         "(1/2)-differential privacy: whichever record is replaced by any other that the declared columns allow, the "
-        "probability of every set of outputs changes by a factor of at most e^(1/2). The output is one table; every "
-        "declared cell is in it."
+        "probability of every set of outputs changes by a factor of at most e^(1/2). Whichever i records, of one "
+        "person or of several, are changed like that, the factor is at most e^(i x 1/2). The output is one table; "
+        "every declared cell is in it."
     )
     assert "number of records" in found.public
     assert "size of the noise" in found.public

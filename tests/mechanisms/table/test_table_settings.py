@@ -229,7 +229,6 @@ ALONE = [{"area": "north", "size": "small", "x": 1}, {"area": "south", "size": "
 @pytest.mark.parametrize(
     ("chosen", "records", "field"),
     [
-        ({}, ALONE[:1] * 3, "count"),
         ({"sums": ["x"], "adjacency": "bootstrap_within_cell"}, ALONE, "x"),
         ({"sums": ["x"], "adjacency": "bootstrap_within_cell", "scale": "public_membership"}, ALONE, "x"),
         ({"sums": ["x"], "count": False, "scale": "per_cell"}, [*ALONE, {**ALONE[0], "size": "large", "x": 0}], "x"),
@@ -242,6 +241,15 @@ def test_a_figure_that_no_record_could_change_is_refused_and_not_printed(
     for empty_cells in ("noise", "zero"):
         with pytest.raises(ScaleZero, match=f"^{field} refused: must depend on the records that count"):
             mechanism.protect(columns_of(records), DECLARED, table("bdp", empty_cells=empty_cells, **chosen), seeded(1))
+
+
+@pytest.mark.parametrize(("adjacency", "steps"), [("bootstrap_replace", 2), ("bootstrap_add_remove", 1)])
+def test_counts_have_noise_where_everybody_is_in_one_cell(adjacency: str, steps: int) -> None:
+    """The source prints n there, as no data set made of these records has another count."""
+    for empty_cells, others in (("noise", steps), ("zero", 0)):
+        chosen = table("bdp", empty_cells=empty_cells, adjacency=adjacency)
+        drawn = mechanism.protect(columns_of(ALONE[:1] * 3), DECLARED, chosen, seeded(1)).hidden["steps 0 count"]
+        assert sorted(drawn.tolist()) == [others] * (len(drawn) - 1) + [steps]
 
 
 def test_no_bounds_no_individual_noise() -> None:
