@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ from markupsafe import Markup
 
 from penstock.reproduction.entry import Figure
 from penstock.reproduction.pictures import drawn
+from penstock.reproduction.tables import counted
 
 __all__ = ["page"]
-
-_ORDER = ("same", "corrected", "close", "not reproducible", "differs")
 
 
 def page(document: Mapping[str, Any], figures: Mapping[str, Sequence[Figure]]) -> str:
@@ -29,7 +27,7 @@ def page(document: Mapping[str, Any], figures: Mapping[str, Sequence[Figure]]) -
     )
     return environment.get_template("reproduction.html").render(
         label=document["label"],
-        counted=_counted(tables),
+        counted=counted(tables),
         tables=[_with_figures(table, figures.get(table["name"], ())) for table in tables],
         errata=document.get("errata", ()),
     )
@@ -50,15 +48,6 @@ def _with_figures(table: Mapping[str, Any], figures: Sequence[Figure]) -> dict[s
             for place, figure in enumerate(figures)
         ],
     }
-
-
-def _counted(tables: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many numbers have each verdict, and which tables were not recomputed."""
-    verdicts = Counter(row["verdict"] for table in tables for row in table["rows"])
-    text = ", ".join(f"{verdicts[verdict]:,} {verdict}" for verdict in _ORDER if verdicts[verdict])
-    without = [table["name"] for table in tables if table["holds"] is None]
-    left_out = f"; not recomputed: {', '.join(without)}" if without else ""
-    return f"{sum(verdicts.values()):,} numbers: {text}{left_out}."
 
 
 def _shown(number: float | str) -> str:

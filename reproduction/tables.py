@@ -10,9 +10,10 @@ recompute, because what it was made from was never published, is listed with the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.reproduction import (
@@ -25,11 +26,20 @@ from penstock.reproduction import (
     thesis_6_adult,
     thesis_7,
 )
-from penstock.reproduction.beside_print import printed_tables, verdict
+from penstock.reproduction.beside_print import Verdict, printed_tables, verdict
 from penstock.reproduction.entry import DataSet, Figure, Given, Table
 from penstock.reproduction.errata import corrected
 
-__all__ = ["LABEL", "NAMES", "TABLES", "reproduce", "reproduce_errata", "reproduce_for_a_page", "reproduce_one"]
+__all__ = [
+    "LABEL",
+    "NAMES",
+    "TABLES",
+    "counted",
+    "reproduce",
+    "reproduce_errata",
+    "reproduce_for_a_page",
+    "reproduce_one",
+]
 
 LABEL = "reproduction, no guarantee"
 
@@ -46,6 +56,9 @@ SOURCES: tuple[tuple[Table, ...], ...] = (
 )
 TABLES: dict[str, Table] = {table.name: table for tables in SOURCES for table in tables}
 NAMES = tuple(TABLES)
+
+# In the order of how far a number is from the print.
+_VERDICTS = get_args(Verdict)
 
 # Called with the name of a table and the share of the whole work that is done when it begins or goes on.
 Watch = Callable[[str, float], None]
@@ -104,6 +117,15 @@ def reproduce_errata() -> dict[str, Any]:
     """Return what we corrected; it holds if every counter-example stands."""
     errata = corrected()
     return {"label": LABEL, "holds": all(erratum["stands"] for erratum in errata), "errata": errata}
+
+
+def counted(tables: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many numbers have each verdict, and which tables were not recomputed."""
+    verdicts = Counter(row["verdict"] for table in tables for row in table["rows"])
+    text = ", ".join(f"{verdicts[verdict]:,} {verdict}" for verdict in _VERDICTS if verdicts[verdict])
+    without = [table["name"] for table in tables if table["holds"] is None]
+    left_out = f"; not recomputed: {', '.join(without)}" if without else ""
+    return f"{sum(verdicts.values()):,} numbers: {text}{left_out}."
 
 
 def _chosen(names: Sequence[str]) -> list[Table]:

@@ -95,10 +95,13 @@ def _progress(as_json: bool) -> Iterator[Callable[[str, float], None]]:
 
 
 def _show_all(document: Mapping[str, Any]) -> None:
+    from penstock.reproduction.tables import counted
+
     out, listed = _console(document), table_of("name", "table", "verdict")
     for table in document["tables"]:
         listed.add_row(table["name"], shown(table["title"]), _coloured(table["verdict"], table["holds"]))
     out.print(listed)
+    out.print(f"\n{shown(counted(document['tables']))}")
 
 
 def _show_one(document: Mapping[str, Any]) -> None:

@@ -30,6 +30,7 @@ _RULES: tuple[_Rule, ...] = ("known values first", "quasi-identifiers first", "b
 # Each choice of known columns is several searches for the nearest record of every record.
 _MOST_CHOICES = 1_000
 _LEAF = 8
+_WIDE = 2.0**20
 _SHARES = 64
 
 
@@ -102,8 +103,8 @@ def unfit(asked: Asked, declared: Declared) -> Iterator[Fault]:
     else:
         knows, most = 1 if asked.knows is None else asked.knows, len(known) - max(1, len(sought))
         if knows > most:
-            rule = "must leave a confidential column to be found"
-            yield Fault("knows", f"{rule}: at most {max(most, 0)} of {len(known)} here", "Lower it.", str(knows))
+            rule = f"must leave a confidential column to be found: at most {max(most, 0)} of {len(known)} here"
+            yield Fault("knows", rule, "Lower it.", str(knows))
         elif math.comb(len(known) - len(sought), knows) > _MOST_CHOICES:
             rule = f"must leave at most {_MOST_CHOICES:,} choices of columns to be tried"
             yield Fault("knows", rule, "Name the columns.", str(knows))
@@ -213,7 +214,12 @@ def _right(spots: Places, first: NDArray[np.bool_], original: Integers, released
     order, starts = identical([np.ascontiguousarray(axis).view(np.int64) for axis in rows.T])
     distinct = np.ascontiguousarray(rows[order[starts[:-1]]])
     depth = max(0, math.ceil(math.log2(len(distinct) / _LEAF)))
+    # The widest axes are split: those that decide first are made wide meanwhile, by a power of two, without rounding.
+    wide = np.where(first & (np.arange(len(first)) < spots.numeric), _WIDE, 1.0)
+    distinct *= wide
     came_from, borders, boxes = build_tree(distinct, spots.numeric, depth)
+    distinct /= wide
+    boxes /= wide
     sizes = np.diff(starts)[came_from]
     begin = np.concatenate(([0], np.cumsum(sizes)))
     place = np.empty(len(rows), np.int64)  # of the point of each released record, in the order of the tree

@@ -29,7 +29,7 @@ from penstock.mechanisms.noise.words import feed
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refusal import SettingRefused
 
-__all__ = ["box"]
+__all__ = ["acceptance", "box"]
 
 _SMALLEST_EPSILON = Fraction(1, 2**40)
 
@@ -55,7 +55,7 @@ def box(
             raise SettingRefused.at(
                 "core", rule="must be a whole number from 0 to the half-width minus 1", remedy="Choose a smaller core."
             )
-    if _acceptance(half_widths, core, 1 / scale) < 1 / MOST_ATTEMPTS:
+    if acceptance(half_widths, core, 1 / scale) < 1 / MOST_ATTEMPTS:
         raise SettingRefused.at(
             "core",
             rule="must not be so small, for this many answers, that a draw takes over 10,000 attempts on average",
@@ -70,7 +70,7 @@ def box(
     return out
 
 
-def _acceptance(half_widths: Sequence[int], core: Sequence[int], epsilon: Fraction) -> Fraction:
+def acceptance(half_widths: Sequence[int], core: Sequence[int], epsilon: Fraction) -> Fraction:
     """Return P(an attempt is accepted) = (1 - b)^(m+1) / m! sum_i b^i prod_l (2 (z_l + i D_l) + 1) / 2D_l."""
     answers = len(half_widths)
     one_minus_b = Fraction(-expm1(-epsilon))

@@ -18,6 +18,7 @@ the middle of the grid and A = max |x - m|. By what is public about groups (_boo
 Theorem. Fix D. For every pair of data sets that consist of records of D and differ as the adjacency says, (1) with the
 noise of D loses at most epsilon. epsilon_f = w_f epsilon / t with t = 2 under `moving` where a record is replaced, else
 1; a mean by (8) spends epsilon_f / 2 on each of its two, a variance epsilon_f / 3 on each of its three.
+Under `fixed` both have as many records in every group as D, because everybody's group is public; the promise says so.
 Under `counted` the pair has n and n - 1 records, or n and n + 1, and the source is all of its data set, as it is under
 `fixed` without groups (`prints_number`): of a part, these data sets may hold any number of records.
 

@@ -36,6 +36,8 @@ __all__ = [
 Membership = Literal["fixed", "counted", "chosen", "moving"]
 
 _ADJACENCIES = ("bootstrap_replace", "bootstrap_add_remove", "bootstrap_within_cell")
+# Local sensitivities of these are gaps between records, if there are records on both sides.
+_INSIDE = ("median", "quantile", "second_maximum")
 _ACCEPTED = (
     "must say that you accept bdp: it compares only data sets made of the actual records, and its noise follows their "
     "extremes: it bounds nothing of what the size of the noise reveals, and whoever is unlike all others is compared "
@@ -104,12 +106,18 @@ def bootstrap_count_faults(params: Params, field: str) -> Iterator[Fault]:
 
 
 def takes_resolution(params: Params) -> bool:
-    """Return whether columns may have a resolution in place of a domain: no noise under bdp follows the domain."""
-    return params.model == "bdp"
+    """Return whether columns may have a resolution in place of a domain: no noise under bdp follows the domain, nor
+    that of figures inside the data under idp, where the sizes of groups are public."""
+    return params.model == "bdp" or params.adjacency in ("from_D", "from_D_within_cell")
 
 
-def resolution_faults(figure: Statistic, column: Column, field: str) -> Iterator[Fault]:
+def resolution_faults(figure: Statistic, params: Params, column: Column, field: str) -> Iterator[Fault]:
     """Yield a fault of a figure that needs a domain."""
-    if column.resolution is not None and figure.statistic == "variance":
+    if column.resolution is None:
+        return
+    if params.model == "idp" and figure.statistic not in _INSIDE:
+        rule = f"must be one of {', '.join(_INSIDE)} of a column without a domain: noise of the others follows a bound"
+        yield Fault(f"{field}.statistic", rule, "Declare a domain, or ask for one of these.", figure.statistic)
+    elif figure.statistic == "variance":
         rule = "must not be variance of a column without a domain: sums of its squares would not fit into 62 bits"
         yield Fault(f"{field}.statistic", rule, "Declare a domain, or ask for another figure.", figure.statistic)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["ADVICE", "LIMITS", "ONE_GROUP", "STATEMENT"]
+__all__ = ["ADVICE", "LIMITS", "ONE_GROUP", "SAME_SIZES", "STATEMENT"]
 
 STATEMENT = (
     "{epsilon}-bootstrap differential privacy: among data sets that consist of records of the actual one, if one "
     "record is {change}, and if all of them get noise of the size that the actual one gets, {factor}. This holds "
     "conditionally on the noise scale; there is no bound on what the scale itself reveals. "
 )
+SAME_SIZES = "all data sets that are compared have as many records in every group as the actual one, which is public"
 ONE_GROUP = "The output is one row, of the group {}, whether it has records or not."
 LIMITS = (
     "differential privacy: a person unlike all others in the data is not compared with anybody, and whoever joins "

@@ -73,17 +73,24 @@ class Exact:
 
 
 def exact_figure(
-    figure: Statistic, grid: Grid, groups: SortedGroups, fractions: Sequence[Fraction] = ONE_RECORD
+    figure: Statistic,
+    grid: Grid,
+    groups: SortedGroups,
+    fractions: Sequence[Fraction] = ONE_RECORD,
+    *,
+    bounded: bool = True,
 ) -> Exact:
     """Return the figure of groups that hold its column on its grid; refuse a group that is too small.
 
-    fractions: epsilon_1 / epsilon_i for every number i of records that are protected together.
+    fractions: epsilon_1 / epsilon_i for every number i of records that are protected together. bounded: whether the
+    column has a domain; without one, a group is refused whose public size lets a figure meet a bound.
     """
     if figure.statistic == "variance":
         return _variance(grid, groups, fractions)
 
     def moves(found: Callable[..., Steps], *ranks: Steps) -> Steps:
-        return largest_moves(lambda i: found(groups, *ranks, low=0, high=grid.steps, replaced=i), fractions)
+        low, high = (0, grid.steps) if bounded else (None, None)
+        return largest_moves(lambda i: found(groups, *ranks, low=low, high=high, replaced=i), fractions)
 
     if figure.statistic in ("sum", "mean"):
         steps = moves(local.sum_of_values)

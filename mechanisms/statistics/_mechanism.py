@@ -229,7 +229,8 @@ def _exact(figure: Statistic, declared: Declared, params: Params, groups: Sorted
         return exact_count(figure, groups, fractions, size_public=size_public)
     grid = figure_grid(figure, declared)
     if size_public:
-        return exact_figure(figure, grid, groups, fractions)
+        bounded = declared[str(figure.of)].resolution is None
+        return exact_figure(figure, grid, groups, fractions, bounded=bounded)
     return exact_figure_of_secret_size(figure, grid, groups)
 
 

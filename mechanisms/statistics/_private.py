@@ -21,7 +21,8 @@ epsilon would not do: two groups that move by B each would cost epsilon each.
 
 noise: auto draws several counts, sums, means and variances together, with their epsilons added, unless shares were
 given or each by itself has smaller errors: the sum of their variances, each in units of the most that one record can
-add, for means and variances of the worst case and times the squared size of the group.
+add, for means and variances of the worst case and times the squared size of the group. Where that would take minutes,
+because there are many groups and epsilon is large, each is drawn by itself.
 
 All but the draws follows from public facts.
 """
@@ -53,6 +54,7 @@ from penstock.mechanisms.statistics._settings import (
     epsilons,
     figure_grid,
     is_added_up,
+    layout,
     prints_number,
 )
 from penstock.mechanisms.statistics._together import Together, together
@@ -74,6 +76,8 @@ __all__ = [
 
 # What is drawn together must be better by a hundredth to be worth the longer explanation, as in a table.
 _WORTH_IT = 0.99
+# About a minute and a half: at a large epsilon nearly every attempt to draw six totals is drawn again.
+_MOST_ATTEMPTS = 10**8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,7 +251,8 @@ def planned(params: Params, declared: Declared) -> Plan:
     candidates = [*_drawn_together(params, declared, figures)]
     if params.noise == "auto" and candidates:
         by_themselves = sum(_relative_variance(alone[figure.name]) for figure in figures)
-        candidates = [each for each in candidates if _size(each) < _WORTH_IT * by_themselves]
+        most = _MOST_ATTEMPTS / layout(params, declared).rows
+        candidates = [each for each in candidates if _size(each) < _WORTH_IT * by_themselves and each.attempts <= most]
     if not candidates:
         return Plan(alone, None)
     best = min(candidates, key=_size)

@@ -121,6 +121,8 @@ def _assumptions(params: Params) -> tuple[str, ...]:
     ]
     if params.adjacency.endswith("_within_cell"):
         told.append("everybody knows the group of every record")
+    if params.adjacency == "bootstrap_within_cell":
+        told.append(bootstrap_words.SAME_SIZES)
     if params.model != "dp":
         told.append(phrases.ACTUAL_NOISE)
     return tuple(told)

@@ -348,7 +348,7 @@ def _figure_faults(figure: Statistic, params: Params, declared: Declared, field:
         yield Fault(f"columns.{figure.of}.missing", rule, "Complete the data first.", column.missing)
     else:
         yield from _grid_faults(figure, declared)
-        yield from resolution_faults(figure, column, field)
+        yield from resolution_faults(figure, params, column, field)
 
 
 def _grid_faults(figure: Statistic, declared: Declared) -> Iterator[Fault]:

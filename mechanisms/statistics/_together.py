@@ -38,6 +38,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from penstock.mechanisms.noise.box import acceptance
+from penstock.mechanisms.noise.scale import scale_at_least
 from penstock.mechanisms.noise.totals import LARGEST_TOTAL, noisy
 from penstock.mechanisms.numbers.grid import Grid
 from penstock.mechanisms.randomness import Randomness
@@ -105,6 +107,13 @@ class Together:
     def _spread(self) -> tuple[float, ...]:
         """Return the variance of every answer, in squared steps."""
         return tuple(variance for box in self.boxes for variance in box.variances)
+
+    @property
+    def attempts(self) -> float:
+        """Return how many attempts the sampler needs for a group on average."""
+        return sum(
+            1 / float(acceptance(box.half_widths, box.inner, 1 / scale_at_least(1, box.epsilon))) for box in self.boxes
+        )
 
     def draw(
         self, groups: Mapping[str, SortedGroups], randomness: Randomness

@@ -111,15 +111,21 @@ def sides_of(data, setting):
     return [tuple(sorted(v for s, v in data if s == 0 or not alone))]
 
 
-def pairs(data, adjacency):
-    """All adjacent data sets that consist of records of D; n - 1, n and n + 1 of them where their number may change."""
+def pairs(data, adjacency, sizes_are_public=True):
+    """All adjacent data sets that consist of records of D; n - 1, n and n + 1 of them where their number may change.
+
+    Within groups everybody's group is public, so each group has as many records as in D.
+    """
     distinct, n = sorted(set(data)), len(data)
     if adjacency == "bootstrap_add_remove":
         for size in (n - 1, n):
             for rows in combinations_with_replacement(distinct, size):
                 yield from ((rows, (*rows, record)) for record in distinct)
         return
-    for one, other in combinations(list(combinations_with_replacement(distinct, n)), 2):
+    every = list(combinations_with_replacement(distinct, n))
+    if adjacency == "bootstrap_within_cell" and sizes_are_public:
+        every = [rows for rows in every if Counter(s for s, _ in rows) == Counter(s for s, _ in data)]
+    for one, other in combinations(every, 2):
         gone, new = Counter(one) - Counter(other), Counter(other) - Counter(one)
         if sum(gone.values()) != 1:
             continue
@@ -148,14 +154,14 @@ def steps_of(kind, setting, data, calibrated_as=None):
     return [each.tolist() for each in steps], spent / len(steps), parts if len(steps) == 1 else 1
 
 
-def largest_loss(kind, setting, data, calibrated_as=None):
+def largest_loss(kind, setting, data, calibrated_as=None, sizes_are_public=True):
     """(1), over all pairs."""
     noise = steps_of(kind, setting, data, calibrated_as)
     if noise is None:
         return Fraction(0)
     steps, spent, parts = noise
     lost = [Fraction(0)]
-    for one, other in pairs(data, SETTINGS[setting][0]):
+    for one, other in pairs(data, SETTINGS[setting][0], sizes_are_public):
         total = Fraction(0)
         for group, (first, second) in enumerate(zip(sides_of(one, setting), sides_of(other, setting), strict=True)):
             if first != second:
@@ -234,6 +240,14 @@ def test_the_count_notices_the_median_of_an_even_number_taken_for_all():
 
 def test_the_count_notices_a_total_with_the_spread_of_values_where_a_record_may_be_added():
     assert worst("sum", "one record more or less", "one record of all replaced") > EPSILON
+
+
+@pytest.mark.parametrize("kind", ["mean", "median"])
+def test_within_groups_only_data_sets_with_groups_of_the_same_size_are_compared(kind):
+    """Two records of a group might have become one: then it moves by all of the width, not by half."""
+    data = ((0, 0), (0, 3), (1, 0), (1, 3))
+    assert largest_loss(kind, "replaced in its group", data) == pytest.approx(EPSILON)
+    assert largest_loss(kind, "replaced in its group", data, sizes_are_public=False) > Fraction(19, 10) * EPSILON
 
 
 def test_without_records_a_group_looks_like_the_one_that_needs_most():

@@ -105,6 +105,10 @@ def test_figures_together_lose_no_more_than_epsilon():
     assert proven(["count", "sum", "mean"], ADDED, "add_remove") <= 1
 
 
+def test_the_audit_notices_totals_together_of_which_epsilon_was_not_divided_by_the_groups():
+    assert proven(["count", "sum"], MOVED, "add_remove") > 1.5
+
+
 @pytest.mark.parametrize("kind", ["count", "sum"])
 def test_the_audit_notices_that_epsilon_was_not_divided_by_the_groups_that_a_record_touches(kind):
     """The release for records that come and go, whose loss of 1 is paid twice when a record moves.

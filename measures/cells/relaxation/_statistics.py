@@ -13,7 +13,8 @@ One record of the domain, R steps wide with values of at most B steps, moves at 
 The second column is about any number of records from 1 on, or from 2 for a second maximum. In the third the same noise
 is compared that the bootstrap model draws, and half of epsilon for each group where a replaced record may touch two.
 
-Smooth sensitivities are those for noise with tails like 1 / |z|^3, beta = epsilon / 4, where n is public.
+Smooth sensitivities are those for noise with tails like 1 / |z|^3, beta = epsilon / 4, where n is public and a domain
+is declared.
 """
 
 from __future__ import annotations
@@ -213,7 +214,8 @@ def _details(
                 "Nothing." if len(x) else "Nothing: it has no records, and noise as the widest of the others."
             )
         near = known = None
-        if not how.comes and kind in smooth:
+        bounded = numbers.declared is not None
+        if bounded and not how.comes and kind in smooth:
             known = smooth[kind](x, first, last, float(stated.epsilon) / 4) * eta
         if promised.model == "bdp":
             middle = (first + (last - first) // 2) * eta
@@ -227,7 +229,7 @@ def _details(
                 replaced=how.alone_replaced,
             )
             return Detail(says, known)
-        if not how.comes and len(promised.several) == 1:
+        if bounded and not how.comes and len(promised.several) == 1:
             moved = moves_of_neighbours(kind, stated.share, (x - first).tolist(), last - first)
             parts = len(x) if kind == "mean" else 1
             near = None if moved is None else (float(moved[0]) * eta / parts, float(moved[1]) * eta / parts)

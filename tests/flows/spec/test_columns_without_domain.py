@@ -21,6 +21,8 @@ from penstock.mechanisms.numbers.grid import grid_of
 from penstock.mechanisms.numbers.reach import reach_of, step_of
 from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import Refusal, SettingRefused, SpecRefused
+from penstock.records.home import Home
+from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.private_release import begun
 from tests.support.workplace import Workplace, make_table
 
@@ -110,6 +112,50 @@ def test_a_variance_needs_a_domain() -> None:
         statistics.promise(params, DECLARED)
 
 
+IDP = {"model": "idp", "adjacency": "from_D", "acknowledges": ["idp"], "epsilon": "1"}
+INSIDE = [{"statistic": kind, "of": "salary"} for kind in ("median", "second_maximum")]
+INSIDE.append({"statistic": "quantile", "of": "salary", "share": "1/2"})
+
+
+def individual(values: list[float], **settings: Any) -> Any:
+    params = statistics.Params(**{**IDP, "figures": INSIDE, **settings})
+    columns = {"salary": np.array(values), "area": np.zeros(len(values), np.int64)}
+    return statistics.protect(columns, DECLARED, params, seeded(1))
+
+
+def test_gaps_between_salaries_are_all_that_individual_noise_follows() -> None:
+    """In steps of 1/128, half of them for a median: no bound is met, however far it lies."""
+    found = individual([1000.0, 2500.5, 4000.0, 2_000_000.0])
+    # (x_4 - x_2) / 2; max(x_4 - x_3, x_3 - x_2); max(x_3 - x_2, x_2 - x_1).
+    assert found.hidden["steps salary_median"].tolist() == [255_679_936]
+    assert found.hidden["steps salary_second_maximum"].tolist() == [128 * 1_996_000]
+    assert found.hidden["steps salary_quantile_1_2"].tolist() == [128 * 1500 + 64]
+    assert any("0.01" in each or "1/100" in each for each in found.guarantee.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("values", "settings"),
+    [
+        ([1.0, 2.0], {}),
+        ([1.0, 2.0, 3.0], {"figures": [{"statistic": "quantile", "of": "salary", "share": "9/10"}]}),
+        ([1.0, 2.0, 3.0], {"group_epsilons": ["1", "2"]}),
+    ],
+    ids=["two records", "the highest rank", "two replaced of three"],
+)
+def test_a_group_so_small_that_a_bound_would_be_met_is_refused(values: list[float], settings: dict[str, Any]) -> None:
+    """Whether it is depends on the number of records alone, which is public: other values are refused alike."""
+    for each in (values, [x * 1000 for x in values]):
+        with pytest.raises(SettingRefused, match="needs a declared bound of the column"):
+            individual(each, **settings)
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "variance", "minimum", "maximum"])
+def test_figures_whose_individual_noise_follows_a_bound_need_a_domain(kind: str) -> None:
+    params = statistics.Params(**{**IDP, "figures": [{"statistic": kind, "of": "salary"}]})
+    with pytest.raises(SettingRefused, match="must be one of median, quantile, second_maximum"):
+        statistics.promise(params, DECLARED)
+
+
 def test_the_plan_says_that_its_bounds_say_little() -> None:
     told = statistics.MECHANISM.expect(statistics.Params(figures=FIGURES, **BDP), DECLARED, 10)  # type: ignore[arg-type]
     assert any(
@@ -169,11 +215,26 @@ def test_a_value_beyond_the_reach_stops_the_release_and_is_not_told(workplace: W
 
 
 DP = {"model": "dp", "adjacency": "replace", "groups": ["education"]}
+MORE_OR_LESS = {"model": "idp", "adjacency": "from_D_add_remove", "acknowledges": ["idp"]}
+
+
+def test_an_individual_median_without_a_domain_is_released_and_verifies(workplace: Workplace) -> None:
+    settings = {"model": "idp", "adjacency": "from_D", "groups": [], "acknowledges": ["idp"]}
+    without_domain(workplace, **{**settings, "figures": [{"statistic": "median", "of": "income"}]})
+    with begun(workplace) as line:
+        receipt = line.publish()
+    assert {finding.name for finding in verify_bundle(Path(receipt.path), Home.open().public_key_path)} >= {"records"}
 
 
 @pytest.mark.parametrize(
     "entry",
     [
+        {
+            "mechanism": "statistics",
+            "figures": [{"statistic": "median", "of": "income"}],
+            "epsilon": "1",
+            **MORE_OR_LESS,
+        },
         {"mechanism": "statistics", "figures": [{"statistic": "sum", "of": "income"}], "epsilon": "1", **DP},
         {
             "mechanism": "table",

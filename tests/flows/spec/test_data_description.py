@@ -132,3 +132,9 @@ def test_every_key_is_described() -> None:
     schema = description_schema()
     for model in (schema, *schema["$defs"].values()):
         assert all(facts.get("description") for facts in model["properties"].values())
+
+
+def test_a_column_without_a_domain_has_no_questions(tmp_path: Path) -> None:
+    given = {"role": "confidential", "type": "continuous", "resolution": "0.01"}
+    with pytest.raises(SpecRefused, match=r"source\.columns\.pay\.resolution refused: must not stand in place of a"):
+        resolve_keys(changed(source__columns__pay=given), tmp_path)

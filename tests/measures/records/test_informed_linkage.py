@@ -193,6 +193,20 @@ def test_what_moves_together_is_not_hidden_by_what_moves_by_itself():
     assert informed_linkage(source, released, declared, groups=groups, knows=("pay",), finds=("rent",)).value == 1.0
 
 
+def test_concepts_in_place_of_leaves_lead_to_a_person_who_is_looked_for_in_the_taxonomy():
+    """Equal or different, every concept is as far from a leaf as any other."""
+    tree = {"top": [], **{each: ["top"] for each in "ABCD"}, **{f"{each}1": [each.upper()] for each in "abcd"}}
+    where = Column(
+        role="quasi_identifier", type="nominal", taxonomy=tree, categories=("a1", "b1", "c1", "d1", "A", "B", "C", "D")
+    )
+    source = {"where": np.arange(4), "pay": np.arange(4.0)}
+    released = {"where": np.arange(4) + 4, "pay": np.arange(4.0)}
+    declared = {"where": where, "pay": number(0, 8)}
+    assert informed_linkage(source, released, declared, knows=0).value == 1.0
+    plain = {**declared, "where": where.model_copy(update={"taxonomy": None})}
+    assert informed_linkage(source, released, plain, knows=0).value == 0.25
+
+
 def test_a_value_that_most_have_is_guessed_without_the_release_too():
     source = {"age": np.arange(8.0), "sick": np.array([0, 0, 0, 0, 0, 0, 0, 1])}
     declared = {"age": DECLARED["age"], "sick": DECLARED["sick"]}

@@ -211,6 +211,8 @@ def test_the_promise_says_what_is_compared_and_what_the_noise_may_reveal():
     assert "bootstrap sensitivity" in told.secret
     assert "group of every record" in told.public
     assert "everybody knows the group of every record" in told.assumptions
+    assert any("as many records in every group as the actual one" in each for each in told.assumptions)
+    assert not any("as many records in every" in each for each in promise(bdp(), DECLARED).assumptions)
     assert any("unlike all others" in limit for limit in told.not_promised)
     assert told.postprocessing == "data_independent_only"
     assert told.composes_with.startswith("bdp: epsilons add up, for the same data set")

@@ -84,6 +84,17 @@ def test_a_count_that_nobody_asked_for_is_drawn_where_it_makes_sums_better():
     assert kinds("x0", "x1") == ["sum", "sum"]
 
 
+@pytest.mark.parametrize("groups", [2**14, 2**16])
+def test_what_would_take_minutes_is_drawn_in_smaller_boxes_or_one_by_one(groups):
+    """At this epsilon an attempt to draw six totals succeeds once in nine thousand times."""
+    many = {**DECLARED, "side": Column(role="quasi_identifier", type="ordinal", categories=tuple(range(groups)))}
+    dear, cheap = (params(sums(*COLUMNS[:6]), epsilon=epsilon) for epsilon in ("4", "1"))
+    assert planned(dear, DECLARED).together.attempts > 5_000
+    drawn = planned(dear, many).together
+    assert drawn is None or drawn.attempts * groups <= 10**8
+    assert planned(cheap, many).together is not None
+
+
 def test_one_figure_is_drawn_alone_with_the_smallest_noise_for_one():
     (total,) = planned(params(sums("age")), DECLARED).asked.values()
     assert isinstance(total, Total)

@@ -120,6 +120,12 @@ def test_without_a_domain_differential_privacy_has_no_noise_to_compare_with():
     assert row.used == 905
 
 
+def test_without_a_domain_neither_neighbours_nor_a_smooth_sensitivity_are_said():
+    found = of_statistics(["median"], column="wealth", rows=slice(0, 7), **IDP, adjacency="from_D")
+    (row,) = found.figures[0].worst
+    assert (row.declared, row.smooth, row.neighbours) == (None, None, None)
+
+
 def test_a_maximum_whose_noise_follows_its_bound_is_told_exactly():
     found = of_statistics(["maximum", "median", "sum", "variance", "minimum"], slice(0, 7), **IDP, adjacency="from_D")
     rows = {figure.name: figure.worst[0] for figure in found.figures}
