@@ -55,6 +55,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.tables
 	$(BIN)/python -m benchmarks.survey
 	$(BIN)/python -m benchmarks.closeness
+	$(BIN)/python -m benchmarks.equal_counts
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.gateway
 

@@ -24,8 +24,9 @@ class Asked(BaseModel):
 
     knows: Annotated[StrictInt, Field(ge=0)] | _Names | None = Field(
         default=None,
-        description="informed_linkage only, and needed there: how many confidential values of a person the intruder "
-        "knows, of whichever columns serve best; or the names of these columns.",
+        description="informed_linkage, and needed there: how many confidential values of a person the intruder "
+        "knows, of whichever columns serve best; or the names of these columns. closeness_after, and needed there: of "
+        "how many other members of a group the intruder knows the bucket.",
     )
     finds: _Names | None = Field(
         default=None,

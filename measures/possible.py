@@ -80,7 +80,7 @@ def possible(
 ) -> Possible | Undefined:
     """Return what this measure can come to; params must fit the declared columns. asked: the settings of the measure;
     mechanisms bound what it is without them."""
-    if asked.said:
+    if asked.said and mechanism_of(params).kind != "groups":
         return MEASURES[name].possible
     if name == "privacy_loss":
         epsilon = getattr(params, "epsilon", None)

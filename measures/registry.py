@@ -94,6 +94,15 @@ _TABLE = (
     ),
     Measure("bucket_width", {"groups": groups.bucket_width}, _SHARE),
     Measure("cell_error", {"cells": errors.cell_error}),
+    Measure(
+        "closeness_after",
+        {"groups": groups.closeness_after},
+        Possible(1, ANY),
+        on_request=True,
+        takes=("knows",),
+        needs=("knows",),
+        unfit=groups.knows_a_number,
+    ),
     Measure("closeness_ratio", {"groups": groups.closeness_ratio}, Possible(1, ANY)),
     # Associations between a masked and an unchanged column change too.
     Measure(
@@ -211,7 +220,7 @@ def judge(name: str, output: Judged, asked: Asked = NOTHING) -> Measurement:
             rule="needs released records to compare with their originals; the rows of this release are not records",
             remedy="Use a measure of single columns.",
         )
-    settings = (asked,) if chosen.takes and isinstance(output, Comparison) else ()
+    settings = (asked,) if chosen.takes else ()
     if isinstance(output, Comparison):
         faults = [*chosen.unfit(asked, {column: output.declared[column] for column in output.names})]
         MeasureUndefined.raise_for([replace(fault, field=f"{name}.{fault.field}") for fault in faults])

@@ -1,6 +1,6 @@
 """Measures of groups with buckets.
 
-risk       closeness_ratio, smallest_group, l_diversity, narrowest_bucket
+risk       closeness_after, closeness_ratio, smallest_group, l_diversity, narrowest_bucket
            anonymity.py    average_risk: the same as of swapped records
 utility    bucket_width, quasi_identifier_loss
 
@@ -16,7 +16,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from penstock.measures.groups._counts import counts_of, largest_ratio, numbered
+from penstock.measures.asked import Asked
+from penstock.measures.groups._counts import counts_of, largest_after, largest_ratio, numbered
 from penstock.measures.groups._labels import read_labels
 from penstock.measures.groups._loss import share_inside_groups
 from penstock.measures.groups._promise import Part, Promise, read_promise
@@ -26,12 +27,16 @@ from penstock.measures.records import anonymity
 from penstock.measures.records.comparison import compare
 from penstock.measures.rows import keys
 from penstock.measures.sorted_groups import grouping
+from penstock.mechanisms.columns import Declared
 from penstock.mechanisms.numbers.rounding import not_above, not_below
+from penstock.mechanisms.refusal import Fault
 
 __all__ = [
     "average_risk",
     "bucket_width",
+    "closeness_after",
     "closeness_ratio",
+    "knows_a_number",
     "l_diversity",
     "narrowest_bucket",
     "quasi_identifier_loss",
@@ -67,6 +72,49 @@ def closeness_ratio(output: BucketOutput) -> Measurement:
         parts |= dict.fromkeys(part.columns, not_below(ratio))
     attacker = "knows the group of the record and the published shares, nothing of other members"
     return _measured(output, "closeness_ratio", "lower_is_safer", parts, _NO_MISSING, attacker)
+
+
+def closeness_after(output: BucketOutput, asked: Asked) -> Measurement:
+    """Return what closeness_ratio becomes for who knows the buckets of `knows` other members of a group.
+
+        max over columns, groups i and buckets j of
+        max(min(c_ij, k_i - r) N / ((k_i - r) n_j), (k_i - r) n_j / ((c_ij - r) N)),   r known members
+
+    with c_ij, k_i, n_j and N as in closeness_ratio, which is the value for r = 0. Whichever members are known: the
+    first where all of them are in other buckets, the second where all are in this one. Counted on the output, rounded
+    up. There is no value from r = min c_ij on: a bucket may then be excluded with certainty, and such a gate refuses.
+
+    Attacker: knows which records share a group, the published shares, and the buckets of r of these records. Source:
+    Soria-Comas 2013 (thesis), 7.3.2, for the attacker; the formula is ours, with its proof in closeness.md. Limits:
+    says nothing of who knows how groups were formed; where groups are secret it is a bound.
+    """
+    promise = _with_buckets(output, "closeness_after")
+    known = asked.knows
+    if not isinstance(known, int):
+        raise MeasureUndefined.at("closeness_after.knows", rule="must be a number of members", remedy="Write a number.")
+    parts: dict[str, float] = {}
+    for part in promise.parts:
+        number, _ = numbered(_buckets(output, promise, part))
+        factor = largest_after(counts_of(_group(output, part), number), known)
+        if factor is None:
+            raise MeasureUndefined.at(
+                "closeness_after",
+                rule="must be about fewer known members than every group has of every bucket: else a bucket may be "
+                "excluded with certainty, and there is no factor",
+                got=known,
+                remedy="Lower knows, or raise k.",
+            )
+        parts |= dict.fromkeys(part.columns, not_below(factor))
+    attacker = (
+        f"knows who shares the group of the record, the published shares, and the buckets of {known} others of it"
+    )
+    return _measured(output, "closeness_after", "lower_is_safer", parts, _NO_MISSING, attacker)
+
+
+def knows_a_number(asked: Asked, declared: Declared) -> Iterator[Fault]:
+    """Yield a fault where a gate names columns: this attacker knows members of a group."""
+    if isinstance(asked.knows, tuple):
+        yield Fault("knows", "must be a number of members of a group", "Write a number.", ", ".join(asked.knows))
 
 
 def smallest_group(output: BucketOutput) -> Measurement:

@@ -103,8 +103,8 @@ def unfit(asked: Asked, declared: Declared) -> Iterator[Fault]:
     else:
         knows, most = 1 if asked.knows is None else asked.knows, len(known) - max(1, len(sought))
         if knows > most:
-            rule = "must leave a confidential column to be found"
-            yield Fault("knows", f"{rule}: at most {max(most, 0)} of {len(known)} here", "Lower it.", str(knows))
+            rule = f"must leave a confidential column to be found: at most {max(most, 0)} of {len(known)} here"
+            yield Fault("knows", rule, "Lower it.", str(knows))
         elif math.comb(len(known) - len(sought), knows) > _MOST_CHOICES:
             rule = f"must leave at most {_MOST_CHOICES:,} choices of columns to be tried"
             yield Fault("knows", rule, "Name the columns.", str(knows))

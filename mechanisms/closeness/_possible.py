@@ -28,7 +28,7 @@ def possible(name: str, params: Params, declared: Declared, records: int | None)
     """Return what this measure can come to; None where it is not bounded here."""
     k, ranked = params.k, params.method == "ranked"
     among = "" if records is None else f"{records:,} records"
-    if name in ("closeness_ratio", "narrowest_bucket", "bucket_width") and ranked:
+    if name in ("closeness_after", "closeness_ratio", "narrowest_bucket", "bucket_width") and ranked:
         return Undefined("buckets, and method ranked makes none")
     if name == "average_risk":
         return average_risk_of_groups(k) if ranked else Possible(ABOVE_0, 1 / k, f"groups of at least {k}")

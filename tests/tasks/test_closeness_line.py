@@ -17,6 +17,7 @@ import pytest
 from penstock.flows.planning import draw_up_plan
 from penstock.flows.spec import load_spec
 from penstock.measures.gates import Verdict
+from penstock.measures.measurement import MeasureUndefined
 from penstock.mechanisms.registry import MECHANISMS
 from penstock.records.bundle.bundle import BundleAltered
 from penstock.records.home import Home
@@ -322,6 +323,26 @@ def test_the_public_report_of_values_by_group_has_no_buckets(house: House) -> No
     assert "<h2>The tables beside the records</h2>" in page
     assert "tables/values.csv" in page
     assert "<h2>The buckets</h2>" not in page
+
+
+@pytest.mark.parametrize(("known", "most", "verdict"), [(1, 100, Verdict.PASS), (1, 2, Verdict.REFUSE)])
+def test_a_gate_limits_what_is_learnt_by_who_knows_a_member(
+    workplace: Workplace, known: int, most: float, verdict: Verdict
+) -> None:
+    make_close_in(workplace)
+    workplace.raw["gates"] = [{"measure": "closeness_after", "knows": known, "max": most}]
+    with begun(workplace, account=False) as line:
+        _, _, decision = line.assess()
+    (gate,) = [each for each in decision.results if each.gate.startswith("closeness_after")]
+    assert gate.verdict is verdict
+    assert f"knows {known}" in gate.rule
+
+
+def test_a_gate_on_more_known_members_than_there_is_a_factor_for_ends_the_run(workplace: Workplace) -> None:
+    make_close_in(workplace)
+    workplace.raw["gates"] = [{"measure": "closeness_after", "knows": 5, "max": 100}]
+    with begun(workplace, account=False) as line, pytest.raises(MeasureUndefined, match="must be about fewer known"):
+        line.assess()
 
 
 def test_a_bundle_in_one_format_has_its_tables_in_it_alone(workplace: Workplace) -> None:

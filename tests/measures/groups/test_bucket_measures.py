@@ -21,13 +21,20 @@ from penstock.measures import (
     measure,
     measure_names,
 )
+from penstock.measures.asked import Asked
 from penstock.measures.checks import Check
 from penstock.measures.groups._counts import counts_of, largest_ratio
+from penstock.measures.registry import MEASURES
 from penstock.mechanisms.columns import Column
 from tests.measures.bucket_maker import ANY, BUCKETED, Made, N
 from tests.measures.judged_columns import nominal, number, ordinal
 
-NEED_BUCKETS = ("bucket_width", "closeness_ratio", "narrowest_bucket")
+NEED_BUCKETS = ("bucket_width", "closeness_after", "closeness_ratio", "narrowest_bucket")
+
+
+def asked_of(name):
+    """What a measure needs to be told: that nobody is known."""
+    return Asked(**dict.fromkeys(MEASURES[name].needs, 0))
 
 
 def passes(gate, found):
@@ -66,7 +73,9 @@ def test_names_are_sorted_and_all_can_be_gated():
     assert set(measure_names("groups")) <= set(measure_names())
     assert set(measure_names("groups")) & set(measure_names("records")) == {"average_risk", "l_diversity"}
     assert not set(measure_names("groups")) & set(measure_names("cells"))
-    assert all(Gate(measure=name, max=1).rule for name in measure_names("groups"))
+    assert all(
+        Gate(measure=name, max=1, **dict.fromkeys(MEASURES[name].needs, 0)).rule for name in measure_names("groups")
+    )
 
 
 @pytest.mark.parametrize("name", sorted(set(measure_names("groups")) - set(measure_names("records"))))
@@ -88,9 +97,9 @@ def test_every_measure_says_what_it_means_and_takes_read_only_columns(name, chos
         values.setflags(write=False)
     if made.method == "ranked" and name in NEED_BUCKETS:
         with pytest.raises(MeasureUndefined, match=f"{name} refused: needs buckets"):
-            judge(name, made.output())
+            judge(name, made.output(), asked_of(name))
         return
-    found = judge(name, made.output())
+    found = judge(name, made.output(), asked_of(name))
     assert (found.name, found.n, found.weights, found.columns) == (name, N, "not used", made.columns)
     assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["concerns"] == found.concerns
     assert (found.concerns == "risk") == bool(found.attacker)
@@ -110,10 +119,10 @@ def test_no_measure_makes_up_groups(name):
     made = Made(("income",))
     made.groups["income"] = made.groups["income"].astype(float)
     if name in ("bucket_width", "narrowest_bucket"):
-        assert judge(name, made.output()).n == N  # they do not need them
+        assert judge(name, made.output(), asked_of(name)).n == N  # they do not need them
         return
     with pytest.raises(MeasureUndefined, match="income refused: must have one"):
-        judge(name, made.output())
+        judge(name, made.output(), asked_of(name))
 
 
 @pytest.mark.parametrize("name", [*NEED_BUCKETS, "l_diversity"])
@@ -122,11 +131,11 @@ def test_no_measure_makes_up_buckets(name):
         made = Made(("income",))
         made.buckets = broken
         with pytest.raises(MeasureUndefined, match="income refused: must have one published bucket for every record"):
-            judge(name, made.output())
+            judge(name, made.output(), asked_of(name))
     made = Made(("income",))
     made.linked = {}
     with pytest.raises(MeasureUndefined, match="one published bucket for every record"):
-        judge(name, made.output())
+        judge(name, made.output(), asked_of(name))
 
 
 # closeness_ratio
@@ -281,7 +290,7 @@ def test_a_label_that_cannot_be_read_has_no_width():
     made.publish()
     for name in ("narrowest_bucket", "bucket_width"):
         with pytest.raises(MeasureUndefined, match="income refused: must have labels that can be read"):
-            judge(name, made.output())
+            judge(name, made.output(), asked_of(name))
 
 
 # quasi_identifier_loss
@@ -351,7 +360,7 @@ def test_measures_do_not_depend_on_the_order_of_records(chosen):
         for name in side:
             side[name] = side[name][::-1].copy()
     for name in measure_names("groups"):
-        one, other = (judge(name, each.output()).value for each in (made, turned))
+        one, other = (judge(name, each.output(), asked_of(name)).value for each in (made, turned))
         assert one == pytest.approx(other, rel=1e-12)
 
 
