@@ -99,7 +99,7 @@ class Column(BaseModel):
         exclude_if=lambda given: given is None,  # so that specs from before there was any keep their digests
         description="In place of a domain, where nobody knows one: what values are told apart, such as 100 or 0.01, "
         "from public knowledge. Values up to 2^28 times as large fit, in either direction. For table and statistics "
-        "under bdp only, whose noise does not follow the domain.",
+        "under bdp, whose noise does not follow the domain, and for medians, quantiles and second maxima under idp.",
     )
     domain: tuple[Bound, Bound] | None = Field(
         default=None,

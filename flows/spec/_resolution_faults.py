@@ -24,7 +24,9 @@ def resolution_faults(chosen: AnyParams, settings: AnyParams, declared: Mapping[
         about = frozenset(str(figure.column) for figure in mechanism.layout(settings, declared).figures)
     for name, column in declared.items():
         if column.resolution is not None and name in about:
-            rule = f"must not stand in place of a domain for {chosen.mechanism}, except under bdp: scales follow it"
+            idp = " or idp, sizes public" if chosen.mechanism == "statistics" else ""
+            kind = chosen.mechanism
+            rule = f"must not stand in place of a domain for {kind}, except under bdp{idp}: scales follow it"
             if mechanism.layout is None:
                 rule = f"must not stand in place of a domain for {chosen.mechanism}, which needs one"
             remedy = "Declare the domain from public knowledge."

@@ -199,7 +199,7 @@ def _covered(stated: Stated, promised: Promised, labels: NDArray[np.int64], outp
     ends = np.searchsorted(labels[order], np.arange(output.layout.rows + 1))
     for group, (step, unit) in enumerate(zip(scales, units, strict=True)):
         inside = (values[order[ends[group] : ends[group + 1]]] - first).tolist()
-        if step < 1 or step * Fraction(2) ** unit < _needed(stated, promised, inside, first, last):
+        if step < 1 or step < _needed(stated, promised, inside, (first, last), Fraction(2) ** unit):
             return False
     return True
 
@@ -221,17 +221,19 @@ def _values(stated: Stated, output: TableOutput) -> tuple[NDArray[np.int64], int
     return values, floor(Fraction(domain[0]) / stated.eta), ceil(Fraction(domain[1]) / stated.eta)
 
 
-def _needed(stated: Stated, promised: Promised, x: list[int], first: int, last: int) -> Fraction:
-    """Return the least scale, times epsilon, of one group: for one record, or for any number that is protected."""
-    kind, several = stated.figure.statistic, promised.several
+def _needed(
+    stated: Stated, promised: Promised, x: list[int], bounds: tuple[int, int], unit: Fraction
+) -> Fraction | int:
+    """Return the least scale, times epsilon, of one group in whole units: for one record, or for any number that is
+    protected. A figure in units moves by the next whole number of them, before the list of epsilons makes it less."""
+    kind, several, (first, last) = stated.figure.statistic, promised.several, bounds
     if promised.size_secret:
         if kind in ("count", "sum"):
             return Fraction(1 if kind == "count" else max(abs(first), abs(last)))
-        return moves_of_one_more_or_less(kind, stated.share, x, last - first)
-    needed = [_moves(stated, x, last - first)]
-    for i, spent in enumerate(several[1:], start=2):
-        needed.append(moves_of_several(kind, stated.share, x, last - first, i) * several[0] / spent)
-    return max(needed)
+        return ceil(moves_of_one_more_or_less(kind, stated.share, x, last - first) / unit)
+    moves = [_moves(stated, x, last - first)]
+    moves += [moves_of_several(kind, stated.share, x, last - first, i) for i in range(2, len(several) + 1)]
+    return max(ceil(move / unit) * several[0] / spent for move, spent in zip(moves, several, strict=True))
 
 
 def _hidden(output: TableOutput, name: str) -> list[int]:

@@ -58,7 +58,8 @@ def bootstrap_expected(params: Params, declared: Declared, records: int | None) 
         )
     yield (
         "The release is refused if no record of the data could change a figure of a group that has records, as where "
-        "all values are equal."
+        "all values are equal"
+        + (", or if the chosen group has none and a figure other than a count is asked." if params.only else ".")
     )
 
 

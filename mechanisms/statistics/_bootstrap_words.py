@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ADVICE", "LIMITS", "ONE_GROUP", "SAME_SIZES", "STATEMENT"]
+__all__ = ["ADVICE", "LIMITS", "NEXT_SIZES", "ONE_GROUP", "SAME_SIZES", "STATEMENT"]
 
 STATEMENT = (
     "{epsilon}-bootstrap differential privacy: among data sets that consist of records of the actual one, if one "
@@ -10,7 +10,10 @@ STATEMENT = (
     "conditionally on the noise scale; there is no bound on what the scale itself reveals. "
 )
 SAME_SIZES = "all data sets that are compared have as many records in every group as the actual one, which is public"
-ONE_GROUP = "The output is one row, of the group {}, whether it has records or not."
+NEXT_SIZES = (
+    "of two data sets that are compared one has as many records as the actual one, and the other one more or one less"
+)
+ONE_GROUP = "The output is one row, of the group {}."
 LIMITS = (
     "differential privacy: a person unlike all others in the data is not compared with anybody, and whoever joins "
     "the data later is compared with nobody",
@@ -21,7 +24,7 @@ LIMITS = (
     "protection against reconstruction: from many answers about the same records the scale can be learnt, which is "
     "the distance of the extreme values, or of one of them from a public number",
     "hiding a refusal: figures that no record of the data could change are refused, which tells that all values of a "
-    "group are equal",
+    "group are equal, or that the only group that was chosen has no records",
     "accuracy: every figure is noisy, and by how much is secret, except for counts",
 )
 ADVICE = (

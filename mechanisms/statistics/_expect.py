@@ -45,7 +45,7 @@ def expect(params: Params, declared: Declared, records: int | None) -> tuple[str
         "All records are one group." if groups == 1 else f"{groups:,} groups; each is published, empty or not."
     ]
     if params.only:
-        sentences = ["One group of the records is published, whether it has records or not."]
+        sentences = ["One group of the records is published."]
     average = None if records is None else records / groups
     if params.model == "dp":
         spent, plan = epsilons(params), planned(params, declared)

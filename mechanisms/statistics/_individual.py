@@ -144,18 +144,17 @@ def between(values: Steps, steps: Steps, parts: Steps, grid: Grid) -> Exact:
 
 
 def _variance(grid: Grid, groups: SortedGroups, fractions: Sequence[Fraction]) -> Exact:
-    moves = local.population_variance(groups, low=0, high=grid.steps)
-    for i, fraction in enumerate(fractions[1:], start=2):
-        of_several = (variance_moves(groups[group], 0, grid.steps, i) * fraction for group in range(len(groups)))
-        moves = [max(move, several) for move, several in zip(moves, of_several, strict=True)]
+    one = local.population_variance(groups, low=0, high=grid.steps)
     u = groups.values - grid.steps // 2
     sizes, sums, squares = (each.tolist() for each in (groups.sizes, groups.totals(u), groups.totals(u * u)))
     values, steps, highest, exponents = [], [], [], []
-    for n, total, square, move in zip(sizes, sums, squares, moves, strict=True):
+    for group, (n, total, square) in enumerate(zip(sizes, sums, squares, strict=True)):
         exponent = (grid.steps**2).bit_length() - n.bit_length() - _DIGITS
         d = Fraction(2) ** exponent
         values.append(floor(Fraction(n * square - total**2, n**2) / d + Fraction(1, 2)))
-        steps.append(ceil(move / d))
+        # What several records move is rounded up by (2) before the list of epsilons makes it less: proven so only.
+        moves = [one[group], *(variance_moves(groups[group], 0, grid.steps, i) for i in range(2, len(fractions) + 1))]
+        steps.append(max(ceil(ceil(move / d) * fraction) for move, fraction in zip(moves, fractions, strict=True)))
         highest.append(ceil(Fraction(grid.steps**2, 4) / d))
         exponents.append(exponent)
     lattice = np.array(exponents, np.int64)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from penstock.mechanisms import clamping, phrases
 from penstock.mechanisms.guarantee import Guarantee
 from penstock.mechanisms.statistics import _bootstrap_words as bootstrap_words
+from penstock.mechanisms.statistics._bootstrap_settings import is_of_everybody
 from penstock.mechanisms.statistics._settings import Params, epsilons, formed_by
 from penstock.mechanisms.statistics._several import SEVERAL_ADD_UP, epsilons_in_words
 
@@ -123,6 +124,8 @@ def _assumptions(params: Params) -> tuple[str, ...]:
         told.append("everybody knows the group of every record")
     if params.adjacency == "bootstrap_within_cell":
         told.append(bootstrap_words.SAME_SIZES)
+    if params.model == "bdp" and is_of_everybody(params):
+        told.append(bootstrap_words.NEXT_SIZES)
     if params.model != "dp":
         told.append(phrases.ACTUAL_NOISE)
     return tuple(told)

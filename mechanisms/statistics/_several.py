@@ -4,7 +4,8 @@
     scale of a figure with the share w of epsilon    max_i LS_i / (w epsilon_i)                                     (2)
     in whole steps, /(w epsilon_1)                   max_i ceil(LS_i epsilon_1 / epsilon_i)                         (3)
 
-LS_i: how far i replaced records move the figure (_local.py, _variance.py). Noise is that of the actual data on both
+LS_i: how far i replaced records move the figure (_local.py, _variance.py), in (3) as a whole number: a variance, which
+is none, is rounded, and so moves by the next whole number at most. Noise is that of the actual data on both
 sides, as for one record.
 
 Proof. One group of records: with (2) a figure costs at most LS_i / scale <= w epsilon_i, and the shares add up to 1.

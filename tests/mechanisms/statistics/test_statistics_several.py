@@ -35,7 +35,7 @@ KINDS = ["sum", "mean", "variance", "median", "minimum", "maximum", "second_maxi
 FIGURES = {kind: Statistic(statistic=kind, of="x") for kind in KINDS}
 FIGURES["quantile"] = Statistic(statistic="quantile", of="x", share="2/3")
 DATA = [x for n in (2, 3, 4, 5) for x in combinations_with_replacement(range(STEPS + 1), n)]
-LISTS = [("1", "2", "3"), ("1", "1", "1"), ("1", "3/2", "7/4", "2"), ("1/3", "10")]
+LISTS = [("1", "2", "3"), ("1", "1", "1"), ("1", "3/2", "2"), ("1", "3/2", "7/4", "2"), ("1/3", "10")]
 
 
 def exactly(*lists):
@@ -220,7 +220,7 @@ def test_lists_that_keep_the_rules_are_promised(listed, groups):
     assert "where every release about the records states them" in found.composes_with
 
 
-@given(st.lists(st.fractions(Fraction(1, 9), 9), min_size=2, max_size=6))
+@given(st.lists(st.fractions(Fraction(1, 9), 9, max_denominator=99), min_size=2, max_size=6))
 def test_records_of_several_groups_keep_every_list_that_is_taken(listed):
     """All ways to spread i records over three groups, each of which spends what its own list says."""
     listed = sorted(listed)
