@@ -180,6 +180,10 @@ def test_an_individual_table_has_the_noise_of_its_farthest_value():
     found = of_table(adjacency="from_D", **IDP)
     assert found.outside is None
     assert found.figures[1].worst[0].used == 104
+    tells = {row.tells for row in found.figures[1].worst}
+    assert tells == {"A value, taken from 0, and the largest bound of another cell add up to 104."}
+    alone = of_table(slice(0, 7), dimensions=(), adjacency="from_D", count=False, **IDP).figures[0].worst[0]
+    assert alone.tells == "Some value lies 63 from the opposite bound of its cell."
     assert found.figures[1].gains[0] == pytest.approx(128 / 104)
 
 
