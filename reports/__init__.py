@@ -16,6 +16,7 @@ The templates are in templates/.
                   an answer
     period        the period that an edition is about, where its name begins with one
     promise_parts  what the promises of several outputs say alike is said once, and by each output only the rest
+    relaxed_words  what a relaxation of differential privacy bought and leaks, in one sentence
     question_picture  how far an answer may lie from the truth, drawn for each method that could give it
     sdmx          A released table for other platforms: its observations as SDMX-CSV 2.0, its structure as SDMX-ML 3.0
     table_sheet   A released table as it is drawn on a page: for every number its text and its place on an axis

@@ -38,6 +38,10 @@ class ConfidentialReport:
     looks: how many other runs looked at these data and published nothing or declared something new, how many outputs
     they left out, and how many may.
     tables: for each table of the output how many cells and totals it has [cells, totals].
+    relaxation: of figures whose noise follows the data, what that bought and leaks [model, records, outside, figures
+    [name, what, epsilon, cells, without_noise, gains, outside, outside_cells, exact_neighbours, together, answers,
+    tells, worst [cell, records, used, declared, smooth, gain, half_width, declared_half_width, outside, neighbours,
+    tells]]].
     """
 
     name: str
@@ -59,6 +63,7 @@ class ConfidentialReport:
     clamped: Sequence[Facts] = ()
     used: int | None = None
     tables: Mapping[str, Facts] = field(default_factory=dict)
+    relaxation: Facts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

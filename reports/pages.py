@@ -22,6 +22,7 @@ from penstock.mechanisms.numbers.rounded import answer_text, exact_text, figure_
 from penstock.mechanisms.refusal import Fault, Refusal
 from penstock.reports.page_facts import ConfidentialReport, PublicReport, SeveralConfidential, SeveralPublic
 from penstock.reports.promise_parts import common, lines_of, without
+from penstock.reports.relaxed_words import relaxation_in_short
 from penstock.reports.words import counted, number, words
 
 __all__ = [
@@ -230,6 +231,7 @@ def _environment() -> Environment:
     environment.filters.update(
         adds_up=ADDS_UP.__contains__,
         breakable=_breakable,
+        capitalize_first=lambda text: text[:1].upper() + text[1:],
         by_severity=_by_severity,
         columns_of=_columns_of,
         counted=counted,
@@ -243,6 +245,7 @@ def _environment() -> Environment:
         interval=_interval,
         model_name=lambda name: MODELS[name].title,
         number=number,
+        relaxation=relaxation_in_short,
         rounded=answer_text,
         range=_range,
         sentence=_sentence,

@@ -115,6 +115,8 @@ def _judged(
         "undefined": undefined,
         "clamped": [column.as_dict() for column in judgement.clamped],
     }
+    if judgement.relaxation is not None:
+        found["relaxation"] = judgement.relaxation.as_dict()
     return decision, found
 
 

@@ -65,7 +65,7 @@ def report(job: Job, source: Ingested, expectations: int, decision: Decision) ->
 
 def _assessed(name: str, plan: Plan, assessed: Mapping[str, Any], about: Mapping[str, Any]) -> ConfidentialReport:
     """Return the report on one output. about: what it shares with the others."""
-    found = {**_found(assessed), "used": assessed.get("used")}
+    found = {**_found(assessed), "used": assessed.get("used"), "relaxation": assessed.get("relaxation")}
     output = plan.output
     return ConfidentialReport(
         name=name, guarantee=plan.guarantee, rows_are=output.rows_are, tables=output.sizes, **found, **about

@@ -14,6 +14,7 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
     output             what is judged of a released table: the records behind it, the file as it was read back, and
                        the account of it
     parts              one part of the records of a table, counted again for all checks and measures at once
+    relaxation/        what a relaxation of differential privacy bought, and what it leaks: for the confidential page
     rules              the classic rules of tables as numbers: how few stand behind a figure, and how much of it is
                        one of them
     stated_statistics  whether what a release of statistics states about itself fits together, for who has no data

@@ -88,6 +88,12 @@ def _clustered(params: Params, declared: Declared, records: int | None) -> list[
             "groups may be much larger than k where values are alike."
         )
     compared = by_taxonomy(params, declared)
+    if params.method == "mdav_id" and compared:
+        effect.append(
+            f"{', '.join(compared)}: a group may get a concept above several categories, such as a whole region."
+        )
+    if params.groups == "v_mdav" and params.diversity is None:
+        effect.append(f"Groups have {params.k} to {3 * params.k - 2} records.")
     coordinates = sum(
         len(declared[name].categories or ()) if declared[name].type == "nominal" and name not in compared else 1
         for name in named(declared, "quasi_identifier")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from penstock.measures.cells.chosen_group import of_chosen_group
 from penstock.measures.cells.output import TableOutput
+from penstock.measures.cells.relaxation import relaxation
 from penstock.measures.clamping import clamped_totals
 from penstock.measures.recheck import recheck
 from penstock.measures.registry import judge
@@ -24,6 +25,7 @@ from penstock.mechanisms.mechanism import ByCell
 from penstock.mechanisms.protected import Protected
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.registry import mechanism_of
+from penstock.mechanisms.statistics.smooth import smooth_sensitivity_of_maximum, smooth_sensitivity_of_median
 from penstock.records.ledger.answers import Answer
 from penstock.reports.described import OutputWords
 from penstock.reports.period import period_of
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 __all__ = ["Cells"]
 
 
+# To compare with, on the confidential side; nothing is drawn from them.
+_SMOOTH = {"median": smooth_sensitivity_of_median, "maximum": smooth_sensitivity_of_maximum}
 _ROWS = "cells and totals of a protected table"
 
 
@@ -171,7 +175,12 @@ class Cells(Output):
 
             output = counted_again(source.parts, output, plan.address)
         shown = of_chosen_group(output)
-        return Judgement(recheck(output), lambda name, asked: judge(name, shown, asked), clamped_totals(shown))
+        return Judgement(
+            recheck(output),
+            lambda name, asked: judge(name, shown, asked),
+            clamped_totals(shown),
+            relaxation(output, _SMOOTH),
+        )
 
     def write(self, job: Job, staged: Staged) -> None:
         plan, folder = job.plan, job.bundle / "tables"

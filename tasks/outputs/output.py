@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.measures.asked import Asked
+from penstock.measures.cells.relaxation.found import Relaxation
 from penstock.measures.checks import Check
 from penstock.measures.clamping import Clamped
 from penstock.measures.measurement import Measurement
@@ -85,11 +86,13 @@ Draw = Callable[[NDArray[np.int64] | None, Randomness], Staged]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The findings from counting an output again: its checks, how to measure it, and which values were clamped."""
+    """The findings from counting an output again: its checks, how to measure it, which values were clamped, and what a
+    relaxation of differential privacy bought and leaks."""
 
     checks: Sequence[Check]
     take: Callable[[str, Asked], Measurement]
     clamped: Sequence[Clamped] = ()
+    relaxation: Relaxation | None = None
 
 
 @dataclass(frozen=True)
