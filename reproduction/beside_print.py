@@ -191,10 +191,13 @@ def verdict(rows: Sequence[Row], criterion: str) -> str:
     not_in_print = [f"{row.corrected} {row.name}" for row in rows if row.agrees is None]
     if len(not_in_print) > _LISTED:
         not_in_print = [f"{len(not_in_print)} numbers that are not in print"]
+    lost = [row.name for row in rows if row.verdict == "not reproducible"]
+    if len(lost) > _LISTED:
+        lost = [f"{len(lost)} numbers"]
     for title, listed in (
         ("wrong in print", [f"{row.printed} -> {row.corrected}" for row in in_print if row.corrected is not None]),
         ("ours, corrected", not_in_print),
-        ("not reproducible", [row.name for row in rows if row.verdict == "not reproducible"]),
+        ("not reproducible", lost),
         ("DIFFERS", [f"{row.name}, recomputed {row.recomputed}" for row in rows if row.verdict == "differs"]),
     ):
         if listed:
