@@ -34,7 +34,10 @@ _SECONDS_OF_JOINING = 1.5e-9
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
     """Return sentences for the person who chooses the settings; more exact when the number of records is known."""
     sentences = [f"An intruder guesses right with probability at most 1/{params.k} = {1 / params.k:.3g}."]
-    if records is not None and records >= params.k:
+    largest = max(params.k, *params.k_by_column.values(), 0)
+    if records is not None and records < largest:
+        sentences.append(f"There are {records:,} records, fewer than k = {largest:,}, and the run will refuse them.")
+    elif records is not None:
         groups = records // params.k
         if params.groups == "v_mdav" or params.diversity is not None:
             sentences.append(f"{records:,} records make at most {groups:,} groups.")
