@@ -114,6 +114,12 @@ def test_too_many_choices_of_known_columns_are_refused():
     assert not list(unfit({0: Gate(measure="informed_linkage", max=0.1, knows=2)}, many))
 
 
+@pytest.mark.parametrize("given", ["income", True, 1.0, [], {"income": 1}])
+def test_what_is_known_is_a_number_or_a_list_of_names(given):
+    with pytest.raises(ValidationError, match="must be a number of columns, or a list of their names"):
+        Gate.model_validate({"measure": "informed_linkage", "max": 1, "knows": given})
+
+
 @pytest.mark.parametrize(
     ("name", "which"),
     [

@@ -171,6 +171,8 @@ def test_plan_and_advice_say_what_the_choice_means() -> None:
     assert any("grows with n^2" in line for line in said)
     assert any("at most 250 groups" in line for line in said)
     assert any("join others" in line for line in said)
+    said = expect(settings(diversity=2), DECLARED, 10**6)
+    assert any("joining is at worst quadratic" in line and "at most about" in line.split("joining")[1] for line in said)
     assert "by its taxonomy" not in treatments(settings(), DECLARED)["injury"]
     assert "in its taxonomy" in treatments(by_taxonomy, DECLARED)["injury"]
     assert any("concept above several categories" in line for line in advice(by_taxonomy, DECLARED))
