@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 
 from penstock.measures.measurement import MeasureUndefined
 
@@ -43,6 +44,14 @@ class Asked(BaseModel):
         description="record_linkage, sse and emd_closeness only. taxonomy: measure how far categories of a column "
         "with a taxonomy are apart in it. If not given, record_linkage takes the larger result, with it or without.",
     )
+
+    @field_validator("knows", mode="before")
+    @classmethod
+    def _is_a_number_or_names(cls, given: object) -> object:
+        """Refuse what is neither in words that name both."""
+        if isinstance(given, bool) or not isinstance(given, int | list | tuple | None) or given in ([], ()):
+            raise PydanticCustomError("number_or_names", "must be a number of columns, or a list of their names")
+        return given
 
     @property
     def said(self) -> tuple[str, ...]:

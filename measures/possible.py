@@ -9,7 +9,7 @@ value, because what it speaks of was not done. Limits: what is possible for some
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,7 @@ def impossible(
     gates: Mapping[int, Gate], params: AnyParams, declared: Declared, records: int | None = None
 ) -> Iterator[Fault]:
     """Yield a fault for every gate that no release with these settings, and records where given, could keep."""
-    misfits = list(unfit(gates, declared))
+    misfits = list(unfit(gates, declared, mechanism_of(params).masks(params, declared)))
     if misfits:  # otherwise nobody can say what is possible
         yield from misfits
         return
@@ -50,10 +50,13 @@ def impossible(
             yield Fault(f"gates.{place}.min", rule, "Lower it, or change the settings.", repr(gate.min))
 
 
-def unfit(gates: Mapping[int, Gate], declared: Declared) -> Iterator[Fault]:
-    """Yield a fault for every gate that asks what these columns have no answer to."""
+def unfit(gates: Mapping[int, Gate], declared: Declared, masked: Collection[str] | None = None) -> Iterator[Fault]:
+    """Yield a fault for every gate that asks what the columns that it judges have no answer to. masked: those that are
+    changed, if not all are."""
     for place, gate in gates.items():
-        for fault in MEASURES[gate.measure].unfit(gate, declared):
+        chosen = MEASURES[gate.measure]
+        judged = declared if chosen.over_all_columns or masked is None else {name: declared[name] for name in masked}
+        for fault in chosen.unfit(gate, judged):
             yield replace(fault, field=f"gates.{place}.{fault.field}")
 
 

@@ -117,7 +117,7 @@ _TABLE = (
         inside_groups=True,
         by_groups=True,
         takes=("scaling",),
-        unfit=needs_taxonomy,
+        unfit=disclosure.needs_tree,
     ),
     Measure(
         "entropy_l_diversity",
@@ -171,6 +171,7 @@ _TABLE = (
         inside_groups=True,
         by_groups=True,
         takes=("of",),
+        unfit=disclosure.needs_confidential,
     ),
     Measure("p_percent", {"cells": rules.p_percent}),
     Measure("privacy_loss", {"records": public_facts.privacy_loss, "cells": cells.privacy_loss}, public=True),

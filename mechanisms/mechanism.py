@@ -30,6 +30,7 @@ __all__ = [
     "Mechanism",
     "ProtectColumn",
     "always",
+    "every_column",
     "every_record",
     "excludes_nothing",
     "never",
@@ -70,6 +71,11 @@ def excludes_nothing(params: Any) -> Impossible:
 
 def every_record(params: Any) -> None:
     """Return None: all records are published."""
+
+
+def every_column(params: Any, declared: Declared) -> tuple[str, ...]:
+    """Return all columns: each is changed."""
+    return tuple(declared)
 
 
 def nothing_chosen(params: Any, declared: Declared, records: int) -> dict[str, Any]:
@@ -125,6 +131,7 @@ class Mechanism:
     faults: reasons why settings and declared columns do not fit.
     released_columns: the declaration of the output, where it has no layout.
     layout: what the output looks like, where that is known before any record is read.
+    masks: the columns that it changes; the others stay as they are.
     chosen: what `protect` will state as chosen for this many records, from public facts alone.
     expect, treatments, advice: sentences for the person who decides, and for those who use the data.
     possible: what a measure can come to; None where the mechanism does not bound it.
@@ -158,6 +165,7 @@ class Mechanism:
     possible: Callable[[str, Any, Declared, int | None], Possible | Undefined | None]
     released_columns: Callable[[Any, Declared], dict[str, Column]] = nothing_released
     layout: Callable[[Any, Declared], Layout] | None = None
+    masks: Callable[[Any, Declared], tuple[str, ...]] = every_column
     chosen: Callable[[Any, Declared, int], dict[str, Any]] = nothing_chosen
     chosen_form: Any = NothingChosen
     in_parts: ByColumn | ByCell | None = None

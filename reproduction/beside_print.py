@@ -188,21 +188,21 @@ def verdict(rows: Sequence[Row], criterion: str) -> str:
     in_print = [row for row in rows if row.agrees is not None]
     agreeing = sum(row.agrees is True for row in in_print)
     parts = [f"{agreeing} of {len(in_print)} agree {criterion}"] if in_print else []
-    not_in_print = _listed([f"{row.corrected} {row.name}" for row in rows if row.agrees is None])
+    not_in_print = [f"{row.corrected} {row.name}" for row in rows if row.agrees is None]
+    if len(not_in_print) > _LISTED:
+        not_in_print = [f"{len(not_in_print)} numbers that are not in print"]
+    lost = [row.name for row in rows if row.verdict == "not reproducible"]
+    if len(lost) > _LISTED:
+        lost = [f"{len(lost)} numbers"]
     for title, listed in (
         ("wrong in print", [f"{row.printed} -> {row.corrected}" for row in in_print if row.corrected is not None]),
         ("ours, corrected", not_in_print),
-        ("not reproducible", _listed([row.name for row in rows if row.verdict == "not reproducible"])),
+        ("not reproducible", lost),
         ("DIFFERS", [f"{row.name}, recomputed {row.recomputed}" for row in rows if row.verdict == "differs"]),
     ):
         if listed:
             parts.append(f"{title}: {', '.join(listed)}")
     return "; ".join(parts)
-
-
-def _listed(names: list[str]) -> list[str]:
-    """Return the names, or how many there are of too many: each stands with its reason where its table is shown."""
-    return names if len(names) <= _LISTED else [f"{len(names)} numbers"]
 
 
 def as_printed(value: float, like: str, *, cut_off: bool = False, further: int = 0) -> str:

@@ -164,7 +164,8 @@ def _gate_faults(params: AnyParams, gates: Mapping[int, Gate]) -> Iterator[Fault
         field, got = f"gates.{place}.measure", repr(gate.measure)
         public = gate.measure in public_measures()
         if gate.measure in asked:  # many limits of one measure would bracket its value in a single refusal
-            yield Fault(field, "must not be in two gates", "Set min and max in one gate.", got)
+            remedy = "A measure has one gate, whatever else is set there: choose one, with min and max in it."
+            yield Fault(field, "must not be in two gates", remedy, got)
             continue
         asked.add(gate.measure)
         if spent and gate.measure not in stated:

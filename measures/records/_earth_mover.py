@@ -62,7 +62,7 @@ def farthest(column: Column, found: Classes, codes: Integers, pair: Comparison, 
         first = np.zeros(values, np.int64)
         first[place] = order
         stored = column.codes(pair.released[found.name][found.rows], found.name)[first]
-        tree = _tree(column, found.name, stored)
+        tree = _tree(column, stored)
         return _largest(_in_tree(place, sizes, counts, tree), sizes, records, tree.heights[-1])
     return _largest(_equal(place, sizes, counts), sizes, records, 1)
 
@@ -122,15 +122,10 @@ class _Tree:
         self.values = values
 
 
-def _tree(column: Column, name: str, codes: Integers) -> _Tree:
-    """Return the taxonomy as a tree with the values that occur; refuse one with several parents of a concept."""
+def _tree(column: Column, codes: Integers) -> _Tree:
+    """Return the taxonomy, in which no concept has two parents (disclosure.needs_tree), as a tree with the values that
+    occur."""
     parents = column.taxonomy or {}
-    if any(len(above) > 1 for above in parents.values()):
-        raise MeasureUndefined.at(
-            name,
-            rule="needs a taxonomy in which no concept has two parents",
-            remedy="Leave scaling out: then different categories are 1 apart, which is never less.",
-        )
     heights = dict.fromkeys(parents, 0)
     for concept in parents:
         height, at = 0, concept

@@ -31,7 +31,8 @@ def average_risk(pair: Comparison) -> Measurement:
     most 1/k and often less, because groups may be larger than k.
 
     Attacker: knows the group of every record and nothing more. Source: Soria-Comas, PhD thesis,
-    chapter 3. Limits: says nothing of values that repeat inside a group; see own_value_probability.
+    chapter 3. Limits: says nothing of values that repeat inside a group; see own_value_probability. Where groups joined
+    because of their values (`diversity`), whoever knows so may guess better, up to 1/k.
     """
     parts, fewest = {}, pair.records
     for name in _grouped_names(pair, "average_risk"):

@@ -7,6 +7,7 @@ quasi-identifiers. The value is that of the worst column; by_column tells them a
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -18,12 +19,23 @@ from penstock.measures.records._earth_mover import farthest
 from penstock.measures.records.classes import Classes, classes_of, codes_of
 from penstock.measures.records.comparison import Comparison
 from penstock.measures.sorted_groups import grouping
+from penstock.mechanisms.columns import Declared, named
 from penstock.mechanisms.numbers.rounding import not_below
+from penstock.mechanisms.refusal import Fault
 
-__all__ = ["emd_closeness", "entropy_l_diversity", "l_diversity", "value_probability"]
+__all__ = [
+    "emd_closeness",
+    "entropy_l_diversity",
+    "l_diversity",
+    "needs_confidential",
+    "needs_tree",
+    "value_probability",
+]
 
 Integers = NDArray[np.int64]
 
+_TREE = "must be given only where a confidential column has a taxonomy"
+_ONE_PARENT = "must be given only where no concept above a confidential column has two parents"
 _MISSING = "missing is a value; records without one under own_group are left out of their column"
 
 
@@ -88,6 +100,24 @@ def emd_closeness(pair: Comparison, asked: Asked = NOTHING) -> Measurement:
         parts[found.name] = not_below(distance)
         fewest = min(fewest, found.records)
     return _measured("emd_closeness", "lower_is_safer", parts, fewest, "and the shares in the whole file")
+
+
+def needs_tree(asked: Asked, declared: Declared) -> Iterator[Fault]:
+    """Yield a fault where distances by taxonomy are asked for, and no confidential column has one that is a tree."""
+    taxonomies = [declared[name].taxonomy for name in named(declared, "confidential")]
+    above = [parents for taxonomy in taxonomies if taxonomy is not None for parents in taxonomy.values()]
+    if asked.scaling == "taxonomy" and not above:
+        yield Fault("scaling", _TREE, "Declare its taxonomy, or remove this.", asked.scaling)
+    elif asked.scaling == "taxonomy" and any(len(parents) > 1 for parents in above):
+        remedy = "Remove this: then different categories are 1 apart, which is never less."
+        yield Fault("scaling", _ONE_PARENT, remedy, asked.scaling)
+
+
+def needs_confidential(asked: Asked, declared: Declared) -> Iterator[Fault]:
+    """Yield a fault where confidential columns are asked about and there is none."""
+    if asked.of == "confidential" and not named(declared, "confidential"):
+        rule = "must be given only where there is a confidential column"
+        yield Fault("of", rule, "Remove the gate, or declare one.", asked.of)
 
 
 def value_probability(pair: Comparison) -> Measurement:

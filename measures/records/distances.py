@@ -4,6 +4,8 @@
     ordinal    code / (C - 1)
     nominal    0 where equal, 1 where different
                or, for a column with a taxonomy, delta(x, y) of penstock.mechanisms.taxonomy (1), on its grid of 2^-16
+    missing    0 from missing; 1 + y^2 squared from a number or rank that is y by its domain, further than any two are;
+               1 from a category
 
 Squared distances between categories are multiples of 2^-32 up to 1, so their sums are exact, and ties of records of
 categories are ties. Source: Soria-Comas 2013 (thesis), (6.6) and section 6.4.2.
@@ -21,8 +23,8 @@ from numpy.typing import NDArray
 from penstock.measures.asked import Asked
 from penstock.measures.measurement import MeasureUndefined
 from penstock.measures.records.comparison import Comparison
-from penstock.measures.rows import numbers
-from penstock.mechanisms.columns import Column, Declared
+from penstock.measures.rows import is_missing, numbers
+from penstock.mechanisms.columns import Column, Columns, Declared
 from penstock.mechanisms.points import points
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.taxonomy import GRID, Taxonomy
@@ -39,7 +41,7 @@ _MOST_CATEGORIES = 4096
 @dataclass(frozen=True, slots=True)
 class Places:
     """The points of both sides. axes: the column of each axis: numbers and ranks first (`numeric` of them), then
-    categories, those with tables of squared distances last."""
+    whether these lack a value, where some do, then categories, those with tables of squared distances last."""
 
     original: Floats
     released: Floats
@@ -85,12 +87,15 @@ def places(pair: Comparison, names: Sequence[str], rows: Rows, *, by_taxonomy: b
     ordered = [name for name in names if declared[name].type != "nominal"]
     tabled = [name for name in names if by_taxonomy and declared[name].taxonomy is not None]
     plain = [name for name in names if name not in ordered and name not in tabled]
+    lacking = [name for name in ordered if any(_missing(side, declared, name, rows).any() for side in _sides(pair))]
     tables = [semantic(pair, name, rows) for name in tabled]
     sides = []
-    for place, side in enumerate((pair.original, pair.released)):
+    for place, side in enumerate(_sides(pair)):
         kept = {name: side[name] if rows.all() else side[name][rows] for name in (*ordered, *plain)}
+        kept |= {name: _at_the_lowest(kept[name], declared[name], name) for name in lacking}
         parts = [points(kept, declared, ordered, "domain")] if ordered else []
-        parts += [numbers(kept[name], declared[name], name)[:, None] for name in plain]
+        parts += [_missing(side, declared, name, rows).astype(np.float64)[:, None] for name in lacking]
+        parts += [np.nan_to_num(numbers(kept[name], declared[name], name), nan=-1)[:, None] for name in plain]
         parts += [(table.original, table.released)[place].astype(np.float64)[:, None] for table in tables]
         joined = np.hstack(parts) if parts else np.zeros((int(np.count_nonzero(rows)), 0))
         sides.append(np.ascontiguousarray(joined + 0.0))  # one zero, so that equal points have equal bits
@@ -98,7 +103,22 @@ def places(pair: Comparison, names: Sequence[str], rows: Rows, *, by_taxonomy: b
     squares = np.zeros((len(tables), most, most))
     for square, table in zip(squares, tables, strict=True):
         square[: len(table.scores), : len(table.scores)] = (table.scores / GRID) ** 2
-    return Places(sides[0], sides[1], (*ordered, *plain, *tabled), len(ordered), squares)
+    return Places(sides[0], sides[1], (*ordered, *lacking, *plain, *tabled), len(ordered), squares)
+
+
+def _sides(pair: Comparison) -> tuple[Columns, Columns]:
+    return pair.original, pair.released
+
+
+def _missing(side: Columns, declared: Declared, name: str, rows: Rows) -> Rows:
+    return is_missing(side[name], declared[name], name)[rows]
+
+
+def _at_the_lowest(values: NDArray[Any], column: Column, name: str) -> NDArray[Any]:
+    """Return a column of numbers or ranks with the lowest of its domain where it has no value."""
+    if column.numeric:
+        return np.where(is_missing(values, column, name), column.bounds[0], values)
+    return np.maximum(column.codes(values, name), 0)
 
 
 def semantic(pair: Comparison, name: str, rows: Rows | slice = slice(None)) -> Semantic:

@@ -266,7 +266,7 @@ def _sum_of_squares(values: NDArray[np.float64]) -> float:
 
 
 def _correlations(
-    pair: Comparison, names: tuple[str, ...], centres: NDArray[np.float64]
+    pair: Comparison, names: tuple[str, ...], centres: NDArray[np.float64], measure: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return counts and correlations of all pairs, each over the records that are complete in that pair.
 
@@ -291,7 +291,7 @@ def _correlations(
             squares[side] += product.diagonal()[:, np.newaxis] if complete else np.matmul(z * z, weight.T)
     if counts.min() < 2:
         raise MeasureUndefined.at(
-            "correlation_change",
+            measure,
             rule="needs at least two records with both values for every pair of columns",
             remedy="Remove the gate, or leave out the columns with missing values.",
         )
@@ -320,7 +320,7 @@ def _changes(pair: Comparison, measure: str) -> tuple[tuple[str, ...], NDArray[n
         )
     if ("changes", "") not in pair.known:
         centres = np.array([_centres(pair, name) for name in names])
-        counts, before, after = _correlations(pair, names, centres)
+        counts, before, after = _correlations(pair, names, centres, measure)
         change = np.abs(after - before)
         np.fill_diagonal(change, 0.0)
         pair.known["changes", ""] = counts, change

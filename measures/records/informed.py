@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penstock.measures.asked import NOTHING, Asked
-from penstock.measures.measurement import Measurement, MeasureUndefined
+from penstock.measures.measurement import Measurement
 from penstock.measures.records.comparison import Comparison
 from penstock.measures.records.distances import Places, complete_in, places
 from penstock.measures.rows import identical, numbers
@@ -48,7 +48,9 @@ def informed_linkage(pair: Comparison, asked: Asked = NOTHING) -> Measurement:
     others together (`finds` names them), and also the others of those columns that were moved together with one of K:
     what is handed over with it must not be hidden by columns that were not.
 
-    Distance: as record_linkage, on the declared domains, with and without taxonomies. by_column tells each
+    Distance: as record_linkage, on the declared domains, with and without taxonomies. What is missing is nearest to
+    what is missing: whoever knows that a person has no value looks for records without one. Taken among all records,
+    and among those that lack nothing of what is known; the larger share counts. by_column tells each
     other column by itself; beside it stands how often the most frequent values are right without the release.
 
     Attacker: as said. Source: Soria-Comas 2013 (thesis), sections 3.1 and 3.3.2, where intruder I_i knows all columns
@@ -79,8 +81,8 @@ def informed_linkage(pair: Comparison, asked: Asked = NOTHING) -> Measurement:
         attacker="knows the quasi-identifiers of a person and the true values of "
         + (", ".join(knows) if isinstance(knows, tuple) else f"{knows} the confidential columns")
         + ", takes the nearest released record for theirs",
-        missing="records with a missing quasi-identifier or known value on either side are left out; a missing value "
-        "that is looked for is a value",
+        missing="a value; where a quasi-identifier or known value is missing on either side, also without these "
+        "records, and the larger share counts",
         beside={"guessing without the release": best.guessed},
     )
 
@@ -150,17 +152,12 @@ def _searches(pair: Comparison, asked: Asked, confidential: Sequence[str]) -> It
         pool = [name for name in confidential if name not in sought]
         choices = list(combinations(pool, 1 if asked.knows is None else asked.knows))
     for known in choices:
-        rows = complete_in(pair, (*keys, *known))
-        if not rows.any():
-            raise MeasureUndefined.at(
-                "informed_linkage",
-                rule="needs a record with all quasi-identifiers and known values",
-                remedy="Name columns that are known, or remove the gate.",
-            )
+        complete = complete_in(pair, (*keys, *known))
+        among = [np.ones_like(complete), *([complete] if complete.any() and not complete.all() else [])]
         others = sought or tuple(name for name in confidential if name not in known)
         targets = (others, *(() if sought else _moved_with(pair, known, others)))
         has_taxonomy = any(pair.declared[name].taxonomy is not None for name in (*keys, *known))
-        for by_taxonomy in (False, True)[: 1 + has_taxonomy]:
+        for rows, by_taxonomy in product(among, (False, True)[: 1 + has_taxonomy]):
             yield _Search(known, keys, tuple(dict.fromkeys(targets)), rows, by_taxonomy)
 
 

@@ -76,7 +76,7 @@ def close_promise(
         not_promised=(
             "differential privacy: no noise hides a record, and a change of one can change the whole release",
             "a factor of t once confidential values of other records in the group are known: the settled facts state "
-            "the factor for each number of them (`after_known`), and from how many on there is none, because a bucket "
+            "the factor for each number of them, and from how many on there is none, because a bucket "
             "is then excluded with certainty; who knows all but one knows the last",
             f"a factor of t between two groups: there it is t^2 = {_number(t * t)}",
             "protection of a value that quasi-identifiers predict from knowledge outside the release",

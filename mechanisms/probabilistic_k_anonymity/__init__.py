@@ -24,7 +24,7 @@ from penstock.mechanisms.probabilistic_k_anonymity._mechanism import (
     swap_column,
 )
 from penstock.mechanisms.probabilistic_k_anonymity._possible import possible
-from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, faults, group_sizes
+from penstock.mechanisms.probabilistic_k_anonymity._settings import Params, faults, group_sizes, masks
 from penstock.mechanisms.stated import SwapParameters
 
 __all__ = ["MECHANISM", "Params", "faults", "group_sizes", "promise", "protect", "released_columns", "swap_column"]
@@ -44,6 +44,7 @@ MECHANISM = Mechanism(
     stated=SwapParameters,
     possible=possible,
     released_columns=released_columns,
+    masks=masks,
     in_parts=ByColumn(needs_all=needs_all_records, sizes=group_sizes, protect_column=swap_column),
     shares_file=True,
     sample=attrgetter("sample"),

@@ -6,6 +6,7 @@
     work of MDAV                    at most proportional to n^2 d / k                 (4)
                  by taxonomy        proportional to n u d / k, u records that differ
                  of V-MDAV          proportional to n^2 d
+                 of diversity       at most proportional to n^2 d / k, on top of it
 
 (3) is E|i - j| for independent i, j uniform on 1..g. (4): each of the n/k groups scans the records that
 remain, n/2 on average, in d coordinates; in few coordinates trees find them without looking at most.
@@ -26,12 +27,17 @@ __all__ = ["expect"]
 _SECONDS = 2e-10
 # The same where distances are looked up, or every record is compared with every other.
 _SECONDS_BY_SCANS = 8e-10
+# The same for groups that join until their values differ.
+_SECONDS_OF_JOINING = 1.5e-9
 
 
 def expect(params: Params, declared: Declared, records: int | None) -> tuple[str, ...]:
     """Return sentences for the person who chooses the settings; more exact when the number of records is known."""
     sentences = [f"An intruder guesses right with probability at most 1/{params.k} = {1 / params.k:.3g}."]
-    if records is not None and records >= params.k:
+    largest = max(params.k, *params.k_by_column.values(), 0)
+    if records is not None and records < largest:
+        sentences.append(f"There are {records:,} records, fewer than k = {largest:,}, and the run will refuse them.")
+    elif records is not None:
         groups = records // params.k
         if params.groups == "v_mdav" or params.diversity is not None:
             sentences.append(f"{records:,} records make at most {groups:,} groups.")
@@ -88,6 +94,12 @@ def _clustered(params: Params, declared: Declared, records: int | None) -> list[
             "groups may be much larger than k where values are alike."
         )
     compared = by_taxonomy(params, declared)
+    if params.method == "mdav_id" and compared:
+        effect.append(
+            f"{', '.join(compared)}: a group may get a concept above several categories, such as a whole region."
+        )
+    if params.groups == "v_mdav" and params.diversity is None:
+        effect.append(f"Groups have {params.k} to {3 * params.k - 2} records.")
     coordinates = sum(
         len(declared[name].categories or ()) if declared[name].type == "nominal" and name not in compared else 1
         for name in named(declared, "quasi_identifier")
@@ -102,4 +114,8 @@ def _clustered(params: Params, declared: Declared, records: int | None) -> list[
     if records is not None:
         seconds = rate * records**2 * coordinates / size
         work += f"; at most about {seconds:.1g} s here" if seconds >= 1 else "; under a second here"
+    if params.diversity is not None:
+        work += ". Work of joining is at worst quadratic: it grows with n^2 / k where values are alike"
+        if records is not None and (seconds := _SECONDS_OF_JOINING * records**2 * coordinates / params.k) >= 1:
+            work += f"; at most about {seconds:.1g} s here"
     return [*effect, work + "."]

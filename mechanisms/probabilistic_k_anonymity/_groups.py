@@ -37,7 +37,10 @@ from penstock.mechanisms.taxonomy import candidates
 
 __all__ = ["distances", "partition", "partition_in_random_order", "representative"]
 
-_SEMANTIC = "log2(1 + u / v) / D: of the v concepts above either of two categories, u are not above both"
+_SEMANTIC = (
+    "log2(1 + u / v) / D: of the v concepts above either of two categories, u are not above both; "
+    "D is the largest log2(1 + u / v) of two declared categories"
+)
 
 
 def distances(params: Params, declared: Declared) -> dict[str, str]:

@@ -15,7 +15,7 @@ from penstock.mechanisms.possible import different_values
 from penstock.mechanisms.refusal import Fault
 from penstock.mechanisms.taxonomy import candidates
 
-__all__ = ["Params", "by_taxonomy", "faults", "group_sizes"]
+__all__ = ["Params", "by_taxonomy", "faults", "group_sizes", "masks"]
 
 GroupSize = Annotated[StrictInt, Field(ge=2)]
 
@@ -109,6 +109,11 @@ def faults(params: Params, declared: Declared) -> list[Fault]:
 def group_sizes(params: Params, declared: Declared) -> dict[str, int]:
     """Return the smallest group of each confidential column under ir_swap."""
     return {name: params.k_by_column.get(name, params.k) for name in named(declared, "confidential")}
+
+
+def masks(params: Params, declared: Declared) -> tuple[str, ...]:
+    """Return the columns that the method changes: all groups of mdav_id are made alike, swaps hand values over."""
+    return named(declared, *(("quasi_identifier", "weight") if params.method == "mdav_id" else ("confidential",)))
 
 
 def by_taxonomy(params: Params, declared: Declared) -> tuple[str, ...]:

@@ -70,9 +70,10 @@ def treatments(params: Params, declared: Declared) -> dict[str, str]:
     categories = {each.name: f" with {each.of} {each.category}" for each in params.figures if each.category is not None}
     for figure in drawn.figures:
         of = f"{figure.column} (values clamped to their bounds)" if figure.column in may_be else figure.column
-        told[figure.name] = kinds[figure.statistic].format(
-            of=f"{of}{used}", counted=categories.get(figure.name, counted)
-        )
+        words = kinds[figure.statistic]
+        if figure.column is not None and declared[figure.column].resolution is not None:
+            words = words.replace("of the domain", "that its resolution can reach")
+        told[figure.name] = words.format(of=f"{of}{used}", counted=categories.get(figure.name, counted))
     return told
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, Field
 
 from penstock.measures.cells.impossible import IMPOSSIBLE, figures_in_rows, impossible_rows
+from penstock.measures.cells.stated_statistics import are_statistics_stated
 from penstock.mechanisms.layout import Coarser, Figure, Layout, error_of
 from penstock.mechanisms.linked_layout import levels_are_linked, tables_of
 from penstock.tasks.files.tables import table_schema
@@ -123,6 +124,7 @@ class CellClaims(Claims):
     """The claims of a table: its layout, and nothing beside it."""
 
     layout: LayoutClaim
+    settled: dict[str, Any] = Field(default_factory=dict)
     linked: list[Any] = Field(default_factory=list, max_length=0)
 
     @property
@@ -133,10 +135,13 @@ class CellClaims(Claims):
     def is_sound(self) -> bool:
         if not self.layout.is_sound or list(self.layout.layout.columns) != list(self.roles):
             return False
+        parameters = self.guarantee.parameters
+        if "epsilon_by_figure" in parameters or parameters.get("mechanism") == "statistics":
+            return are_statistics_stated(self.guarantee, self.settled, self.layout.layout)
         known = {dimension.name: set(dimension.categories) for dimension in self.layout.dimensions}
         return all(
             len(combination) > 1 and all(set(map(str, named)) <= known[name] for name, named in combination.items())
-            for combination in self.guarantee.parameters.get(IMPOSSIBLE, ())
+            for combination in parameters.get(IMPOSSIBLE, ())
         )
 
     @property

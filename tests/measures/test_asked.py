@@ -114,13 +114,54 @@ def test_too_many_choices_of_known_columns_are_refused():
     assert not list(unfit({0: Gate(measure="informed_linkage", max=0.1, knows=2)}, many))
 
 
-@pytest.mark.parametrize("name", ["emd_closeness", "record_linkage", "sse"])
-def test_distances_in_a_taxonomy_need_one(name):
+@pytest.mark.parametrize("given", ["income", True, 1.0, [], {"income": 1}])
+def test_what_is_known_is_a_number_or_a_list_of_names(given):
+    with pytest.raises(ValidationError, match="must be a number of columns, or a list of their names"):
+        Gate.model_validate({"measure": "informed_linkage", "max": 1, "knows": given})
+
+
+@pytest.mark.parametrize(
+    ("name", "which"),
+    [
+        ("emd_closeness", "confidential column"),
+        ("record_linkage", "column that is judged"),
+        ("sse", "column that is judged"),
+    ],
+)
+def test_distances_in_a_taxonomy_need_one(name, which):
     gate = {0: Gate(measure=name, max=1, scaling="taxonomy")}
     [fault] = unfit(gate, DECLARED)
-    assert fault.rule == "must be given only where a column that is judged has a taxonomy"
+    assert fault.rule == f"must be given only where a {which} has a taxonomy"
     tree = Column(role="confidential", type="nominal", taxonomy=TREE)
     assert not list(unfit(gate, {**DECLARED, "where": tree}))
+
+
+@pytest.mark.parametrize("name", ["emd_closeness", "record_linkage", "sse"])
+def test_a_taxonomy_of_columns_that_are_not_judged_is_none(name):
+    """The run judges what a swap moves, and had refused after the swap what its plan allowed."""
+    gate = {0: Gate(measure=name, max=1, scaling="taxonomy")}
+    keys = {**DECLARED, "where": Column(role="quasi_identifier", type="nominal", taxonomy=TREE)}
+    moved = {**DECLARED, "where": Column(role="confidential", type="nominal", taxonomy=TREE)}
+    assert [fault.field for fault in impossible(gate, SWAP, keys)] == ["gates.0.scaling"]
+    assert not list(impossible(gate, SWAP, moved))
+    # mdav_id masks the quasi-identifiers, and leaves confidential values to be compared in their classes.
+    of_classes = name == "emd_closeness"
+    assert bool(list(impossible(gate, AVERAGE, keys))) == of_classes
+    assert bool(list(impossible(gate, AVERAGE, moved))) != of_classes
+
+
+def test_earth_is_moved_in_a_tree_only_and_the_plan_says_so():
+    twice = {"root": [], "A": ["root"], "B": ["root"], "a": ["A", "B"], "b": ["B"]}
+    columns = {**DECLARED, "where": Column(role="confidential", type="nominal", taxonomy=twice)}
+    [fault] = impossible({0: Gate(measure="emd_closeness", max=1, scaling="taxonomy")}, SWAP, columns)
+    assert fault.rule == "must be given only where no concept above a confidential column has two parents"
+    assert not list(impossible({0: Gate(measure="emd_closeness", max=1)}, SWAP, columns))
+
+
+def test_confidential_values_are_asked_about_only_where_there_are_any():
+    keys = {"age": DECLARED["age"]}
+    [fault] = impossible({0: Gate(measure="own_value_probability", max=1, of="confidential")}, AVERAGE, keys)
+    assert fault.rule == "must be given only where there is a confidential column"
 
 
 def test_a_confidential_value_may_be_asked_about_where_nothing_was_swapped():

@@ -77,7 +77,23 @@ def test_the_section_says_which_worlds_are_told_apart() -> None:
     text = text_of(page(IDP))
     assert "0 to 20.0" in text
     assert "13.5" in text
+    assert "Of neighbours" in text
     assert "deniability" not in text
+
+
+def test_a_column_that_would_be_empty_is_left_out() -> None:
+    uncounted = {**INDIVIDUAL, "exact_neighbours": None, "worst": [{**INDIVIDUAL["worst"][0], "neighbours": None}]}
+    text = text_of(page({**IDP, "figures": [uncounted]}))
+    assert "neighbours”" not in text
+    assert "Of neighbours" not in text
+    assert "which may even be 0" in text
+
+
+def test_the_section_says_what_its_numbers_mean() -> None:
+    text = text_of(page(BDP))
+    assert "to within a tenth, with probability 0.95" in text
+    assert "means of groups whose size is secret" in text
+    assert "only those that hold this very record" in text
 
 
 def test_there_is_no_section_without_a_relaxation() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.mechanisms.refusal import SpecRefused
 from penstock.reproduction import tables
-from penstock.reproduction.beside_print import Row, near, of_runs, statement, unreproducible
+from penstock.reproduction.beside_print import Row, near, of_runs, statement, unreproducible, verdict
 from penstock.reproduction.entry import Given, Printed, Table
 
 RUNS = np.array([1.0, 2.0, 3.0, 2.0])
@@ -90,3 +90,9 @@ def test_progress_names_the_table_and_the_share_of_the_whole(monkeypatch: pytest
 def test_a_name_of_nothing_is_refused() -> None:
     with pytest.raises(SpecRefused, match="or one of thesis"):
         tables.reproduce(["thesis-4.1", "nothing"], None)
+
+
+def test_many_numbers_that_are_not_reproducible_are_counted_not_listed() -> None:
+    lost = [unreproducible(f"row {place}, column {place}", "7", "nobody knows") for place in range(7)]
+    assert verdict(lost[:6], "exactly").endswith("row 4, column 4, row 5, column 5")
+    assert verdict(lost, "exactly") == "0 of 7 agree exactly; not reproducible: 7 numbers"

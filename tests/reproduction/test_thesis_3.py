@@ -142,6 +142,7 @@ def test_groups_around_the_wrong_second_record_give_other_correlations(
 
 
 @needs_data
+@pytest.mark.slow
 def test_scaled_attributes_give_other_changes_in_eia(eia: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thesis_3, "_RUNS", 20)
     monkeypatch.setattr(swap_tables, "mdav", lambda points, k: mdav((points - points.mean(0)) / points.std(0), k))
@@ -168,6 +169,7 @@ def test_whole_tuples_instead_of_a_sequence_give_other_correlations(
 
 
 @needs_data
+@pytest.mark.slow
 def test_groups_before_anything_is_exchanged_give_other_changes_in_eia(
     eia: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

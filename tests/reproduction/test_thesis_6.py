@@ -23,8 +23,9 @@ TABLES = {table.name: table for table in thesis_6.TABLES}
 FOUND = {
     "thesis-6.1": {"same": 17, "close": 38, "corrected": 2},
     "thesis-6.2": {"same": 7, "close": 37, "corrected": 1},
-    "thesis-6.5": {"same": 80, "close": 160},
+    "thesis-6.5": {"same": 80, "close": 161},
 }
+TOGETHER = "all means together, distance from ours"
 needs_census = pytest.mark.skipif(
     not thesis_6.CENSUS.is_in(DATA), reason="the Census file is not there; set PENSTOCK_DATA to its folder"
 )
@@ -58,8 +59,8 @@ def test_every_number_is_as_printed_or_corrected_or_within_chance(census, name):
 
 @needs_census
 def test_the_tables_have_all_their_numbers():
-    """Tables 6.1, 6.2 and 6.5 have 56, 44 and 240; what a Score is stands in a row of its own."""
-    assert [sum(found.values()) for found in FOUND.values()] == [57, 45, 240]
+    """Tables 6.1, 6.2 and 6.5 have 56, 44 and 240; what a Score is, and how far all are, stands in one more."""
+    assert [sum(found.values()) for found in FOUND.values()] == [57, 45, 241]
 
 
 @needs_census
@@ -120,6 +121,39 @@ def test_a_domain_up_to_the_largest_value_differs(census, fresh):
     fresh.setattr(thesis_6, "observed_bounds", lambda values: values.max(axis=0))
     line = {"rows": [line for line in printed_tables("table_6_5")["rows"] if line["k"] == 5]}
     assert "variance of FEDTAX, k 5, epsilon 0.01" in differing(rows_of("thesis-6.5", census, **line))
+
+
+@needs_census
+@pytest.mark.slow
+def test_one_noise_for_every_group_is_close_everywhere_and_differs_together(census, fresh):
+    """Its runs spread so far that no number alone could tell."""
+    right = thesis_6.masked_runs
+
+    def one_for_every_group(means, *other):
+        groups, of_record = np.unique(means, axis=0, return_inverse=True)
+        return right(groups, *other)[:, of_record.reshape(-1)]
+
+    fresh.setattr(thesis_6, "masked_runs", one_for_every_group)
+    assert differing(rows_of("thesis-6.5", census)) == [TOGETHER]
+
+
+@needs_census
+@pytest.mark.slow
+def test_three_per_cent_more_noise_is_close_everywhere_and_differs_together(census, fresh):
+    right = thesis_6.masked_runs
+    fresh.setattr(thesis_6, "masked_runs", lambda m, u, k, e, *other: right(m, u, k, e / 1.03, *other))
+    assert TOGETHER in differing(rows_of("thesis-6.5", census))
+
+
+@pytest.mark.parametrize(
+    ("spread", "shift", "verdict"), [(1.0, 0.0, "close"), (3.0, 0.0, "differs"), (1.0, 0.5, "differs")]
+)
+def test_runs_that_spread_too_far_or_lie_aside_differ_together(spread, shift, verdict):
+    """Fifty numbers, printed means of ten runs of standard deviation 1."""
+    chance = np.random.default_rng(0)
+    in_print = [f"{mean:.4f}" for mean in 20 + chance.normal(size=(50, 10)).mean(axis=1)]
+    runs = 20 + shift + spread * chance.normal(size=(50, 100))
+    assert thesis_6.as_far_as_ten_runs(runs, in_print).verdict == verdict
 
 
 @pytest.mark.parametrize(

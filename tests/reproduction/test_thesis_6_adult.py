@@ -87,6 +87,7 @@ def fresh(monkeypatch):
 
 
 @needs_adult
+@pytest.mark.slow
 def test_columns_that_are_not_comparable_give_another_error(adult, fresh):
     """The domain's width left out of one column: its distances weigh ten times as much."""
     right = groups_by_distance
@@ -100,6 +101,7 @@ def test_columns_that_are_not_comparable_give_another_error(adult, fresh):
 
 
 @needs_adult
+@pytest.mark.slow
 def test_equal_distances_in_the_order_of_the_columns_give_another_error(adult, fresh):
     def by_columns(apart, pairs, of_record, ends, k):
         return groups_around_boundaries(apart, pairs, np.sort(of_record), ends, k)
@@ -120,6 +122,22 @@ def test_a_sensitivity_that_grows_with_the_group_gives_another_error(adult, fres
     )
     rows = rows_of("thesis-6.3", adult, **line_of("table_6_3", "k", 30))
     assert rows["k 30, epsilon 10.0, sse_factor"].verdict == "not reproducible"
+
+
+@needs_adult
+@pytest.mark.slow
+def test_shuffled_categories_make_about_as_many_numbers_close(adult):
+    """What the remark of the tables says; so what differs from the print is told by the exact rows alone."""
+    order = np.random.default_rng(3)
+    declared = {}
+    for name, column in adult.declared.items():
+        moved = dict(zip(column.categories, order.permutation(column.categories).tolist(), strict=True))
+        taxonomy = {moved.get(concept, concept): above for concept, above in column.taxonomy.items()}
+        declared[name] = column.model_copy(update={"taxonomy": taxonomy})
+    shuffled = thesis_6_adult.Adult(declared, adult.pairs, adult.of_record)
+    for name, found in FOUND.items():
+        rows = rows_of(name, shuffled).values()
+        assert sum(row.verdict in ("same", "close") for row in rows) > 0.7 * (found.get("same", 0) + found["close"])
 
 
 # Two columns of three and two categories with two and one further concepts, in sixteenths: sums and ties are exact.

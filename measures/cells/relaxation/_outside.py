@@ -20,10 +20,10 @@ Integers = NDArray[np.int64]
 Places = NDArray[np.bool_]
 
 
-def outside(values: Integers, places: Integers) -> Places:
-    """Return (1) of every record; places: the cell of each, below 0 for none."""
+def outside(values: Integers, places: Integers, order: Integers | None = None) -> Places:
+    """Return (1) of every record; places: the cell of each, below 0 for none; order: by place, then value, if known."""
     found = np.zeros(len(values), np.bool_)
-    order = np.lexsort((values, places))
+    order = np.lexsort((values, places)) if order is None else order
     order = order[places[order] >= 0]
     if not len(order):
         return found

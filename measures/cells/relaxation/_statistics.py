@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor
 
 import numpy as np
@@ -39,6 +40,7 @@ __all__ = ["Compared", "Smooth", "moves_in_domain", "statistics_found"]
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Places = NDArray[np.bool_]
 # Takes sorted values in steps, their bounds and beta.
 Smooth = Mapping[str, Callable[[Integers, int, int, float], float]]
 
@@ -59,22 +61,28 @@ def statistics_found(output: TableOutput, smooth: Smooth) -> Relaxation:
     inside = labels >= 0
     counts = np.bincount(labels[inside], minlength=output.layout.rows).astype(np.int64)
     is_outside, figures = np.zeros(len(labels), np.bool_), []
+    nobody, ends = np.zeros(len(labels), np.bool_), np.append(0, np.cumsum(counts))
+
+    @cache
+    def sorted_on(column: str | None, eta: Fraction) -> tuple[Integers, int, int, Places]:
+        """Return values sorted within groups, their bounds, and who is outside; figures of one column share them."""
+        values, first, last = _on_grid(column, eta, output)
+        order = np.lexsort((values, labels))
+        far = outside(values, labels, order) if promised.model == "bdp" and column is not None else nobody
+        return values[order[inside[order]]], first, last, far
+
     for stated in promised.figures:
-        values, first, last = _on_grid(stated, output)
+        ordered, first, last, own = sorted_on(stated.figure.column, stated.eta)
         far = None
         if promised.model == "bdp":
-            own = outside(values, labels) if stated.figure.column is not None else np.zeros(len(labels), np.bool_)
             is_outside |= own
             far = np.bincount(labels[own], minlength=output.layout.rows).astype(np.int64)
-        order = np.lexsort((values, labels))
-        order = order[inside[order]]
-        ends = np.append(0, np.cumsum(counts))
         numbers = _numbers(output, stated, promised, how, counts, far, first, last)
         figures.append(
             figure_found(
                 numbers,
                 named(output.layout, output.layout.levels[0]),
-                _details(stated, promised, how, numbers, values[order], ends, first, last, smooth),
+                _details(stated, promised, how, numbers, ordered, ends, first, last, smooth),
             )
         )
     return Relaxation(
@@ -111,14 +119,13 @@ def _labels(output: TableOutput) -> Integers:
     return label
 
 
-def _on_grid(stated: Stated, output: TableOutput) -> tuple[Integers, int, int]:
+def _on_grid(name: str | None, eta: Fraction, output: TableOutput) -> tuple[Integers, int, int]:
     """Return values in steps of the stated grid, floor(x / eta + 1/2), and both bounds; of a count 0, 0 and 1."""
-    name = stated.figure.column
     if name is None:
         return np.zeros(len(next(iter(output.original.values()))), np.int64), 0, 1
     low, high = output.declared[name].bounds
-    halves = np.floor(np.clip(output.original[name].astype(np.float64), low, high) / float(stated.eta) * 2)
-    return (halves.astype(np.int64) + 1) >> 1, floor(Fraction(low) / stated.eta), ceil(Fraction(high) / stated.eta)
+    halves = np.floor(np.clip(output.original[name].astype(np.float64), low, high) / float(eta) * 2)
+    return (halves.astype(np.int64) + 1) >> 1, floor(Fraction(low) / eta), ceil(Fraction(high) / eta)
 
 
 def moves_in_domain(kind: str, n: int, width: int, largest: int, how: Compared) -> Fraction:

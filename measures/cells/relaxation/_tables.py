@@ -88,7 +88,7 @@ def _figure(promise: Promise, table: Recounted, entry: Entry, measure: str, own:
         declared=needed.astype(np.float64) if is_bounded else None,
         outside=None if own is None else np.bincount(table.cells.places[own], minlength=cells).astype(np.int64),
     )
-    return figure_found(numbers, named(output.layout, output.layout.cube), _details(promise, measure, found, counts))
+    return figure_found(numbers, named(output.layout, output.layout.cube), _details(promise, measure, found, numbers))
 
 
 def _says(promise: Promise, measure: str) -> str:
@@ -111,8 +111,8 @@ def _says(promise: Promise, measure: str) -> str:
     )
 
 
-def _details(promise: Promise, measure: str, found: Measured, counts: Integers) -> Callable[[int], Detail]:
-    unit = 2.0**found.exponent
+def _details(promise: Promise, measure: str, found: Measured, numbers: Numbers) -> Callable[[int], Detail]:
+    unit, counts = 2.0**found.exponent, numbers.counts
     ranges = found.largest - found.smallest
 
     def text(steps: int) -> str:
@@ -126,14 +126,22 @@ def _details(promise: Promise, measure: str, found: Measured, counts: Integers) 
             return f"The widest range of values in any cell is {text(int(ranges.max()))}."
         return f"The values farthest from 0 in two cells add up to {text(int(sizes[-2:].sum()))}."
 
-    whole = "" if measure == COUNT or promise.model == "idp" or promise.scale != "one" else of_table()
+    def of_individuals() -> str:
+        filled, used = counts > 0, int(numbers.drawn.max())
+        if used <= np.maximum(found.high - found.smallest, found.largest - found.low)[filled].max():
+            return f"Some value lies {text(used)} from the opposite bound of its cell."
+        return f"A value, taken from 0, and the largest bound of another cell add up to {text(used)}."
+
+    whole = ""
+    if measure != COUNT and promise.model == "idp":
+        whole = of_individuals()
+    elif measure != COUNT and promise.scale == "one":
+        whole = of_table()
 
     def detail(cell: int) -> Detail:
         if measure == COUNT:
             return Detail("Nothing.")
-        if promise.model == "idp":
-            return Detail("The same as in all other cells.")
-        if promise.scale == "one":
+        if whole:
             return Detail(whole)
         if not counts[cell]:
             return Detail("Nothing: it has no records, and noise as the widest of the others.")

@@ -243,7 +243,7 @@ def test_what_is_compared_by_rank_needs_a_value():
 def test_a_concept_with_two_parents_has_no_height_of_its_own():
     several = Column(role="confidential", type="nominal", taxonomy={**TREE, "a": ["P", "Q"]})
     columns = {"job": np.array([0, 1])}
-    with pytest.raises(MeasureUndefined, match="needs a taxonomy in which no concept has two parents"):
+    with pytest.raises(MeasureUndefined, match="only where no concept above a confidential column has two parents"):
         measure("emd_closeness")(columns, columns, {"job": several}, scaling="taxonomy")
 
 

@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.measures import MeasureUndefined, measure
+from penstock.measures.records.comparison import compare
+from penstock.measures.records.distances import places
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.probabilistic_k_anonymity import Params, protect
 from penstock.mechanisms.randomness import seeded
@@ -232,18 +234,37 @@ def test_ties_are_shared_also_among_many_records_of_one_point():
     assert informed_linkage(source, source, declared, knows=0).value == pytest.approx(1 / 1000)
 
 
-def test_incomplete_records_are_left_out_and_n_says_so():
+def test_who_lacks_a_value_is_found_by_that_and_hides_nobody_who_has_one():
     source = {"age": np.array([1.0, np.nan, 3.0]), "pay": np.array([1.0, 2.0, np.nan]), "rent": np.arange(3.0)}
     declared = {"age": number(0, 8, role="quasi_identifier"), "pay": number(), "rent": number()}
     found = informed_linkage(source, source, declared, knows=("pay",))
     assert (found.n, found.value) == (1, 1.0)
-    assert "left out" in found.missing
+    others = {**source, "rent": np.array([0.0, 2.0, 1.0])}  # the two who lack something are found with a wrong rent
+    assert informed_linkage(source, others, declared, knows=("pay",)).value == 1.0
+    first = {**source, "rent": np.array([5.0, 1.0, 2.0])}  # and here the one who does not
+    assert informed_linkage(source, first, declared, knows=("pay",)).value == pytest.approx(2 / 3)
 
 
-def test_nobody_with_what_the_intruder_knows_is_no_answer():
+def test_a_value_that_nobody_has_tells_nobody_apart():
     source = {"pay": np.array([np.nan, np.nan]), "rent": np.array([1.0, 2.0])}
-    with pytest.raises(MeasureUndefined, match="needs a record with all quasi-identifiers and known values"):
-        informed_linkage(source, source, {"pay": number(), "rent": number()}, knows=("pay",))
+    found = informed_linkage(source, source, {"pay": number(), "rent": number()}, knows=("pay",))
+    assert (found.n, found.value) == (2, 0.5)
+
+
+@pytest.mark.parametrize("column", [number(0, 8, missing="category"), ordinal(5, missing="own_group")])
+def test_what_is_missing_is_further_from_any_number_than_two_numbers_are_from_each_other(column):
+    values = np.array([np.nan, 0, 2, 8]) if column.numeric else np.array([-1, 0, 2, 4])
+    spots = places(
+        compare({"x": values}, {"x": values}, {"x": column}, None), ["x"], np.ones(4, bool), by_taxonomy=True
+    )
+    assert (spots.axes, spots.numeric) == (("x", "x"), 1)
+
+    def squared(one, other):
+        (number, lacks), (other_number, other_lacks) = spots.original[one], spots.released[other]
+        return (number - other_number) ** 2 + (lacks != other_lacks)
+
+    assert squared(0, 0) == 0
+    assert min(squared(0, other) for other in (1, 2, 3)) >= 1 == squared(1, 3)
 
 
 def test_it_needs_a_confidential_column():

@@ -36,3 +36,9 @@ def test_quadratic_work_is_said(method: str) -> None:
 def test_risk_is_stated_with_and_without_the_number_of_records() -> None:
     assert "1/4 = 0.25" in expect(Params(method="ir_swap", k=4), DECLARED, None)[0]
     assert "10 records make 2 groups; the average risk is 0.2" in expect(Params(method="ir_swap", k=4), DECLARED, 10)[1]
+
+
+def test_fewer_records_than_k_are_said() -> None:
+    said = expect(Params(method="ir_swap", k=4, k_by_column={"income": 9}), DECLARED, 8)
+    assert "There are 8 records, fewer than k = 9, and the run will refuse them." in said
+    assert not any("fewer than k" in line for line in expect(Params(method="ir_swap", k=4), DECLARED, 4))

@@ -162,11 +162,17 @@ def test_specs_from_before_there_was_a_choice_keep_their_form() -> None:
 def test_plan_and_advice_say_what_the_choice_means() -> None:
     by_taxonomy = settings(scaling="taxonomy")
     assert any("quadratic" in line and "n u / k" in line for line in expect(by_taxonomy, DECLARED, 10**6))
+    assert any("concept above several categories" in line for line in expect(by_taxonomy, DECLARED, None))
+    assert not any("concept above" in line for line in expect(settings(), DECLARED, None))
+    assert "Groups have 4 to 10 records." in expect(settings(k=4, groups="v_mdav", gain="1/5"), DECLARED, None)
     variable = settings(groups="v_mdav", gain="1/5", diversity=2)
     said = expect(variable, DECLARED, 1000)
+    assert not any("Groups have" in line for line in said)
     assert any("grows with n^2" in line for line in said)
     assert any("at most 250 groups" in line for line in said)
     assert any("join others" in line for line in said)
+    said = expect(settings(diversity=2), DECLARED, 10**6)
+    assert any("joining is at worst quadratic" in line and "at most about" in line.split("joining")[1] for line in said)
     assert "by its taxonomy" not in treatments(settings(), DECLARED)["injury"]
     assert "in its taxonomy" in treatments(by_taxonomy, DECLARED)["injury"]
     assert any("concept above several categories" in line for line in advice(by_taxonomy, DECLARED))

@@ -265,6 +265,15 @@ def test_columns_and_advice_say_that_the_size_of_the_noise_is_secret():
     assert "no standard error can be given" in advice(asked, DECLARED)[0]
 
 
+def test_a_column_without_a_domain_is_not_said_to_have_one():
+    name = next(name for name, column in DECLARED.items() if column.domain is not None)
+    open_ended = Column(role="confidential", type="continuous", resolution="1/100")
+    asked = bdp(figures=[{"statistic": "median", "of": name}])
+    assert "cut off at the bounds of the domain" in treatments(asked, DECLARED)[f"{name}_median"]
+    words = treatments(asked, {**DECLARED, name: open_ended})[f"{name}_median"]
+    assert "cut off at the bounds that its resolution can reach" in words
+
+
 def test_nothing_public_depends_on_the_records():
     asked = bdp(figures=figures(*KINDS))
     table = protect(COLUMNS, DECLARED, asked, seeded(1))

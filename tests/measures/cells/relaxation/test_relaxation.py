@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from penstock.measures.cells.output import TableOutput
+from penstock.measures.cells.parts import count_part
 from penstock.measures.cells.relaxation import relaxation
 from penstock.mechanisms import statistics, table
 from penstock.mechanisms.columns import Column
@@ -32,10 +34,10 @@ IDP = {"model": "idp", "epsilon": "1", "acknowledges": ["idp"]}
 ONE = {**BDP, "adjacency": "bootstrap_replace"}
 
 
-def found_in(mechanism, params, rows=slice(None)):
+def output_of(mechanism, params, rows=slice(None)):
     columns = {name: values[rows] for name, values in COLUMNS.items()}
     made = mechanism.protect(columns, DECLARED, params, seeded(1))
-    output = TableOutput(
+    return TableOutput(
         original=columns,
         declared=DECLARED,
         layout=mechanism.layout(params, DECLARED),
@@ -44,7 +46,10 @@ def found_in(mechanism, params, rows=slice(None)):
         chosen=made.chosen,
         hidden=made.hidden,
     )
-    return relaxation(output, SMOOTH)
+
+
+def found_in(mechanism, params, rows=slice(None)):
+    return relaxation(output_of(mechanism, params, rows), SMOOTH)
 
 
 def of_statistics(kinds, rows=slice(None), column="income", **settings):
@@ -175,7 +180,41 @@ def test_an_individual_table_has_the_noise_of_its_farthest_value():
     found = of_table(adjacency="from_D", **IDP)
     assert found.outside is None
     assert found.figures[1].worst[0].used == 104
+    tells = {row.tells for row in found.figures[1].worst}
+    assert tells == {"A value, taken from 0, and the largest bound of another cell add up to 104."}
+    alone = of_table(slice(0, 7), dimensions=(), adjacency="from_D", count=False, **IDP).figures[0].worst[0]
+    assert alone.tells == "Some value lies 63 from the opposite bound of its cell."
     assert found.figures[1].gains[0] == pytest.approx(128 / 104)
+
+
+@pytest.mark.parametrize("model", ["bdp", "idp"])
+def test_records_that_were_never_held_together_are_not_looked_at_one_by_one(model):
+    settings = {**BDP, "adjacency": "bootstrap_replace", "scale": "per_cell", "empty_cells": "noise"}
+    params = table.Params(
+        sums=["income"], dimensions=["region"], **(settings if model == "bdp" else {**IDP, "adjacency": "from_D"})
+    )
+    output = output_of(table, params)
+    in_parts = relaxation(replace(output, original={}, counted=count_part(output)), SMOOTH)
+    at_once = relaxation(output, SMOOTH)
+    assert (in_parts.outside, at_once.outside) == (None, 4 if model == "bdp" else None)
+    for part, whole in zip(in_parts.figures, at_once.figures, strict=True):
+        assert (part.gains, part.together, part.tells) == (whole.gains, whole.together, whole.tells)
+        assert {row.tells for row in part.worst} == {row.tells for row in whole.worst}
+
+
+@pytest.mark.parametrize(
+    ("settings", "declared"),
+    [
+        ({**BDP, "adjacency": "bootstrap_replace", "scale": "one", "empty_cells": "noise"}, 64),
+        ({**BDP, "adjacency": "bootstrap_add_remove", "scale": "one", "empty_cells": "noise"}, 64),
+        ({**IDP, "adjacency": "from_D"}, 64),
+    ],
+)
+def test_a_table_of_the_whole_file_has_one_cell(settings, declared):
+    found = of_table(dimensions=(), count=False, **settings)
+    (row,) = found.figures[0].worst
+    assert (row.cell, row.records, row.declared) == ({}, 8, declared)
+    assert row.used <= declared
 
 
 def test_what_is_found_can_be_kept_as_json_and_the_worst_come_first():
