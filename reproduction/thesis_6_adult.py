@@ -35,7 +35,7 @@ from penstock.reproduction.computed import (
 )
 from penstock.reproduction.entry import DataSet, Figure, Given, Printed, Table
 from penstock.reproduction.thesis_6 import scores_are_products, two_panels
-from penstock.tasks.files.source import open_source, read_source
+from penstock.tasks.files.source import SourceUnreadable, open_source, read_source
 
 __all__ = ["ADULT", "TABLES", "Adult"]
 
@@ -88,13 +88,30 @@ def read_adult(folder: Path) -> Adult:
     """Read two columns of the Adult file, and their taxonomies."""
     declared = {}
     for name, file in zip(printed_tables(_FILE)["columns"], _FILES[1:], strict=True):
-        parents = json.loads((folder / file).read_text(encoding="utf-8"))
+        parents = _parents(folder / file)
         leaves = Taxonomy(dict(sorted(parents.items()))).leaves
         declared[name] = Column(role="quasi_identifier", type="nominal", categories=leaves, taxonomy=parents)
     columns = read_source(open_source(str(folder / _FILES[0]), declared), declared)
     codes = np.column_stack([column.codes(columns[name], name) for name, column in declared.items()])
     pairs, of_record = np.unique(codes, axis=0, return_inverse=True)
     return Adult(declared, pairs, of_record.reshape(-1))
+
+
+def _parents(path: Path) -> dict[str, Any]:
+    """Read the concepts of a taxonomy with their parents."""
+    try:
+        parents = json.loads(path.read_text(encoding="utf-8"))
+    # Text that is no JSON, and bytes that are no text, are ValueErrors.
+    except (OSError, ValueError, RecursionError):
+        parents = None
+    if not isinstance(parents, dict):
+        raise SourceUnreadable.at(
+            "--data",
+            rule="must hold a taxonomy in JSON, its concepts with their parents",
+            got=str(path),
+            remedy="Take the file as it was published.",
+        )
+    return parents
 
 
 def against_mdav(printed: Printed, given: Given) -> list[Row]:

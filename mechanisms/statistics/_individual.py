@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from penstock.mechanisms.noise.totals import LARGEST_TOTAL
 from penstock.mechanisms.numbers.grid import Grid
 from penstock.mechanisms.randomness import Randomness
-from penstock.mechanisms.refusal import ScaleZero
+from penstock.mechanisms.refusal import ScaleZero, TooFewRecords
 from penstock.mechanisms.statistics import _local as local
 from penstock.mechanisms.statistics._groups import SortedGroups
 from penstock.mechanisms.statistics._moments import totals_in_units
@@ -99,11 +99,14 @@ def exact_figure(
             exact = groups.totals(groups.values + grid.first)
             return Exact(exact, steps, -largest, largest, lambda found: totals_in_units(found, grid))
         return between(groups.totals(groups.values), steps, groups.sizes, grid)
+    middle = (groups.sizes + 1) // 2, groups.sizes // 2 + 1
+    ranks = rank_of(figure, groups.sizes)
+    if not bounded:
+        _require_both_sides(groups, middle if figure.statistic == "median" else (ranks, ranks), len(fractions))
     if figure.statistic == "median":
         steps = moves(local.median_in_half_steps)
-        lower, upper = (groups.at_ranks(ranks) for ranks in ((groups.sizes + 1) // 2, groups.sizes // 2 + 1))
+        lower, upper = (groups.at_ranks(each) for each in middle)
         return between(lower + upper, steps, np.full(len(groups), 2), grid)
-    ranks = rank_of(figure, groups.sizes)
     steps = moves(local.order_statistics, ranks)
     return between(groups.at_ranks(ranks), steps, np.ones(len(groups), np.int64), grid)
 
@@ -141,6 +144,18 @@ def between(values: Steps, steps: Steps, parts: Steps, grid: Grid) -> Exact:
         return np.clip(points, grid.low, grid.high)
 
     return Exact(values, steps, np.zeros_like(values), grid.steps * parts, in_units)
+
+
+def _require_both_sides(groups: SortedGroups, ranks: tuple[Steps, Steps], replaced: int) -> None:
+    """Refuse groups whose figure would meet a bound if so many records are replaced: that depends on their sizes."""
+    lower, upper = ranks
+    if bool(((lower <= replaced) | (upper > groups.sizes - replaced)).any()):
+        raise TooFewRecords.at(
+            "groups",
+            rule="must have records on both sides of the figures of a column without a domain, in every group, as many "
+            "as are protected together",
+            remedy="Merge groups, ask for a figure further inside, or declare the domain from public knowledge.",
+        )
 
 
 def _variance(grid: Grid, groups: SortedGroups, fractions: Sequence[Fraction]) -> Exact:

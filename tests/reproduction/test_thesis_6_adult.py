@@ -24,6 +24,7 @@ from penstock.reproduction.computed import (
     squared_distances,
 )
 from penstock.reproduction.entry import Given
+from penstock.tasks.files.source import SourceUnreadable
 from tests.support.public_data import DATA
 
 TABLES = {table.name: table for table in thesis_6_adult.TABLES}
@@ -122,6 +123,14 @@ def test_a_sensitivity_that_grows_with_the_group_gives_another_error(adult, fres
     )
     rows = rows_of("thesis-6.3", adult, **line_of("table_6_3", "k", 30))
     assert rows["k 30, epsilon 10.0, sse_factor"].verdict == "not reproducible"
+
+
+@pytest.mark.parametrize("content", [b'{"a": 3', b"[1]", b"\xff\xfe", b"null", b"[" * 100_000])
+def test_a_damaged_taxonomy_is_refused_as_data(tmp_path, content):
+    (tmp_path / "taxonomy").mkdir()
+    (tmp_path / "taxonomy" / "occupation_wordnet30.json").write_bytes(content)
+    with pytest.raises(SourceUnreadable, match="--data refused: must hold a taxonomy in JSON, its concepts with their"):
+        thesis_6_adult.read_adult(tmp_path)
 
 
 @needs_adult

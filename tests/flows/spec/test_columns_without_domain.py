@@ -20,7 +20,7 @@ from penstock.mechanisms.columns import Column
 from penstock.mechanisms.numbers.grid import grid_of
 from penstock.mechanisms.numbers.reach import reach_of, step_of
 from penstock.mechanisms.randomness import seeded
-from penstock.mechanisms.refusal import Refusal, SettingRefused, SpecRefused
+from penstock.mechanisms.refusal import Refusal, SettingRefused, SpecRefused, TooFewRecords
 from penstock.records.home import Home
 from penstock.tasks.verification.bundle import verify_bundle
 from tests.support.private_release import begun
@@ -145,7 +145,7 @@ def test_gaps_between_salaries_are_all_that_individual_noise_follows() -> None:
 def test_a_group_so_small_that_a_bound_would_be_met_is_refused(values: list[float], settings: dict[str, Any]) -> None:
     """Whether it is depends on the number of records alone, which is public: other values are refused alike."""
     for each in (values, [x * 1000 for x in values]):
-        with pytest.raises(SettingRefused, match="needs a declared bound of the column"):
+        with pytest.raises(TooFewRecords, match=r"^groups refused: must have records on both sides of the figures"):
             individual(each, **settings)
 
 
