@@ -36,6 +36,7 @@ __all__ = [
     "never",
     "nothing_chosen",
     "nothing_released",
+    "of_figures",
     "unbounded",
     "unchanged",
 ]
@@ -74,7 +75,7 @@ def every_record(params: Any) -> None:
 
 
 def every_column(params: Any, declared: Declared) -> tuple[str, ...]:
-    """Return all columns: each is changed."""
+    """Return all columns: the settings choose none among them."""
     return tuple(declared)
 
 
@@ -86,6 +87,15 @@ def nothing_chosen(params: Any, declared: Declared, records: int) -> dict[str, A
 def nothing_released(params: Any, declared: Declared) -> dict[str, Column]:
     """Return nothing: the output has a layout instead of declared columns."""
     return {}
+
+
+def of_figures(layout: Callable[[Any, Declared], Layout]) -> Callable[[Any, Declared], tuple[str, ...]]:
+    """Return what names the columns that the figures of a layout are made of."""
+
+    def counted(params: Any, declared: Declared) -> tuple[str, ...]:
+        return tuple(each.column for each in layout(params, declared).figures if each.column is not None)
+
+    return counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +158,7 @@ class Mechanism:
     and no scale follows the domain.
     shares_file: whether its promise holds of its columns where others stand beside them, record by record.
     sample: how much of its records these settings publish, chosen at random (penstock.mechanisms.sample); None for all.
+    counted: the columns whose values are counted with.
     """
 
     name: str
@@ -176,3 +187,4 @@ class Mechanism:
     excludes: Callable[[Any], Impossible] = excludes_nothing
     prints_number: Callable[[Any], bool] = never
     takes_resolution: Callable[[Any], bool] = never
+    counted: Callable[[Any, Declared], tuple[str, ...]] = every_column

@@ -19,15 +19,11 @@ def resolution_faults(chosen: AnyParams, settings: AnyParams, declared: Mapping[
     mechanism = mechanism_of(chosen)
     if mechanism.takes_resolution(settings):
         return
-    about = frozenset(declared)
-    if mechanism.layout is not None:
-        about = frozenset(str(figure.column) for figure in mechanism.layout(settings, declared).figures)
+    counted = mechanism.counted(settings, declared)
+    idp = " or idp, sizes public" if chosen.mechanism == "statistics" else ""
+    exception = f", except under bdp{idp}: scales follow it" if mechanism.spends(settings) else ", which needs one"
     for name, column in declared.items():
-        if column.resolution is not None and name in about:
-            idp = " or idp, sizes public" if chosen.mechanism == "statistics" else ""
-            kind = chosen.mechanism
-            rule = f"must not stand in place of a domain for {kind}, except under bdp{idp}: scales follow it"
-            if mechanism.layout is None:
-                rule = f"must not stand in place of a domain for {chosen.mechanism}, which needs one"
+        if column.resolution is not None and name in counted:
+            rule = f"must not stand in place of a domain for {chosen.mechanism}{exception}"
             remedy = "Declare the domain from public knowledge."
             yield Fault(f"columns.{name}.resolution", rule, remedy, str(column.resolution))

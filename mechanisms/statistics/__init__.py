@@ -32,7 +32,7 @@ are. Questions use what is exported here of `_blocks`, `_quantiles` and `_moment
 
 from __future__ import annotations
 
-from penstock.mechanisms.mechanism import Mechanism, always
+from penstock.mechanisms.mechanism import Mechanism, always, of_figures
 from penstock.mechanisms.stated_statistics import StatisticsChosen, StatisticsParameters
 from penstock.mechanisms.statistics._blocks import Blocks, blocks_of_counts, draw_points, limit_of, score_reached
 from penstock.mechanisms.statistics._bootstrap_settings import takes_resolution
@@ -92,4 +92,5 @@ MECHANISM = Mechanism(
     chosen_form=StatisticsChosen,
     prints_number=prints_number,
     takes_resolution=takes_resolution,
+    counted=of_figures(layout),
 )

@@ -137,6 +137,11 @@ def _not_promised(params: Params) -> tuple[str, ...]:
         told.append(phrases.NUMBER_OF_RECORDS)
     if params.adjacency == "from_D_add_remove":
         told.append("anything about a record that is replaced: it goes and another comes, which is two changes")
+        if any(figure.statistic == "mean" for figure in params.figures):
+            told.append(
+                "hiding the exact mean from whoever learns the size of its noise and the number of records: that size "
+                "follows how far the mean lies from a bound"
+            )
     if params.adjacency.endswith("_within_cell"):
         told.append("hiding who is in which group, or how many: that is taken as public")
     if params.model == "idp" and not params.group_epsilons:

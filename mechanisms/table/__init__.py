@@ -33,7 +33,7 @@ whole numbers on a public grid, so every sum and every sensitivity is exact.
 
 from __future__ import annotations
 
-from penstock.mechanisms.mechanism import ByCell, Mechanism
+from penstock.mechanisms.mechanism import ByCell, Mechanism, of_figures
 from penstock.mechanisms.stated import TableChosen, TableParameters
 from penstock.mechanisms.table._exact_total import prints_number
 from penstock.mechanisms.table._expect import expect
@@ -106,4 +106,5 @@ MECHANISM = Mechanism(
     excludes=excludes,
     prints_number=prints_number,
     takes_resolution=takes_resolution,
+    counted=of_figures(layout),
 )

@@ -56,13 +56,21 @@ def says_of_individual(kind: str, *, size_secret: bool) -> str:
     """Return on what the noise of a statistic depends."""
     if kind == "count" or (kind == "sum" and size_secret):
         return _NOTHING
+    if kind == "mean" and size_secret:  # max(max(b - m, m - a) / (n + 1), max(x_n - m, m - x_1) / (n - 1))
+        return (
+            "It follows from how far the mean lies from the farther bound, or from the farthest value, and from how "
+            "many there are: with that number it may tell the exact mean."
+        )
+    if kind == "variance" and size_secret:
+        return "It follows from the mean and the variance, from values near and far from the mean, and from how many."
     if kind in ("sum", "mean"):
         return "It follows from how far the smallest and the largest value lie from the opposite bounds."
     if kind in ("minimum", "maximum"):
         return f"It follows from how far the {kind} lies from its bound and from the next value."
     if kind == "variance":
         return "It follows from the value that is farthest from the mean of the others, or nearest to it."
-    return "It follows from how far the values next to the one in the middle of the order lie from it."
+    place = "in the middle of the order" if kind == "median" else "at the rank of the figure"
+    return f"It follows from how far the values next to the one {place} lie from it."
 
 
 def individual_told(kind: str, x: tuple[float, ...], low: float, high: float, used: float, *, between: bool) -> str:

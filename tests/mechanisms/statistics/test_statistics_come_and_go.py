@@ -194,6 +194,14 @@ def test_the_promise_says_what_comes_and_goes_and_takes_no_size_as_public():
     assert found.compared == "whichever record is removed, or any other that the declared columns allow is added"
 
 
+def test_the_promise_says_that_the_noise_of_a_mean_follows_the_mean():
+    asked = {"model": "idp", "epsilon": "1", "adjacency": "from_D_add_remove", "acknowledges": ["idp"]}
+    for statistic, said in (("mean", True), ("median", False)):
+        params = Params.model_validate({**asked, "figures": [{"statistic": statistic, "of": "x"}]})
+        told = promise(params, DECLARED).not_promised
+        assert any("hiding the exact mean" in line for line in told) is said
+
+
 def test_groups_of_a_confidential_column_are_taken_because_nobody_need_know_them():
     assert promise(settings_of([COUNT], groups=["region"]), DECLARED).adjacency == "from_D_add_remove"
     with pytest.raises(SettingRefused, match="must not be confidential"):

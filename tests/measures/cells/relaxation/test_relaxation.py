@@ -131,6 +131,30 @@ def test_without_a_domain_neither_neighbours_nor_a_smooth_sensitivity_are_said()
     assert (row.declared, row.smooth, row.neighbours) == (None, None, None)
 
 
+def test_what_noise_of_a_secret_number_of_records_follows_is_said():
+    """A new record moves the mean m by (64 - m) / (n + 1): the noise and n tell m."""
+    both = {"statistic": "mean", "of": "income"}, {"statistic": "variance", "of": "income"}
+    comes = statistics.Params(**IDP, figures=both, adjacency="from_D_add_remove")
+    mean, variance = relaxation(output_of(statistics, comes), SMOOTH).figures
+    assert "with that number it may tell the exact mean" in mean.tells
+    assert {cell.tells for cell in mean.worst} == {mean.tells}
+    assert "from the mean and the variance" in variance.tells
+    fixed, _ = relaxation(output_of(statistics, comes.model_copy(update={"adjacency": "from_D"})), SMOOTH).figures
+    assert "opposite bounds" in fixed.tells
+
+
+def test_only_a_median_is_called_the_middle():
+    figures = (
+        {"statistic": "median", "of": "income"},
+        {"statistic": "quantile", "of": "income", "share": "9/10"},
+        {"statistic": "second_maximum", "of": "income"},
+    )
+    params = statistics.Params(**IDP, figures=figures, adjacency="from_D")
+    middle, *others = relaxation(output_of(statistics, params), SMOOTH).figures
+    assert "in the middle of the order" in middle.tells
+    assert all("at the rank of the figure" in each.tells for each in others)
+
+
 def test_a_maximum_whose_noise_follows_its_bound_is_told_exactly():
     found = of_statistics(["maximum", "median", "sum", "variance", "minimum"], slice(0, 7), **IDP, adjacency="from_D")
     rows = {figure.name: figure.worst[0] for figure in found.figures}
