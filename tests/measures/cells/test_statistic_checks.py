@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from fractions import Fraction
 
 import numpy as np
@@ -10,105 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures.cells.output import TableOutput
-from penstock.measures.cells.statistic_checks import statistic_checks
 from penstock.measures.checks import RecheckImpossible
-from penstock.mechanisms import statistics
-from penstock.mechanisms.columns import Column
-from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import ScaleZero
+from tests.measures.cells.checked_statistics import (
+    CASES,
+    DP_CHECKS,
+    KINDS,
+    NOISES,
+    Release,
+    survey,
+)
 from tests.support.order import examples
-
-DECLARED = {
-    "region": Column(role="quasi_identifier", type="nominal", categories=("N", "S", "E")),
-    "sex": Column(role="quasi_identifier", type="nominal", categories=("f", "m")),
-    "income": Column(role="confidential", type="continuous", domain=(-500, 4000)),
-    "age": Column(role="quasi_identifier", type="integer", domain=(3, 120)),
-}
-KINDS = ["sum", "mean", "variance", "median", "minimum", "maximum", "second_maximum"]
-QUANTILE = {"statistic": "quantile", "of": "income", "share": "2/3"}
-FIGURES = [*({"statistic": kind, "of": "income"} for kind in KINDS), QUANTILE]
-NOISES = ("auto", "laplace", "staircase", "box")
-DP_CHECKS = ("columns_as_declared", "rows_as_declared", "epsilon_spent", "within_bounds")
-CASES = {
-    "replace": {"model": "dp", "adjacency": "replace"},
-    "replace among groups": {"model": "dp", "adjacency": "replace", "groups": ["region", "sex"]},
-    "add_remove": {"model": "dp", "adjacency": "add_remove", "rows_per_unit": 3},
-    "from_D": {"model": "idp", "adjacency": "from_D", "acknowledges": ["idp"]},
-    "one more or less": {"model": "idp", "adjacency": "from_D_add_remove", "acknowledges": ["idp"]},
-    "one more or less in a group": {
-        "model": "idp",
-        "adjacency": "from_D_add_remove",
-        "groups": ["region", "sex"],
-        "acknowledges": ["idp"],
-    },
-    "several records": {
-        "model": "idp",
-        "adjacency": "from_D",
-        "acknowledges": ["idp"],
-        "group_epsilons": ["2", "3", "3"],
-    },
-    "several records within cells": {
-        "model": "idp",
-        "adjacency": "from_D_within_cell",
-        "groups": ["region", "sex"],
-        "acknowledges": ["idp"],
-        "group_epsilons": ["2", "4", "7"],
-    },
-    "within cells": {
-        "model": "idp",
-        "adjacency": "from_D_within_cell",
-        "groups": ["region", "sex"],
-        "acknowledges": ["idp"],
-    },
-}
-
-
-def survey(rows=120, seed=1):
-    """One income lies outside the domain, and is clamped."""
-    chance = np.random.default_rng(seed)
-    return {
-        "region": np.array(["N", "S", "E"], dtype=object)[np.arange(rows) % 3],
-        "sex": np.arange(rows) // 3 % 2,
-        "income": np.append(4001, chance.random(rows - 1) * 4400 - 450),
-        "age": chance.integers(0, 125, rows),
-    }
-
-
-class Release:
-    """A correct release that a test may break before it is checked."""
-
-    def __init__(self, case, seed=1, columns=None, figures=None, noise="auto"):
-        counted = case in ("replace among groups", "add_remove", "one more or less in a group")
-        asked = figures or [*([{"statistic": "count"}] if counted else []), *FIGURES]
-        params = statistics.Params(epsilon="2", figures=asked, noise=noise, **CASES[case])
-        self.original = columns or survey(seed=seed)
-        protected = statistics.protect(self.original, DECLARED, params, seeded(seed))
-        self.layout = statistics.layout(params, DECLARED)
-        self.released = {name: values.copy() for name, values in protected.columns.items()}
-        self.guarantee = protected.guarantee.model_copy(deep=True)
-        self.chosen = copy.deepcopy(dict(protected.chosen))
-        self.hidden = {name: values.copy() for name, values in protected.hidden.items()}
-
-    def checks(self):
-        return statistic_checks(
-            TableOutput(
-                original=self.original,
-                declared=DECLARED,
-                layout=self.layout,
-                released=self.released,
-                guarantee=self.guarantee,
-                chosen=self.chosen,
-                hidden=self.hidden,
-            )
-        )
-
-    def failed(self):
-        return {check.name for check in self.checks() if not check.passed}
-
-    def facts(self, figure):
-        return next(facts for facts in self.chosen["measured"] if facts["figure"] == figure)
-
 
 EACH = [(case, noise) for case in CASES for noise in NOISES if noise == "auto" or CASES[case]["model"] == "dp"]
 
@@ -359,92 +270,6 @@ def test_the_half_widths_of_one_group_do_not_do_for_several():
     assert several.failed() == set()  # more noise than needed
     one.facts("income_median")["score_sensitivity"] = 1
     assert one.failed() == {"epsilon_spent"}
-
-
-# Scales of individual differential privacy
-
-
-SECRET_SIZE = ["one more or less", "one more or less in a group"]
-SCALES = ["from_D", "within cells", "several records", "several records within cells", *SECRET_SIZE]
-
-
-@pytest.mark.parametrize("case", SCALES)
-@pytest.mark.parametrize("name", [f"income_{kind}" for kind in KINDS] + ["income_quantile_2_3"])
-def test_noise_for_less_than_the_actual_data_move_is_found(case, name):
-    release = Release(case)
-    # A variance is rounded up to its unit, so one less may still do.
-    release.hidden[f"steps {name}"][-1] -= 2 if name == "income_variance" else 1
-    assert release.failed() == {"scale_covers_data"}
-    (check,) = (check for check in release.checks() if not check.passed)
-    assert check.found == f"the noise of a figure is too small: {name}"
-
-
-OF_ONE_CATEGORY = [{"statistic": "count", "of": "sex", "category": "f"}]
-
-
-@pytest.mark.parametrize("case", ["from_D", "several records", "one more or less"])
-def test_the_noise_of_a_count_of_one_category_is_checked(case):
-    release = Release(case, figures=OF_ONE_CATEGORY)
-    assert release.failed() == set()
-    release.hidden["steps sex_count_f"][:] -= 1
-    assert release.failed() == {"scale_covers_data"}
-
-
-@pytest.mark.parametrize("category", ["x", None])
-def test_a_count_of_no_declared_category_is_not_understood(category):
-    release = Release("from_D", figures=OF_ONE_CATEGORY)
-    release.guarantee.parameters["figures"][0]["category"] = category
-    with pytest.raises(RecheckImpossible):
-        release.checks()
-
-
-@pytest.mark.parametrize(
-    "figures", [[{"statistic": "mean", "of": "age"}], [{"statistic": "second_maximum", "of": "age"}]]
-)
-def test_groups_too_small_for_one_record_less_are_not_checked_against_a_guess(figures):
-    release = Release("one more or less in a group", figures=figures)
-    release.original = {name: values[:2] for name, values in release.original.items()}
-    with pytest.raises(RecheckImpossible, match="enough records in every group"):
-        release.checks()
-
-
-@pytest.mark.parametrize("case", ["several records", "several records within cells"])
-@pytest.mark.parametrize("listed", [["2", "1", "7"], ["3", "6", "9"]])
-def test_epsilons_of_several_records_that_cannot_be_kept_are_found(case, listed):
-    release = Release(case)
-    release.guarantee.parameters["group_epsilons"] = listed
-    assert "epsilon_spent" in release.failed()
-
-
-def test_two_records_of_two_groups_that_spend_more_than_is_stated_are_found():
-    release = Release("several records within cells")
-    release.guarantee.parameters["group_epsilons"] = ["2", "7/2", "7"]
-    assert "epsilon_spent" in release.failed()
-
-
-def test_noise_for_one_record_only_is_found_where_several_are_protected():
-    release = Release("from_D")
-    release.guarantee.parameters["group_epsilons"] = ["2", "2"]
-    assert release.failed() == {"scale_covers_data"}
-
-
-def test_a_finer_unit_of_a_variance_with_the_same_steps_is_found():
-    release = Release("from_D")
-    release.hidden["lattice income_variance"] -= 1
-    assert release.failed() == {"scale_covers_data"}
-
-
-def test_noise_of_scale_0_is_found_even_where_nothing_moves():
-    release = Release("from_D")
-    release.original = {**release.original, "income": np.full(120, 100.0)}
-    release.hidden["steps income_median"][:] = 0
-    assert "scale_covers_data" in release.failed()
-
-
-def test_records_in_other_groups_than_stated_are_found():
-    release = Release("within cells")
-    release.original = {**release.original, "sex": 1 - release.original["sex"]}
-    assert release.failed() == {"scale_covers_data"}
 
 
 # What cannot be understood is refused
