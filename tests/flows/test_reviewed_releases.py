@@ -319,8 +319,8 @@ def doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
 
     judge = records.judge
 
-    def on_a_sample(name: str, pair: object) -> Measurement:
-        measured = judge(name, pair)  # type: ignore[arg-type]
+    def on_a_sample(name: str, pair: object, asked: object) -> Measurement:
+        measured = judge(name, pair, asked)  # type: ignore[arg-type]
         return replace(measured, interval=(0.0, 1.0)) if name == "average_risk" else measured
 
     monkeypatch.setattr(records, "judge", on_a_sample)
