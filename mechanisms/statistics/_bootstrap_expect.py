@@ -91,6 +91,8 @@ def _at_most(figure: Statistic, params: Params, declared: Declared, records: int
         per_group = " / n in a group of n records"
         if records is not None and among == "fixed" and not params.groups:
             worst, per_group = worst / records, ""
+    elif kind != "sum":
+        worst = min(worst, float(grid.steps * grid.eta))  # answers are kept within the domain
     return f"standard error at most {_figure(worst)}{per_group}"
 
 

@@ -136,6 +136,8 @@ def _at_most(figure: Statistic, params: Params, declared: Declared, records: int
     worst = sqrt(2) * float(reach / spent)
     if per_group and groups == 1 and records is not None:
         worst, per_group = worst / records, ""
+    if figure.statistic not in ("sum", "mean", "variance"):
+        worst = min(worst, float(grid.steps * eta))  # answers are kept within the domain
     return f"{figure.name}: standard error at most {_figure(worst)}{per_group} (laplace, epsilon {spent})."
 
 
