@@ -1,4 +1,4 @@
-"""What may be asked of a measure besides its value: what an attacker knows, which columns, which distance.
+"""The settings that a gate may give a measure: what an attacker knows, which columns, which distance.
 
 A gate states it beside its limits, and each measure says in `registry` what it takes and whether it fits the columns.
 """

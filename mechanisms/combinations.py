@@ -11,7 +11,7 @@ of them occurs would be told by the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -27,6 +27,7 @@ __all__ = [
     "CombinationImpossible",
     "Impossible",
     "category_faults",
+    "faults_of_each",
     "found_impossible",
     "linked",
     "require_possible",
@@ -74,6 +75,22 @@ def category_faults(field: str, categories: Sequence[str], column: Column) -> It
     unknown = [category for category in categories if category not in known]
     if unknown:
         yield Fault(field, "must name declared categories", "Correct them.", repr(unknown[0]))
+
+
+def faults_of_each(
+    impossible: Impossible, declared: Declared, released: Sequence[str], *, alone: Callable[[str], Fault]
+) -> Iterator[Fault]:
+    """Yield what is wrong with each combination of released columns; alone: what is said of that of one column."""
+    for place, combination in enumerate(impossible):
+        field = f"impossible.{place}"
+        if len(combination) < 2:
+            yield alone(field)
+        for name, categories in combination.items():
+            if name not in released:
+                rule, remedy = "must be a declared column that is released", "Remove it, or declare the column."
+                yield Fault(f"{field}.{name}", rule, remedy)
+            else:
+                yield from category_faults(f"{field}.{name}", categories, declared[name])
 
 
 def linked(impossible: Impossible, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -154,7 +154,7 @@ class RankedParameters(TypedDict):
 
 @_CLOSED
 class AfterKnown(TypedDict):
-    """The largest factor of posterior over prior, or its inverse, for who knows 0, 1, .. other members' buckets.
+    """The largest factor of posterior over prior, or its inverse, once 0, 1, .. other members' buckets are known.
 
     unbounded_from: from how many known members on there is none, because a bucket may be excluded with certainty.
     """

@@ -17,7 +17,7 @@ Begin with `output`, what is judged. Nothing here uses a mechanism's own code.
     relaxation/        what a relaxation of differential privacy bought, and what it leaks: for the confidential page
     rules              the classic rules of tables as numbers: how few stand behind a figure, and how much of it is
                        one of them
-    stated_statistics  whether what a release of statistics states about itself fits together, for who has no data
+    stated_statistics  whether what a release of statistics states about itself fits together; needs no data
     statistic_checks   the checks of released statistics, from their records and declarations; nothing of the
                        mechanism's own code is used
     totals             the cells of a table counted and added up again from the records, by code that no mechanism

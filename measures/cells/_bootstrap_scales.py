@@ -35,7 +35,7 @@ __all__ = ["uncovered_figures"]
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """What one change may do to a group: exchange a record of it, and let one enter or leave.
+    """How one change may touch a group: a record of it is exchanged, or one enters or leaves.
 
     moves: a replaced record may go to another group. empties: a group may lose all its records.
     """

@@ -75,7 +75,7 @@ def closeness_ratio(output: BucketOutput) -> Measurement:
 
 
 def closeness_after(output: BucketOutput, asked: Asked) -> Measurement:
-    """Return what closeness_ratio becomes for who knows the buckets of `knows` other members of a group.
+    """Return closeness_ratio for an intruder who knows the buckets of `knows` other members of a group.
 
         max over columns, groups i and buckets j of
         max(min(c_ij, k_i - r) N / ((k_i - r) n_j), (k_i - r) n_j / ((c_ij - r) N)),   r known members
@@ -86,7 +86,7 @@ def closeness_after(output: BucketOutput, asked: Asked) -> Measurement:
 
     Attacker: knows which records share a group, the published shares, and the buckets of r of these records. Source:
     Soria-Comas 2013 (thesis), 7.3.2, for the attacker; the formula is ours, with its proof in closeness.md. Limits:
-    says nothing of who knows how groups were formed; where groups are secret it is a bound.
+    says nothing of an intruder who knows how groups were formed; where groups are secret it is a bound.
     """
     promise = _with_buckets(output, "closeness_after")
     known = asked.knows

@@ -53,7 +53,7 @@ def close_promise(
             "method",
             "k",
             "t",
-            "the factor for who knows buckets of other members",
+            "the factor for an intruder who knows buckets of other members",
             "declared domains and categories",
             "scaling",
             *(("group numbers", "how many records of each bucket every group has") if anatomy else ()),

@@ -37,7 +37,7 @@ of all columns together, the scores (1), theorem and proof.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Column, Declared
-from penstock.mechanisms.combinations import Impossible, category_faults, linked, where_impossible
+from penstock.mechanisms.combinations import Impossible, faults_of_each, linked, where_impossible
 from penstock.mechanisms.dp_microaggregation._attributes import Attribute, Category
 from penstock.mechanisms.dp_microaggregation.orders import Blocks
 from penstock.mechanisms.noise import choose, scale_at_least
@@ -68,11 +68,7 @@ Levels = Sequence[NDArray[np.int64]]
 
 def combination_faults(impossible: Impossible, declared: Declared, names: Sequence[str]) -> Iterator[Fault]:
     """Yield what is wrong with impossible combinations of these columns."""
-    faults = [
-        fault
-        for place, combination in enumerate(impossible)
-        for fault in _faults_of(combination, f"impossible.{place}", declared, names)
-    ]
+    faults = list(faults_of_each(impossible, declared, names, alone=_alone))
     yield from faults
     for group in () if faults else linked(impossible, names):
         number = math.prod(len(candidates(declared[name])) for name in group)
@@ -85,18 +81,10 @@ def combination_faults(impossible: Impossible, declared: Declared, names: Sequen
             yield Fault("impossible", rule, "Remove a combination.")
 
 
-def _faults_of(
-    combination: Mapping[str, Sequence[str]], field: str, declared: Declared, names: Sequence[str]
-) -> Iterator[Fault]:
-    if len(combination) < 2:
-        rule = "must name at least two columns: a category that cannot occur at all need not be declared"
-        yield Fault(field, rule, "Name another column, or leave the category out of the declared ones.")
-    for name, categories in combination.items():
-        if name not in names:
-            rule, remedy = "must be a declared column that is released", "Remove it, or declare the column."
-            yield Fault(f"{field}.{name}", rule, remedy)
-        else:
-            yield from category_faults(f"{field}.{name}", categories, declared[name])
+def _alone(field: str) -> Fault:
+    """Return what is said of a combination of one column."""
+    rule = "must name at least two columns: a category that cannot occur at all need not be declared"
+    return Fault(field, rule, "Name another column, or leave the category out of the declared ones.")
 
 
 @dataclass(frozen=True, slots=True)

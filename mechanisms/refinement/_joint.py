@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penstock.mechanisms.columns import Columns, Declared
-from penstock.mechanisms.combinations import MOST_COMBINATIONS, Impossible, category_faults, linked, where_impossible
+from penstock.mechanisms.combinations import MOST_COMBINATIONS, Impossible, faults_of_each, linked, where_impossible
 from penstock.mechanisms.randomness import Randomness
 from penstock.mechanisms.refinement.axes import Axis, Ints, Matrix
 from penstock.mechanisms.refinement.priors import digest_of
@@ -55,11 +55,7 @@ def combination_faults(
     impossible: Impossible, declared: Declared, names: Sequence[str], weights_of: Callable[[str], Ints] | None
 ) -> Iterator[Fault]:
     """Yield what is wrong with combinations; weights_of: of a column's prior, None where one is at fault."""
-    faults = [
-        fault
-        for place, combination in enumerate(impossible)
-        for fault in _faults_of(combination, f"impossible.{place}", declared, names)
-    ]
+    faults = list(faults_of_each(impossible, declared, names, alone=_alone))
     yield from faults
     for group in () if faults else linked(impossible, names):
         number = math.prod(len(declared[name].categories or ()) for name in group)
@@ -79,18 +75,10 @@ def combination_faults(
                 yield Fault("impossible", rule, "Round the masses of their priors.")
 
 
-def _faults_of(
-    combination: Mapping[str, Sequence[str]], field: str, declared: Declared, names: Sequence[str]
-) -> Iterator[Fault]:
-    if len(combination) < 2:
-        rule = "must name at least two columns: what is impossible in one column is left out of its prior"
-        yield Fault(field, rule, "Name another column, or give the categories no mass.")
-    for name, categories in combination.items():
-        if name not in names:
-            rule, remedy = "must be a declared column that is released", "Remove it, or declare the column."
-            yield Fault(f"{field}.{name}", rule, remedy)
-        else:
-            yield from category_faults(f"{field}.{name}", categories, declared[name])
+def _alone(field: str) -> Fault:
+    """Return what is said of a combination of one column."""
+    rule = "must name at least two columns: what is impossible in one column is left out of its prior"
+    return Fault(field, rule, "Name another column, or give the categories no mass.")
 
 
 def _products(weights: Sequence[Ints], excluded: NDArray[np.bool_]) -> list[int]:

@@ -117,7 +117,7 @@ ERRATA = (
         source=_SOURCE,
         place="section 7.3",
         printed="exp(epsilon)-closeness implies epsilon-differential privacy",
-        right="it bounds the posterior over the prior of who knows the shares only; the release has no noise",
+        right="it bounds the posterior over the prior for someone who knows the shares only; the release has no noise",
         counter_example=differential_privacy,
     ),
 )

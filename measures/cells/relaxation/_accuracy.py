@@ -31,5 +31,5 @@ def half_width(steps: float, epsilon: float, gamma: float) -> int:
 
 
 def answers_that_show_scale(cells: int) -> int:
-    """Return how many answers show the scale that so many cells have in common within a tenth: (3)."""
+    """Return how many answers show, to within a tenth, the scale that this many cells share: (3)."""
     return ceil(ANSWERS / max(cells, 1)) + 1

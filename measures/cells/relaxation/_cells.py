@@ -1,4 +1,4 @@
-"""What all figures are put together from: their cells by number, of which the worst are said in words."""
+"""The cells of a figure, by number; only the worst of them are described in words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_CELLS = 20
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """What is looked up of the worst cells only; lengths in the unit of the figure."""
+    """Details of one cell, looked up for the worst cells only; lengths in the unit of the figure."""
 
     tells: str
     smooth: float | None = None

@@ -231,6 +231,7 @@ def _details(
                 float(x[0]) * eta,
                 float(x[-1]) * eta,
                 middle,
+                lowest=first * eta,
                 comes=how.comes,
                 empties=how.empties,
                 replaced=how.alone_replaced,

@@ -1,4 +1,4 @@
-"""What the size of noise tells about the records, in words: first what it depends on, then what it fixes in one cell.
+"""Say what the size of noise tells about the records: first what it depends on, then what it fixes in one cell.
 
 Bootstrap, with the values v_1 <= .. <= v_n of a cell: w = v_n - v_1, M = max |v|, A = max |v - m|, m the middle of the
 domain, each where the noise follows from it. Individual: the distance of the value in the middle from its neighbours,
@@ -37,14 +37,18 @@ def says_of_bootstrap(kind: str, *, comes: bool, empties: bool) -> str:
 
 
 def bootstrap_told(
-    kind: str, low: float, high: float, middle: float, *, comes: bool, empties: bool, replaced: bool
+    kind: str, low: float, high: float, middle: float, *, lowest: float, comes: bool, empties: bool, replaced: bool
 ) -> str:
-    """Return what it fixes in a group whose values lie between `low` and `high`; replaced: as well as comes."""
+    """Return what it fixes in a group whose values lie between `low` and `high`; replaced: as well as comes.
+
+    lowest: the lower end of the domain, which may leave a value one sign only.
+    """
     if kind == "count":
         return "Nothing."
     width, farthest, away = high - low, max(abs(low), abs(high)), max(abs(low - middle), abs(high - middle))
     if kind == "sum" and comes and not (replaced and width > farthest):
-        return f"One value is {_text(farthest)} or -{_text(farthest)}, and none is farther from 0."
+        both = f" or -{_text(farthest)}" if lowest <= -farthest else ""
+        return f"One value is {_text(farthest)}{both}, and none is farther from 0."
     range_counts = width / 2 if kind == "median" and not replaced else width
     if empties and (kind in ("mean", "variance") or away >= range_counts):
         one, other = _text(middle - away), _text(middle + away)

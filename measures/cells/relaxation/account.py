@@ -1,4 +1,4 @@
-"""What a relaxation bought and leaks, of any released table; nothing where the promise needs no relaxation."""
+"""Account for what a relaxation bought and leaks in any released table; nothing where no relaxation is promised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found of figures whose noise follows the data: in all, of each figure, and of its worst cells.
+"""Findings about figures whose noise follows the data: overall, for each figure, and for its worst cells.
 
     gain = sensitivity under differential privacy / sensitivity as used                                             (1)
 

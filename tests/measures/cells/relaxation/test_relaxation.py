@@ -11,6 +11,7 @@ import pytest
 from penstock.measures.cells.output import TableOutput
 from penstock.measures.cells.parts import count_part
 from penstock.measures.cells.relaxation import relaxation
+from penstock.measures.cells.relaxation._told import bootstrap_told
 from penstock.mechanisms import statistics, table
 from penstock.mechanisms.columns import Column
 from penstock.mechanisms.randomness import seeded
@@ -114,8 +115,15 @@ def test_one_chosen_group_is_looked_at_alone():
     assert (found.records, found.outside) == (4, 1)
     (row,) = found.figures[0].worst
     assert (row.cell, row.records, row.outside) == ({"region": "S"}, 4, 1)
-    assert row.tells == "One value is 12 or -12, and none is farther from 0."
+    assert row.tells == "One value is 12, and none is farther from 0."  # the domain begins at 0
     assert row.gain == pytest.approx(64 / 12)
+
+
+def test_a_total_tells_the_sign_of_its_farthest_value_only_if_the_domain_does():
+    chosen = {"comes": True, "empties": True, "replaced": False}
+    either = bootstrap_told("sum", 3.0, 12.0, 0.0, lowest=-20.0, **chosen)
+    assert either == "One value is 12 or -12, and none is farther from 0."
+    assert bootstrap_told("sum", 3.0, 12.0, 27.0, lowest=-10.0, **chosen) == either.replace(" or -12", "")
 
 
 def test_without_a_domain_differential_privacy_has_no_noise_to_compare_with():
