@@ -68,16 +68,13 @@ def survey(rows=120, seed=1):
     }
 
 
-class Release:
-    """A correct release that a test may break before it is checked."""
+class Checked:
+    """A correct release of some statistics that a test may break before it is checked."""
 
-    def __init__(self, case, seed=1, columns=None, figures=None, noise="auto"):
-        counted = case in ("replace among groups", "add_remove", "one more or less in a group")
-        asked = figures or [*([{"statistic": "count"}] if counted else []), *FIGURES]
-        params = statistics.Params(epsilon="2", figures=asked, noise=noise, **CASES[case])
-        self.original = columns or survey(seed=seed)
-        protected = statistics.protect(self.original, DECLARED, params, seeded(seed))
-        self.layout = statistics.layout(params, DECLARED)
+    def __init__(self, params, original, seed, declared):
+        self.original, self.declared = original, declared
+        protected = statistics.protect(original, declared, params, seeded(seed))
+        self.layout = statistics.layout(params, declared)
         self.released = {name: values.copy() for name, values in protected.columns.items()}
         self.guarantee = protected.guarantee.model_copy(deep=True)
         self.chosen = copy.deepcopy(dict(protected.chosen))
@@ -87,7 +84,7 @@ class Release:
         return statistic_checks(
             TableOutput(
                 original=self.original,
-                declared=DECLARED,
+                declared=self.declared,
                 layout=self.layout,
                 released=self.released,
                 guarantee=self.guarantee,
@@ -101,3 +98,13 @@ class Release:
 
     def facts(self, figure):
         return next(facts for facts in self.chosen["measured"] if facts["figure"] == figure)
+
+
+class Release(Checked):
+    """One of the cases above."""
+
+    def __init__(self, case, seed=1, columns=None, figures=None, noise="auto"):
+        counted = case in ("replace among groups", "add_remove", "one more or less in a group")
+        asked = figures or [*([{"statistic": "count"}] if counted else []), *FIGURES]
+        params = statistics.Params(epsilon="2", figures=asked, noise=noise, **CASES[case])
+        super().__init__(params, columns or survey(seed=seed), seed, DECLARED)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.measures.cells.output import TableOutput
-from penstock.measures.cells.statistic_checks import statistic_checks
 from penstock.measures.checks import RecheckImpossible
 from penstock.mechanisms import statistics
 from penstock.mechanisms.columns import Column
-from penstock.mechanisms.randomness import seeded
 from penstock.mechanisms.refusal import ScaleZero
+from tests.measures.cells.checked_statistics import Checked
 from tests.support.order import examples
 
 DECLARED = {
@@ -49,7 +45,7 @@ def survey(rows=120, seed=1):
     }
 
 
-class Release:
+class Release(Checked):
     """A correct release that a test may break before it is checked."""
 
     def __init__(self, case, seed=1, columns=None, column="income", kinds=KINDS):
@@ -57,32 +53,7 @@ class Release:
         asked += [{"statistic": "quantile", "of": column, "share": "2/3"}]
         asked += [] if case in PUBLIC else [{"statistic": "count"}]
         params = statistics.Params(epsilon="2", figures=asked, model="bdp", acknowledges=["bdp"], **CASES[case])
-        self.original = columns or survey(seed=seed)
-        protected = statistics.protect(self.original, DECLARED, params, seeded(seed))
-        self.layout = statistics.layout(params, DECLARED)
-        self.released = dict(protected.columns)
-        self.guarantee = protected.guarantee.model_copy(deep=True)
-        self.chosen = copy.deepcopy(dict(protected.chosen))
-        self.hidden = {name: values.copy() for name, values in protected.hidden.items()}
-
-    def checks(self):
-        return statistic_checks(
-            TableOutput(
-                original=self.original,
-                declared=DECLARED,
-                layout=self.layout,
-                released=self.released,
-                guarantee=self.guarantee,
-                chosen=self.chosen,
-                hidden=self.hidden,
-            )
-        )
-
-    def failed(self):
-        return {check.name for check in self.checks() if not check.passed}
-
-    def facts(self, figure):
-        return next(facts for facts in self.chosen["measured"] if facts["figure"] == figure)
+        super().__init__(params, columns or survey(seed=seed), seed, DECLARED)
 
 
 @pytest.mark.parametrize("case", CASES)
